@@ -45,7 +45,7 @@ pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need
 pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
     let judged = case.judge(knob);
     let evidence = case.take_evidence();
-    let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
+    let severity = knob.severity.here(case, knob.severity.for_kind(case.need.kind));
     let severity = if case.need.weighs_more.contains(&knob.id) { severity.raised() } else { severity };
     let fix = if knob.is_for_boot_only() { lasting(knob, case) } else { knob.fix_here(case) };
     // What was read for the severity and the fix is not evidence for the next knob.

@@ -8,7 +8,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.level",
         title: "Only errors go to the console",
-        severity: Weight::all(Medium).adjusted(printed_in_a_thread),
+        severity: Weight::all(Medium).at_most(Info, prints_in_a_thread),
         check: Check::Probe(level),
         why: "On consoles of the old kind every message is written out with interrupts off, by the CPU that \
             happened to log it.",
@@ -22,7 +22,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.console",
         title: "No serial console",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nbcon),
+        // `log.nbcon` then tells how the serial console prints, and only that matters.
+        severity: Weight::of(Medium, Medium, Info)
+            .at_most(Info, |case| nbcon(case).is_ok() || prints_in_a_thread(case)),
         check: Check::Probe(|case| {
             let consoles =
                 case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
@@ -251,15 +253,9 @@ fn level(case: &Case<'_>) -> Judged {
     }
 }
 
-/// From 6.12 on, `PREEMPT_RT` prints on old consoles in a thread of its own; then the knob is only informative.
-fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
-    if is_threaded { severity.min(Info) } else { severity }
-}
-
-/// Only informative if `log.nbcon` can tell how the serial console prints, since only that matters.
-fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
-    if nbcon(case).is_ok() { severity.min(Info) } else { printed_in_a_thread(case, severity) }
+/// Whether old consoles print in a thread of their own, as `PREEMPT_RT` lets them from 6.12 on.
+fn prints_in_a_thread(case: &Case<'_>) -> bool {
+    case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|version| version >= Version::new(6, 12))
 }
 
 const TRACEFS: &str = "/sys/kernel/tracing";

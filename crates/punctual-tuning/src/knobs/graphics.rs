@@ -88,7 +88,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.nvidia",
         title: "No proprietary graphics driver",
-        severity: Weight::of(Medium, Medium, Info).adjusted(nvidia_severity),
+        // The driver was not made for PREEMPT_RT.
+        severity: Weight::of(Medium, Medium, Info).at_least(High, |case| case.flavour() == Ok(Flavour::Rt)),
         check: Check::NoModule("nvidia"),
         why: "Nobody outside its maker can say how long the proprietary NVIDIA driver keeps interrupts off.",
         fix: Fix::prose(
@@ -186,9 +187,4 @@ fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
         all &= case.number(&path, TellsNothing("the driver does not show it"))? == 0;
     }
     Ok(all)
-}
-
-/// More severe on `PREEMPT_RT`, for which the driver was not made.
-fn nvidia_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if case.flavour() == Ok(Flavour::Rt) { severity.max(High) } else { severity }
 }

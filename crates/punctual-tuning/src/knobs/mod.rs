@@ -135,23 +135,52 @@ pub struct Weight {
     pub periodic: Severity,
     pub poll: Severity,
     pub audio: Severity,
-    /// The severity on this machine, given the one for the kind of work.
-    pub here: fn(&Case<'_>, Severity) -> Severity,
+    adjust: Adjust,
+}
+
+/// How the machine changes the severity for the kind of work.
+#[derive(Clone, Copy, Debug)]
+enum Adjust {
+    AtMost(Severity, fn(&Case<'_>) -> bool),
+    AtLeast(Severity, fn(&Case<'_>) -> bool),
+    By(fn(&Case<'_>, Severity) -> Severity),
 }
 
 impl Weight {
     pub const fn of(periodic: Severity, poll: Severity, audio: Severity) -> Self {
-        Self { periodic, poll, audio, here: |_, severity| severity }
+        Self { periodic, poll, audio, adjust: Adjust::By(|_, severity| severity) }
     }
 
     pub const fn all(severity: Severity) -> Self {
         Self::of(severity, severity, severity)
     }
 
-    /// With a function that changes the severity for the machine.
+    /// At most this severity on machines where the condition holds.
     #[must_use]
-    pub const fn adjusted(self, here: fn(&Case<'_>, Severity) -> Severity) -> Self {
-        Self { here, ..self }
+    pub const fn at_most(self, most: Severity, holds: fn(&Case<'_>) -> bool) -> Self {
+        Self { adjust: Adjust::AtMost(most, holds), ..self }
+    }
+
+    /// At least this severity on machines where the condition holds.
+    #[must_use]
+    pub const fn at_least(self, least: Severity, holds: fn(&Case<'_>) -> bool) -> Self {
+        Self { adjust: Adjust::AtLeast(least, holds), ..self }
+    }
+
+    /// A severity that the function makes of the one for the kind of work.
+    #[must_use]
+    pub const fn adjusted(self, by: fn(&Case<'_>, Severity) -> Severity) -> Self {
+        Self { adjust: Adjust::By(by), ..self }
+    }
+
+    /// The severity on a machine, given the one for the kind of work.
+    pub fn here(&self, case: &Case<'_>, severity: Severity) -> Severity {
+        match self.adjust {
+            Adjust::AtMost(most, holds) if holds(case) => severity.min(most),
+            Adjust::AtLeast(least, holds) if holds(case) => severity.max(least),
+            Adjust::AtMost(..) | Adjust::AtLeast(..) => severity,
+            Adjust::By(by) => by(case, severity),
+        }
     }
 
     /// The severity for a kind of work, before [`Weight::here`] changes it.

@@ -407,7 +407,7 @@ fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
     let (machine, need) = (Machine::read(&tree), Need::default());
     let case = Case::new(&counted, &machine, &need);
     let knob = super::find("agree.requested").unwrap();
-    let severity = || (knob.severity.here)(&case, Severity::High);
+    let severity = || knob.severity.here(&case, Severity::High);
     assert_eq!(severity(), Severity::Info);
     let reads = counted.reads.get();
     assert_eq!((severity(), counted.reads.get()), (Severity::Info, reads));

@@ -20,7 +20,7 @@ crate::named! {
         SystemdBoot = "systemd-boot",
         /// A kernel image that contains its command line.
         Uki = "unified kernel image",
-        /// systemd-boot as Pop!_OS sets it up.
+        /// The set-up of systemd-boot that Pop!_OS makes.
         Kernelstub = "systemd-boot (kernelstub)",
         /// `extlinux.conf`, read by U-Boot or by extlinux itself.
         Extlinux = "extlinux.conf",

@@ -55,7 +55,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.irqbalance",
         title: "irqbalance leaves out the CPUs set apart",
-        severity: Weight::of(Medium, High, Info).adjusted(irqbalance_severity),
+        // `irq.irqbalance` then reports the same.
+        severity: Weight::of(Medium, High, Info).at_most(Info, |case| isolation::irqbalance(case) == Ok(false)),
         check: Check::Probe(irqbalance),
         why: "irqbalance leaves out isolated and tick-free CPUs on its own, but a list of banned CPUs replaces that, and \
             cpuset partitions it does not know.",
@@ -160,11 +161,6 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(wanted.is_empty(), "no CPUAffinity= is configured for systemd")?;
     let online = case.online().cloned().unwrap_or_else(|| wanted.clone());
     Ok(isolation::first_process(case)? == wanted.intersection(&online))
-}
-
-/// Only informative if `irq.irqbalance` reports the same.
-fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if isolation::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
 }
 
 fn irqbalance(case: &Case<'_>) -> Judged {

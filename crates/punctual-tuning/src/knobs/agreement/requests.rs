@@ -12,7 +12,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.requested",
         title: "What the command line asks for is in force",
-        severity: Weight::of(High, High, Medium).adjusted(requested_severity),
+        severity: Weight::of(High, High, Medium).at_most(Info, is_told),
         check: Check::Probe(requested),
         why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts the \
             first leaves the machine without what its owner believes it has. The kernel says so once, in its log.",
@@ -152,16 +152,15 @@ fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
 
 const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
 
-/// Only informative if another knob reports the consequence of the disagreement.
-fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether another knob reports the consequence of the disagreement.
+fn is_told(case: &Case<'_>) -> bool {
     let is_refused = |word: &Word| {
         let is_list =
             ["isolcpus=", "nohz_full=", "rcu_nocbs=", "irqaffinity="].iter().any(|w| word.word.starts_with(w));
         is_list && word.verdict == WordVerdict::RejectedValue
     };
-    let is_told = ["iso.domain", "iso.rcu_nocbs", "irq.default"].iter().any(|id| case.is_bad(id))
-        || case.words().unwrap_or_default().iter().any(is_refused);
-    if is_told { Info } else { severity }
+    ["iso.domain", "iso.rcu_nocbs", "irq.default"].iter().any(|id| case.is_bad(id))
+        || case.words().unwrap_or_default().iter().any(is_refused)
 }
 
 fn requested(case: &Case<'_>) -> Judged {

@@ -28,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_siblings),
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, is_told_by_siblings),
         applies: |case| case.has_housekeeping(),
         check: Check::Probe(|case| is_own(case, 2, "2")),
         why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
@@ -243,15 +243,15 @@ fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
     Ok(true)
 }
 
-/// Only informative if exactly the siblings of a core share the cache, which `cpu.smt` reports.
-fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether exactly the siblings of a core share the cache, which `cpu.smt` reports.
+fn is_told_by_siblings(case: &Case<'_>) -> bool {
     if case.has_housekeeping().is_err() {
-        return severity;
+        return false;
     }
     let unseen = TellsNothing("what CPUs share is not shown");
     let read = |file: &str| case.of_rt(file, unseen).ok();
     let siblings = read("topology/thread_siblings_list");
-    if siblings.is_some() && siblings == read("cache/index2/shared_cpu_list") { severity.min(Info) } else { severity }
+    siblings.is_some() && siblings == read("cache/index2/shared_cpu_list")
 }
 
 fn l3(case: &Case<'_>) -> Judged {

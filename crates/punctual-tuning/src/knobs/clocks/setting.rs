@@ -50,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.rtc_sync",
         title: "Battery clock not written every eleven minutes",
-        severity: Weight::all(Info).adjusted(by_firmware),
+        severity: Weight::all(Info).at_least(Medium, is_firmwares),
         check: Check::Probe(rtc_sync),
         why: "While the time is synchronised, the kernel writes the battery clock every eleven minutes: over a slow bus \
             with interrupts off, or by a call into the firmware.",
@@ -123,8 +123,8 @@ fn rtc_sync(case: &Case<'_>) -> Judged {
     Ok(!chrony_lines(case)?.iter().any(|line| line.split_whitespace().next() == Some("rtcsync")))
 }
 
-/// Weighs more where the firmware writes the battery clock, since that call may run any code of the firmware.
-fn by_firmware(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether the firmware writes the battery clock, a call that may run any code of the firmware.
+fn is_firmwares(case: &Case<'_>) -> bool {
     let driver = case.link("/sys/class/rtc/rtc0/device/driver");
-    if driver.known().is_some_and(|driver| driver.ends_with("rtc-efi")) { Medium } else { severity }
+    driver.known().is_some_and(|driver| driver.ends_with("rtc-efi"))
 }

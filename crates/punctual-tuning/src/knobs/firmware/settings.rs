@@ -156,7 +156,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.pcie_aspm",
         title: "PCIe links do not sleep, whether Linux or the firmware decides",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
+        // `pm.aspm` then reports the links.
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, links::controls_links),
         check: Check::Probe(awake_links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
             the links' own registers (LnkCtl) tell. Leaving L1 takes microseconds to a hundred.",
@@ -281,11 +282,6 @@ fn gpu_clock(case: &Case<'_>) -> Judged {
         is_one &= lowest == highest;
     }
     if seen == 0 { Doubt::not_applicable("no graphics card here shows its clock") } else { Ok(is_one) }
-}
-
-/// Only informative if the kernel controls the links, which `pm.aspm` reports.
-fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
-    if links::controls_links(case) { severity.min(Info) } else { severity }
 }
 
 fn awake_links(case: &Case<'_>) -> Judged {

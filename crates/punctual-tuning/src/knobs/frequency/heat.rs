@@ -74,7 +74,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.powerclamp",
         title: "Nothing can force CPUs idle",
-        severity: Weight::all(Info).adjusted(clamping),
+        severity: Weight::all(Info).at_least(High, is_clamping),
         applies: |case| case.only_on(Arch::X86, "it is for Intel's CPUs"),
         check: Check::NoModule("intel_powerclamp"),
         why: "intel_powerclamp puts all CPUs to sleep at the same time, by threads with FIFO priority, to save power; \
@@ -159,10 +159,9 @@ fn cooling(case: &Case<'_>) -> Judged {
     case.none_found("/sys/class/thermal/cooling_device*/cur_state", busy.join(", "), all_idle)
 }
 
-/// High while the powerclamp driver is clamping.
-fn clamping(case: &Case<'_>, severity: Severity) -> Severity {
+fn is_clamping(case: &Case<'_>) -> bool {
     let is_at_work = |(name, state): &(String, i64)| name.contains(POWERCLAMP) && *state > 0;
-    if cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work)) { High } else { severity }
+    cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work))
 }
 
 fn rapl(case: &Case<'_>) -> Judged {

@@ -47,7 +47,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.epb",
         title: "Energy bias set to performance",
-        severity: Weight::of(Medium, Info, Info).adjusted(told_by_preference),
+        severity: Weight::of(Medium, Info, Info).at_most(Info, has_preference),
         check: Check::file(
             "/sys/devices/system/cpu/cpu<I>/power/energy_perf_bias",
             Want::ZERO,
@@ -98,10 +98,10 @@ fn turbo_policy(case: &Case<'_>) -> Judged {
     Ok(boosts.iter().all(|boost| boost.value == "0"))
 }
 
-/// Only informative if the CPU has the newer preference, which then decides.
-fn told_by_preference(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether the CPU has the newer preference, which then decides.
+fn has_preference(case: &Case<'_>) -> bool {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference");
-    if case.rt().first().is_some_and(|cpu| case.exists(&path(cpu))) { severity.min(Info) } else { severity }
+    case.rt().first().is_some_and(|cpu| case.exists(&path(cpu)))
 }
 
 fn dynamic_boost(case: &Case<'_>) -> Judged {

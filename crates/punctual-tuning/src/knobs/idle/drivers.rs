@@ -55,7 +55,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_poll",
         title: "CPUs do not idle by spinning",
-        severity: Weight::all(Info).adjusted(spinning),
+        severity: Weight::all(Info).at_least(Medium, slows_others),
         check: Check::Probe(idle_poll),
         why: "idle=poll spins on every idle CPU: it takes execution units from SMT siblings, heats the package until \
             it throttles, and in a guest uses up the host's CPU. No driver loads, so limits of latency mean nothing.",
@@ -131,8 +131,7 @@ fn idle_poll(case: &Case<'_>) -> Judged {
     Ok(false)
 }
 
-/// More severe where spinning slows a sibling CPU or other guests down.
-fn spinning(case: &Case<'_>, severity: Severity) -> Severity {
-    let shares_core = case.machine.topology.smt_active.known() == Some(&true);
-    if shares_core || case.not_a_guest().is_err() { Medium } else { severity }
+/// Whether spinning slows a sibling CPU or other guests down.
+fn slows_others(case: &Case<'_>) -> bool {
+    case.machine.topology.smt_active.known() == Some(&true) || case.not_a_guest().is_err()
 }

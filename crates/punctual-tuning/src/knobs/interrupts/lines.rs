@@ -16,7 +16,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.affinity",
         title: "No device interrupts the real-time CPUs",
-        severity: Weight::of(High, High, Info).adjusted(one_device),
+        severity: Weight::of(High, High, Info).at_most(Medium, is_one_device),
         check: Check::Probe(affinity),
         why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate. Where all of \
             them are one device's, that may be the real-time device, there on purpose.",
@@ -160,12 +160,13 @@ fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     case.note(source, shown);
 }
 
-fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
-    let Ok(lines) = case.delivered_lines() else { return severity };
+/// Whether all interrupts that may be moved away belong to one device.
+fn is_one_device(case: &Case<'_>) -> bool {
+    let Ok(lines) = case.delivered_lines() else { return false };
     let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
     let devices: BTreeSet<&str> =
         ours.flat_map(|line| line.handlers(case)).map(|name| InterruptLine::device(name)).collect();
-    if devices.len() == 1 { severity.min(Medium) } else { severity }
+    devices.len() == 1
 }
 
 fn affinity(case: &Case<'_>) -> Judged {
@@ -279,9 +280,9 @@ fn ipis(case: &Case<'_>) -> Judged {
     const NAMES: [&str; 8] = ["RES", "CAL", "TLB", "IWI", "MCE", "NMI", "PMI", "THR"];
     case.has_housekeeping()?;
     let rises = case.rises(|name, _| NAMES.contains(&name) || name.starts_with("IPI"))?;
-    let risen = rises.iter().flat_map(|row| row.counts.iter().filter(|one| one.count > 0).map(move |one| (row, one)));
+    let counted = rises.iter().flat_map(|row| row.counts.iter().filter(|one| one.count > 0).map(move |one| (row, one)));
     let shown: Vec<String> =
-        risen.map(|(row, one)| format!("{} on CPU {}: {}", row.name, one.cpu, one.count)).collect();
+        counted.map(|(row, one)| format!("{} on CPU {}: {}", row.name, one.cpu, one.count)).collect();
     let shown = if shown.is_empty() { format!("none on CPUs {}", case.rt()) } else { shown.join(", ") };
     case.note("interrupts from other CPUs, between two looks at /proc/interrupts", shown);
     let of = |cpu: u32| rises.iter().flat_map(|row| &row.counts).filter(move |one| one.cpu == cpu).map(|one| one.count);

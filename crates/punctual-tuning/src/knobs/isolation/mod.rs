@@ -79,7 +79,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "rcu.normal",
         title: "RCU grace periods are not expedited",
-        severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
+        severity: Weight::of(Medium, Medium, Info).at_least(High, is_expedited),
         check: Check::Probe(rcu_normal),
         why: "An expedited grace period interrupts every busy CPU to get done sooner, at the expense of the \
             real-time work.",
@@ -104,10 +104,6 @@ fn nohz_full(case: &Case<'_>) -> Judged {
 
 fn is_expedited(case: &Case<'_>) -> bool {
     case.peek("/sys/kernel/rcu_expedited").known().is_some_and(|value| value != "0")
-}
-
-fn expedited_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if is_expedited(case) { severity.max(High) } else { severity }
 }
 
 fn rcu_normal(case: &Case<'_>) -> Judged {

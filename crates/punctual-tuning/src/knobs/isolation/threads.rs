@@ -16,7 +16,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kthr.affinity",
         title: "No roaming kernel thread on the real-time CPUs",
         confidence: Confidence::High,
-        severity: Weight::of(Medium, Medium, Info).adjusted(roaming_severity),
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, is_best_placed),
         check: Check::Probe(roaming),
         why: "Kernel threads that may run anywhere also run on the real-time CPUs. Up to 6.12 only nohz_full= keeps \
             them away, isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
@@ -95,13 +95,13 @@ fn roaming(case: &Case<'_>) -> Judged {
     )
 }
 
-/// Only informative for periodic work on isolated CPUs that keep their tick, on kernels before 7.0. Nothing keeps
-/// kernel threads off such CPUs for good, and removing the tick costs periodic work more.
-fn roaming_severity(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether nothing better can be done for periodic work: its CPUs are isolated and keep their tick, on a kernel before
+/// 7.0. Nothing keeps kernel threads off such CPUs for good, and removing the tick costs periodic work more.
+fn is_best_placed(case: &Case<'_>) -> bool {
     let is_in = |set: &Fact<CpuSet>| set.known().is_some_and(|set| case.rt().is_subset(set));
     let is_older = case.machine.kernel.version.known().is_some_and(|version| *version < ROLES_SWAPPED);
     let is_best = is_in(&case.machine.isolated) && !is_in(&case.machine.nohz_full);
-    if case.is(Kind::Periodic) && is_older && is_best { severity.min(Info) } else { severity }
+    case.is(Kind::Periodic) && is_older && is_best
 }
 
 /// The priority of interrupt threads, unless somebody changed it.

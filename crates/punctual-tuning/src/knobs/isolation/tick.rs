@@ -12,7 +12,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.skew",
         title: "CPUs tick one after the other",
-        severity: Weight::of(Info, Info, Info).adjusted(skew_severity),
+        severity: Weight::of(Info, Info, Info)
+            .at_least(Medium, |case| case.online().is_some_and(|online| online.len() >= 32)),
         check: Check::Probe(skew),
         why: "CPUs that tick at the same moment queue for the same locks, the longer the more CPUs there are.",
         persist: &[Lasting::word("skew_tick=1")],
@@ -28,7 +29,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.idle",
         title: "The tick continues while a CPU is idle",
-        severity: Weight::of(Info, Info, Info).adjusted(idle_severity),
+        severity: Weight::of(Info, Info, Info).at_least(Medium, is_fast),
         check: Check::Probe(idle),
         why: "A CPU that stops its tick whenever it is idle does the book-keeping at every wake-up, which a fast \
             periodic loop pays in each period.",
@@ -146,11 +147,6 @@ fn timer_list(case: &Case<'_>) -> Result<Vec<Tick>, Doubt> {
     Ok(ticks(&case.content_or_trouble(TIMER_LIST, TellsNothing("the kernel does not show its timers"))?))
 }
 
-fn skew_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_large = case.online().is_some_and(|online| online.len() >= 32);
-    if is_large { severity.max(Medium) } else { severity }
-}
-
 fn skew(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.online().is_some_and(|online| online.len() == 1), "there is one CPU")?;
     let ticks = timer_list(case)?;
@@ -170,9 +166,8 @@ fn skew(case: &Case<'_>) -> Judged {
 }
 
 /// More severe for periods below 1 ms: the kernel's own guide recommends this for loops of 100 us.
-fn idle_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_fast = case.is(Kind::Periodic) && case.need.period.is_some_and(|period| period < Nanos::from_ms(1));
-    if is_fast { severity.max(Medium) } else { severity }
+fn is_fast(case: &Case<'_>) -> bool {
+    case.is(Kind::Periodic) && case.need.period.is_some_and(|period| period < Nanos::from_ms(1))
 }
 
 fn idle(case: &Case<'_>) -> Judged {

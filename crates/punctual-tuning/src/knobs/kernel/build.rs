@@ -77,7 +77,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.rcu_boost",
         title: "Readers that delay RCU are boosted",
-        severity: Weight::all(Info).adjusted(more_on_rt),
+        severity: Weight::all(Info).at_least(Medium, |case| case.is_rt()),
         applies: |case| {
             Doubt::not_applicable_if(
                 !case.built_with("PREEMPT_RCU")?,
@@ -287,10 +287,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn more_on_rt(case: &Case<'_>, severity: Severity) -> Severity {
-    if case.is_rt() { severity.max(Medium) } else { severity }
-}
 
 fn preempt(case: &Case<'_>) -> Judged {
     match case.flavour()? {

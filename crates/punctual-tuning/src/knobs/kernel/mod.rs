@@ -11,7 +11,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.flavour",
         title: "A kernel made for real time",
-        severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
+        severity: Weight::of(Fatal, Medium, Medium)
+            .at_most(High, |case| case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1))),
         check: Check::Probe(|case| {
             let flavour = case.flavour()?;
             case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
@@ -123,7 +124,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
-        severity: Weight::all(High).adjusted(group_severity),
+        // A group with a budget may have real-time threads, which `sched.rt_runtime` then judges.
+        severity: Weight::all(High).at_most(Info, |case| may_be_real_time(case) == Ok(true)),
         check: Check::Probe(|case| has_rt_group(case).map(|is_on| !is_on)),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
@@ -168,11 +170,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn flavour_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_roomy = case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1));
-    if is_roomy { severity.min(High) } else { severity }
-}
 
 fn config(case: &Case<'_>) -> Judged {
     let config = &case.machine.config;
@@ -237,10 +234,4 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
 fn debug_heavy(case: &Case<'_>) -> Judged {
     const OPTIONS: &str = "PROVE_LOCKING DEBUG_LOCK_ALLOC KASAN KCSAN KMSAN DEBUG_OBJECTS SLUB_DEBUG_ON DEBUG_KMEMLEAK";
     none_on(case, &OPTIONS.split(' ').collect::<Vec<_>>())
-}
-
-/// Only informative if the caller's group has a budget: its threads may then be real-time, and are stopped only when
-/// the budget is used up, which `sched.rt_runtime` reports.
-fn group_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if may_be_real_time(case) == Ok(true) { severity.min(Info) } else { severity }
 }

@@ -60,7 +60,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.compact",
         title: "Memory not compacted unasked",
-        severity: Weight::all(Medium).adjusted(probes::compact_severity),
+        severity: Weight::all(Medium).at_most(Info, probes::keeps_locked),
         check: Check::Probe(probes::compact),
         why: "Compaction moves pages, and a thread that touches one meanwhile waits in a fault. Where \
             compact_unevictable_allowed is 1 that goes for locked pages, too.",

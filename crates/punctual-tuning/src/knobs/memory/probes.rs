@@ -68,10 +68,9 @@ pub(super) fn counts_isolated(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(is_left_out, "from 6.12 isolated CPUs are left out")
 }
 
-/// Only informative if locked pages stay where they are, since compaction is then only work in the background.
-pub(super) fn compact_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let keeps_locked = case.peek("/proc/sys/vm/compact_unevictable_allowed") == Fact::Known("0".to_owned());
-    if keeps_locked { severity.min(Info) } else { severity }
+/// Whether locked pages stay where they are, so that compaction is only work in the background.
+pub(super) fn keeps_locked(case: &Case<'_>) -> bool {
+    case.peek("/proc/sys/vm/compact_unevictable_allowed") == Fact::Known("0".to_owned())
 }
 
 const EARLY_BYTES: u64 = 256 << 20;

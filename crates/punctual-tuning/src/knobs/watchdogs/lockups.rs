@@ -28,7 +28,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.soft",
         title: "No lock-up detector on the real-time CPUs",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nmi),
+        // One mask serves both detectors, and `wd.nmi` then reports it.
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, |case| nmi(case) == Ok(false)),
         check: Check::Probe(soft),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
             seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
@@ -98,11 +99,6 @@ fn nmi(case: &Case<'_>) -> Judged {
 /// The CPUs that both detectors watch.
 fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.cpu_list("/proc/sys/kernel/watchdog_cpumask", TellsNothing("which CPUs are watched is not shown"))
-}
-
-/// Only informative if `wd.nmi` is bad: one mask serves both detectors.
-fn told_by_nmi(case: &Case<'_>, severity: Severity) -> Severity {
-    if nmi(case) == Ok(false) { severity.min(Info) } else { severity }
 }
 
 fn soft(case: &Case<'_>) -> Judged {
