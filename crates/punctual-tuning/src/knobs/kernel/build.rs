@@ -77,7 +77,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.rcu_boost",
         title: "Readers that delay RCU are boosted",
-        severity: Weight::all(Info).at_least(Medium, |case| case.is_rt()),
+        severity: Weight::all(Info).at_least(Medium, |case| case.flavour() == Ok(Flavour::Rt)),
         applies: |case| {
             Doubt::not_applicable_if(
                 !case.built_with("PREEMPT_RCU")?,
