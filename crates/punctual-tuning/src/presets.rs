@@ -9,7 +9,7 @@ use punctual_hist::Nanos;
 /// What a kind of work usually needs of a machine.
 #[derive(Debug)]
 pub struct Preset {
-    /// As `--profile` and a project file name it.
+    /// The name by which `--profile` and a project file choose the preset.
     pub name: &'static str,
     /// The kind of work, in one line.
     pub about: &'static str,

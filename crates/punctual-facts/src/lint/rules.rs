@@ -60,7 +60,7 @@ pub(super) struct Rule {
 
 const fn rule(word: &'static str, when: &'static [If], verdict: WordVerdict, why: &'static str) -> Rule {
     let verdict = Some(verdict);
-    // The kernel does not take a removed name, and the rule says why.
+    // A rule about a removed name applies although the kernel does not take the name.
     let is_always = matches!(verdict, Some(Unknown));
     Rule { word, when, verdict, is_trap: false, is_always, why, instead: None, sources: &[] }
 }
@@ -127,7 +127,7 @@ pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: boo
 
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
-    // Isolation of CPUs.
+    // Words that isolate CPUs.
     trap("isolcpus", &[If::HasFlags, If::LacksFlag("domain")],
         "without the flag domain these CPUs stay with the scheduler: tasks are still moved there, unless a cpuset \
          partition keeps them away")
@@ -174,7 +174,7 @@ const RULES: &[Rule] = &[
     rule("workqueue.cpumask", &[], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
         .instead("write the mask to /sys/devices/virtual/workqueue/cpumask").from(&["kernel 6.1 kernel/workqueue.c"]),
 
-    // Interrupts.
+    // Words about interrupts.
     rule("irqpoll", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
         .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
     rule("irqfixup", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
@@ -189,7 +189,7 @@ const RULES: &[Rule] = &[
     rule("noirqbalance", &[], Unknown, "the balancer it switched off left the kernel many years ago")
         .instead("nothing; stop irqbalance as a service").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
 
-    // SMT and features of the CPU.
+    // Words about SMT and features of the CPU.
     rule("nosmt", &[If::Arm64, If::Before(6, 13)], Unknown, "kernels for arm64 cannot switch SMT off at boot up to 6.12; 7.3 can")
         .instead("echo 0 > /sys/devices/system/cpu/cpuN/online for every second thread, on chips that have such")
         .from(&["kernel 6.1, 6.12, 7.3 arch/arm64/Kconfig: HOTPLUG_SMT"]),
@@ -245,13 +245,13 @@ const RULES: &[Rule] = &[
     rule("rcu_nocbs", &[If::NoValue, If::Before(5, 17)], Unknown, "this kernel wants a list of CPUs behind it")
         .instead("rcu_nocbs=LIST").from(&["kernel 5.10, 5.15 kernel/rcu/tree_plugin.h: rcu_nocb_setup"]),
 
-    // Machine checks.
+    // Words about machine checks.
     rule("mce", &[If::Is(&["off"])], Harmful, "an uncorrectable error of the memory or a CPU is then not handled at all")
         .instead("write 0 to /sys/devices/system/machinecheck/machinecheck0/check_interval").from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
     note("mce", &[If::Is(&["ignore_ce"])], "it hides corrected errors; check_interval=0 in sysfs only stops the polling")
         .from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
 
-    // Dual kernels.
+    // Words of second kernels.
     rule("xenomai.supported_cpus", &[If::Cobalt, If::BitClear(0)], RejectedValue, "Cobalt refuses a mask without CPU 0 (from 3.2)")
         .always().instead("a mask with bit 0 set: CPUs 0, 2 and 3 are 0x0d").from(&["Xenomai 3.3 kernel/cobalt"]),
     note("xenomai.supported_cpus", &[If::Cobalt], "a mask, not a list: 0x0d is CPUs 0, 2 and 3").always().from(&["Xenomai 3.3 kernel/cobalt"]),
@@ -264,7 +264,7 @@ const RULES: &[Rule] = &[
     note("xenomai.allowed_group", &[If::Cobalt], "the group must exist").always().from(&["Xenomai 3.3 kernel/cobalt"]),
     rule("evl.oob_cpus", &[], Unknown, "the code calls it evl.oobcpus").instead("evl.oobcpus=LIST").from(&["EVL 6.10 kernel/evl"]),
 
-    // Graphics.
+    // Words about graphics.
     rule("i915.enable_rc6", &[], Unknown, "removed from i915 about 4.16; the driver says so when it is loaded")
         .instead("pin the frequency: equal gt_min_freq_mhz and gt_max_freq_mhz in sysfs").from(&["kernel commit fb6db0f5bf1d"]),
     rule("i915.enable_execlists", &[], Unknown, "removed from i915; it was for the ring buffers of Gen8").instead("nothing").from(&["kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/i915_params.c"]),
@@ -272,14 +272,14 @@ const RULES: &[Rule] = &[
     note("i915.disable_power_well", &[If::Is(&["0"])], "0 keeps the power wells on").from(&["kernel i915_params.c"]),
     note("i915.enable_dc", &[], "the kernel calls it unsafe and taints itself").from(&["kernel i915_params.c"]),
 
-    // Frequency.
+    // Words about the CPU frequency.
     trap("cpufreq.off", &[If::Is(&["1"])],
         "the CPU then stays at the speed the firmware left, and where the hardware chooses, it goes on choosing")
         .instead("the performance governor").from(&["kernel drivers/cpufreq/cpufreq.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
     rule("intel_pstate", &[If::Is(&["disable"]), If::Beside("cpufreq.off=1")], Inert, "under cpufreq.off=1 no driver is used in any case")
         .instead("one of the two").from(&["kernel drivers/cpufreq/intel_pstate.c, cpufreq.c"]),
 
-    // Idle.
+    // Words about idle states.
     rule("intel_idle.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "under idle=poll no idle state is entered")
         .instead("nothing").from(&["kernel arch/x86/kernel/process.c"]),
     trap("intel_idle.max_cstate", &[If::Is(&["0"]), If::Without("processor.max_cstate")],
@@ -300,7 +300,7 @@ const RULES: &[Rule] = &[
     note("idle", &[If::X86, If::Is(&["poll"])], "no CPU ever sleeps: heat, no boost, and a busy sibling where cores run two threads")
         .from(&["kernel admin-guide/pm/cpuidle.rst"]),
 
-    // Clocks.
+    // Words about clocks.
     note("tsc", &[If::Is(&["reliable"])], "right only where the TSC is invariant; tsc=nowatchdog is what real time needs")
         .from(&["kernel arch/x86/kernel/tsc.c"]),
     note("hpet", &[If::Is(&["disable"])], "takes the reference away that watches over the TSC").from(&["kernel arch/x86/kernel/hpet.c"]),
@@ -310,16 +310,16 @@ const RULES: &[Rule] = &[
         .instead("nothing; clocksource=tsc where the TSC is good and the kernel doubts it").from(&["kernel drivers/clocksource/acpi_pm.c, arch/x86/kernel/hpet.c"]),
     note("clocksource", &[If::Is(&["tsc"])], "the default where the TSC is good").from(&["kernel arch/x86/kernel/tsc.c"]),
 
-    // The scheduler.
+    // Words about the scheduler.
     trap("sysctl.kernel.sched_rt_runtime_us", &[If::From(6, 12), If::Is(&["-1"])],
         "from 6.12 that no longer keeps ordinary tasks from taking time of real-time ones: the fair server does that")
         .instead("0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, with care").from(&["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c"]),
 
-    // Watchdogs.
+    // Words about watchdogs.
     note("nosoftlockup", &[], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
     note("nmi_watchdog", &[If::Is(&["0"])], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
 
-    // Links and memory.
+    // Words about PCI links and memory.
     trap("pcie_aspm", &[If::Is(&["off"])], "it only stops Linux from touching link power states: what the firmware enabled stays enabled")
         .instead("pcie_aspm.policy=performance").from(&["kernel drivers/pci/pcie/aspm.c: pcie_no_aspm"]),
     note("numa_balancing", &[If::NotRt], "matters only with more than one memory node").from(&["kernel mm/mempolicy.c"]),

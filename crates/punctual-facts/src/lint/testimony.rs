@@ -88,7 +88,7 @@ impl<'a> Testimony<'a> {
         Self { live: Some(live), ..Self::kernel_of(tree) }
     }
 
-    /// Whether the kernel's log lists the unknown words.
+    /// Whether the kernel's log lists the words that the kernel did not know.
     pub fn lists_unknown(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
     }

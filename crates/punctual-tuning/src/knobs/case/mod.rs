@@ -311,7 +311,7 @@ impl<'a> Case<'a> {
         self.knows_others() && self.housekeeping().is_empty()
     }
 
-    /// The use of this program that helps a machine with real-time CPUs only.
+    /// The use of this program to suggest if every CPU is a real-time CPU.
     pub fn resort(&self) -> Option<Resort> {
         (self.has_no_others() && self.rt().len() > 1).then_some(Resort::ChooseCpus)
     }

@@ -8,7 +8,7 @@ const POWERCLAMP: &str = "intel_powerclamp";
 
 const NOT_COUNTED: Missing = CannotBe("this CPU does not count how often it was throttled");
 
-/// Places that keep a CPU from getting too hot.
+/// Lasting changes that keep a CPU from getting too hot.
 const COOLER: &[Lasting] = &[
     Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", "<SUSTAINED_KHZ>"),
     Lasting::other("Or cooling that holds at full load."),
