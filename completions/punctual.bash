@@ -151,7 +151,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__audit)
-            opts="-q -h --profile --config --cpus --period --budget --json --markdown --sarif --junit --quiet --brief --all --fail-on --machine --diff --explain --help"
+            opts="-q -h --profile --config --cpus --period --budget --json --markdown --sarif --junit --quiet --brief --all --fail-on --machine --root --diff --explain --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -182,6 +182,10 @@ _punctual() {
                     return 0
                     ;;
                 --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -759,7 +763,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lint)
-            opts="-h --cmdline --kernel --flavour --arch --cpus --machine --file --image --json --sarif --fail-on --help"
+            opts="-h --cmdline --kernel --flavour --arch --cpus --machine --root --file --image --json --sarif --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -786,6 +790,10 @@ _punctual() {
                     return 0
                     ;;
                 --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1165,7 +1173,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune)
-            opts="-y -q -h --cpus --profile --config --period --budget --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --quiet --brief --json --for --only --except --help"
+            opts="-y -q -h --cpus --profile --config --period --budget --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --root --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --quiet --brief --json --for --only --except --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1212,6 +1220,10 @@ _punctual() {
                     return 0
                     ;;
                 --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

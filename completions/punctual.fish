@@ -100,7 +100,8 @@ evl\t'Xenomai 4'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l arch -d 'Architecture it is for [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
 aarch64\t'64-bit ARM'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cpus -d 'How many CPUs the machine has that it is for [default: this machine\'s, or unknown for another\'s line]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l machine -d 'Judge the line of a captured machine instead of this one\'s' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l file -d 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader\'s (default/grub, extlinux.conf)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l image -d 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l fail-on -d 'Exit with 2 when a word is at least this bad' -r -f -a "fail\t'Words that are harmful, unknown or have a value that is refused'
@@ -278,7 +279,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand audit" -l period -d 'T
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l budget -d 'Largest latency you can live with; what matters less than that is excused' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l machine -d 'Audit a captured machine instead of this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l diff -d 'Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l explain -d 'Tell all about one knob' -r -f -a "(__fish_punctual_knobs)"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l json -d 'Print one JSON document'
@@ -308,7 +310,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune" -l device -d 'Ne
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l keep-irqs -d 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l priority -d 'Priority of the real-time work, which helpers of the kernel are held against' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l hugepages -d 'Reserve this number of huge pages of 2 MiB' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l machine -d 'Plan for a captured machine; changes nothing' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l confirm-within -d 'Put everything back unless `punctual status --confirm` comes within this time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l print -d 'Print one artefact alone, for people who build images' -r -f -a "cmdline\t'The kernel\'s command line'
 grub\t'A fragment of /etc/default/grub.d'

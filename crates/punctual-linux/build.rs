@@ -1,4 +1,4 @@
-//! Compiles the program that the `bpf` feature puts into the kernel. Without that feature nothing is done.
+//! Compiles the BPF program that the `bpf` feature loads into the kernel. Does nothing without that feature.
 
 #![allow(clippy::print_stdout, reason = "this is how a build script speaks to Cargo")]
 
@@ -22,7 +22,8 @@ fn main() -> Result<(), String> {
     };
     let object = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR: build with cargo")?).join("flight.bpf.o");
     let status = Command::new(&clang)
-        // Atomic operations that give back what was there: kernels from 5.12 on. What -g says of types is needed.
+        // `-mcpu=v3` allows atomic operations that return the old value, which kernels know since 5.12. Loading needs
+        // the type information of `-g`.
         .args(["-O2", "-g", "-Wall", "-Werror", "-target", target, "-mcpu=v3", "-c", SOURCE, "-o"])
         .arg(&object)
         .status();

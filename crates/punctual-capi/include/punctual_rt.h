@@ -22,25 +22,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The handle is none of this kind, or no more: it was closed.
+/// The handle is not valid: it was closed, or is of another kind.
 #define PRT_E_HANDLE -5000
 
 /// The handle belongs to another thread.
 #define PRT_E_THREAD -5001
 
-/// A mistake inside the library; the call had no effect that could be relied upon. Please report it.
+/// A bug in the library. The call may have been carried out in part. Please report it.
 #define PRT_E_PANIC -5002
 
-/// The thing has been done already, or its time is over: a task joined twice, a group started twice.
+/// The operation is possible only once and was done already or comes too late, for example joining a task or starting a
+/// group.
 #define PRT_E_DONE -5003
 
-/// A number that stands for a choice stands for none that this version knows.
+/// A member that takes one of several constants has a value that this version does not know.
 #define PRT_E_CHOICE -5004
 
-/// A text is not UTF-8, is too long, or holds characters that it must not.
+/// A text is not UTF-8, is too long, or contains characters that are not allowed there.
 #define PRT_E_TEXT -5005
 
-/// The period is not within 1 us to what 64 bits hold.
+/// The period is shorter than 1 us, or too long for 64 bits of nanoseconds.
 #define PRT_E_PERIOD -5010
 
 /// The priority is not within 1 to 95.
@@ -52,52 +53,53 @@
 /// The steering limit is not shorter than the period.
 #define PRT_E_STEER -5013
 
-/// 1024 ns <= run time <= deadline <= period does not hold.
+/// The reservation breaks the rule 1024 ns <= run time <= deadline <= period.
 #define PRT_E_RESERVATION -5014
 
-/// The servo can not work with these values.
+/// The servo cannot work with these values.
 #define PRT_E_SERVO -5015
 
-/// No task of this name is in that process.
+/// The process has no task of this name.
 #define PRT_E_NO_TASK -5016
 
-/// What was found is not what this version of the library can read.
+/// The statistics were written by a version that this library cannot read.
 #define PRT_E_FOREIGN -5017
 
-/// Refused for a reason that `prt_last_error` tells.
+/// The call was refused for a reason that has no number; `prt_last_error` tells it.
 #define PRT_E_REFUSED -5099
 
-/// Woke within the tolerance.
+/// The thread woke within the tolerance.
 #define PRT_CLASS_ON_TIME 0
 
-/// The release was past before the wait began.
+/// The release was already past when the wait began.
 #define PRT_CLASS_PAST_ON_ARRIVAL 1
 
 /// The kernel's sleep returned after the release.
 #define PRT_CLASS_LATE_FROM_SLEEP 2
 
-/// While polling, time was taken from the thread; by whom is not known.
+/// The thread lost time while it polled; the cause is unknown.
 #define PRT_CLASS_HIT_WHILE_POLLING 3
 
-/// While polling, the kernel ran another thread on this CPU.
+/// While the thread polled, the kernel ran another thread on this CPU.
 #define PRT_CLASS_PREEMPTED 4
 
-/// While polling, an interrupt, the firmware or the hypervisor took the CPU.
+/// While the thread polled, an interrupt, the firmware or the hypervisor took the CPU.
 #define PRT_CLASS_INTERRUPTED 5
 
-/// Woke before the release, as anticipation may.
+/// The thread woke before the release, which `PRT_WAIT_ANTICIPATE` allows.
 #define PRT_CLASS_EARLY 6
 
-/// The outside event did not come in time.
+/// The outside event did not come within `external_patience_ns`.
 #define PRT_CLASS_TIMED_OUT 7
 
-/// The releases lie away from the scheduler's tick, which is looked for at the start (0.2 s of polling on the CPU).
+/// The first release is placed away from the scheduler's tick, which the start looks for by polling the CPU for 0.2 s.
 #define PRT_PHASE_AUTO 0
 
-/// `phase_offset_ns` after a multiple of the period; in a group, after its epoch.
+/// The first release lies `phase_offset_ns` after a multiple of the period; in a group, after the group's epoch.
 #define PRT_PHASE_OFFSET 1
 
-/// `phase_offset_ns` after a multiple of `phase_multiple_ns` (0: of the period) on the clock `phase_clock`.
+/// The first release lies `phase_offset_ns` after a multiple of `phase_multiple_ns` (0: of the period) on the clock
+/// `phase_clock`.
 #define PRT_PHASE_ALIGNED 2
 
 /// `CLOCK_MONOTONIC`.
@@ -106,7 +108,7 @@
 /// `CLOCK_REALTIME`: wall-clock time.
 #define PRT_CLOCK_REALTIME 1
 
-/// `CLOCK_TAI`: atomic time, as PTP distributes it.
+/// `CLOCK_TAI`: International Atomic Time, the time scale that PTP distributes.
 #define PRT_CLOCK_TAI 2
 
 /// `SCHED_OTHER`.
@@ -121,59 +123,63 @@
 /// `SCHED_DEADLINE`: `reserved_runtime_ns` in each `reserved_period_ns`, within `reserved_deadline_ns`.
 #define PRT_POLICY_DEADLINE 3
 
-/// Sleeps until `margin_ns` before the release (0: as much as recent sleeps took too long), then polls the clock.
+/// Sleeps until `margin_ns` before the release, then polls the clock. With 0, the margin follows how much longer than
+/// requested recent sleeps took.
 #define PRT_WAIT_HYBRID 0
 
 /// Sleeps in the kernel until the release.
 #define PRT_WAIT_SLEEP 1
 
-/// Sleeps until the release minus what sleeps usually take too long.
+/// Sleeps until the usual wake-up delay of sleeps before the release, so that the thread wakes close to it. Never
+/// polls.
 #define PRT_WAIT_ANTICIPATE 2
 
-/// Polls the clock all the time. Occupies the CPU.
+/// Polls the clock all the time, and so occupies the CPU.
 #define PRT_WAIT_SPIN 3
 
-/// Waits until `external_signal` is posted, or, if that is NULL, until `external_fd` is readable; at most
-/// `external_patience_ns`. The post is taken; what is readable is for the body to read.
+/// Waits for an event instead of a time: until `external_signal` is posted or, if that is NULL, until `external_fd` is
+/// readable; at most `external_patience_ns`. The wait takes the post of the signal; it does not read the file
+/// descriptor.
 #define PRT_WAIT_EXTERNAL 4
 
-/// Releases that passed are not run; the next activation is the first one still to come, on the old grid.
+/// Missed releases are not run. The next activation is the first release that is still to come on the same grid.
 #define PRT_OVERRUN_SKIP 0
 
-/// Releases that passed are run without a pause, but at most `catch_up_max` in a row.
+/// Missed releases are run one after the other without waiting, at most `catch_up_max` in a row.
 #define PRT_OVERRUN_CATCH_UP 1
 
-/// Releases that passed are not run, and the grid begins anew one period from now.
+/// Missed releases are not run, and a new grid starts one period from now.
 #define PRT_OVERRUN_REANCHOR 2
 
-/// The loop ends when releases have passed.
+/// The loop ends when releases were missed.
 #define PRT_OVERRUN_STOP 3
 
-/// Memory is left as it is.
+/// Memory is neither locked nor touched in advance.
 #define PRT_MEMORY_LEAVE 0
 
-/// All memory of the process is locked, `stack_bytes` and `heap_bytes` are touched in advance.
+/// All memory of the process is locked, and `stack_bytes` and `heap_bytes` are touched in advance.
 ///
-/// `fork` undoes it: memory becomes copy-on-write, so the loop faults at its next writes, in the parent too. Start other
-/// programs before the loop, or by `posix_spawn` or `vfork`.
+/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, in the parent too.
+/// Start other programs before the loop, or with `posix_spawn` or `vfork`.
 #define PRT_MEMORY_LOCK 1
 
-/// Idle states are left as the machine is set up.
+/// The idle states that the machine allows stay allowed.
 #define PRT_LATENCY_LEAVE 0
 
-/// On all CPUs only idle states that are left within `latency_us`.
+/// On all CPUs, only idle states with an exit latency of at most `latency_us` are allowed.
 #define PRT_LATENCY_GLOBAL 1
 
-/// On the task's CPUs no idle state.
+/// On the CPUs of the task, no idle state is allowed.
 #define PRT_LATENCY_PER_CPU 2
 
-/// The task does not start when the system refuses something.
+/// If the system refuses any part of the configuration, the task does not start.
 #define PRT_REQUIRE_STRICT 0
 
-/// The task starts even when the system refuses something, and lists what was refused.
+/// The task starts even if the system refuses parts of the configuration. `prt_task_grants` and `prt_cyclic_grants`
+/// list the refused parts.
 #define PRT_REQUIRE_BEST_EFFORT 1
 
-/// Worth knowing; no effect on latency of its own.
+/// Worth knowing, without an effect on latency of its own.
 #define PRT_SEVERITY_INFO 0
 
 /// Costs microseconds, or happens rarely.
@@ -185,28 +191,28 @@
 /// The task cannot start, or cannot keep its period.
 #define PRT_SEVERITY_FATAL 3
 
-/// The task was told to stop, or its body said so.
+/// The task was stopped, or its body asked to end.
 #define PRT_ENDED_STOPPED 0
 
-/// Releases were missed, and the task asked for `PRT_OVERRUN_STOP`.
+/// The task ended because releases were missed and it was configured with `PRT_OVERRUN_STOP`.
 #define PRT_ENDED_OVERRUN 1
 
 /// The largest value a cell holds, in bytes.
 #define PRT_LATEST_BYTES_MAX 4096
 
-/// One activation, in its body. Opaque; only good until the body returns.
+/// The current activation of a task. Opaque; valid only until the body returns.
 typedef struct prt_cycle prt_cycle;
 
-/// Paces the thread that opened it. Opaque.
+/// A periodic loop on the thread that opened it. Opaque.
 typedef struct prt_cyclic prt_cyclic;
 
-/// What a check found. Opaque.
+/// The findings of a check. Opaque.
 typedef struct prt_findings prt_findings;
 
-/// Tasks that start on one epoch and keep their phases to each other. Opaque.
+/// Tasks that start at a common epoch and keep their phases to each other. Opaque.
 typedef struct prt_group prt_group;
 
-/// A loop's end of a watchdog. Opaque.
+/// The end of a watchdog that one loop beats. Opaque.
 typedef struct prt_heart prt_heart;
 
 /// The end of a cell that one thread reads. Opaque.
@@ -215,70 +221,70 @@ typedef struct prt_latest_reader prt_latest_reader;
 /// The end of a cell that one thread writes. Opaque.
 typedef struct prt_latest_writer prt_latest_writer;
 
-/// Gathers what loops store and writes it out, in a thread of its own. Opaque.
+/// Collects the records of loops and writes them out, in a thread of its own. Opaque.
 typedef struct prt_log prt_log;
 
-/// A text that loops refer to. Opaque, and never closed: it may be referred to as long as the program runs.
+/// A text that loops refer to. Opaque, and never closed: it stays valid while the program runs.
 typedef struct prt_log_text prt_log_text;
 
-/// One loop's end of a log. Opaque.
+/// The end of a log that one loop writes to. Opaque.
 typedef struct prt_log_writer prt_log_writer;
 
-/// A lock that lends its owner the priority of whoever waits for it, so that a thread in between cannot hold both up.
-/// Opaque.
+/// A lock with priority inheritance: its owner runs with the priority of the most urgent waiter, so that no thread of a
+/// priority in between delays both. Opaque.
 typedef struct prt_pi_mutex prt_pi_mutex;
 
-/// Keeps releases at a fixed phase to another clock. Opaque.
+/// Keeps releases at a fixed phase of another clock. Opaque.
 typedef struct prt_servo prt_servo;
 
-/// Counts posts; each wait takes one, and sleeps until there is one. Opaque.
+/// A counting signal: a post adds one, a wait takes one and sleeps until there is one. Opaque.
 typedef struct prt_signal prt_signal;
 
-/// The end of a queue that one thread takes from. Opaque.
+/// The end of a queue from which one thread takes. Opaque.
 typedef struct prt_spsc_receiver prt_spsc_receiver;
 
-/// The end of a queue that one thread pushes into. Opaque.
+/// The end of a queue into which one thread pushes. Opaque.
 typedef struct prt_spsc_sender prt_spsc_sender;
 
-/// The numbers of a task of another process, or of this one. Opaque.
+/// A reader for the statistics of a task, of another process or of this one. Opaque.
 typedef struct prt_stats_reader prt_stats_reader;
 
 /// A running periodic task. Opaque.
 typedef struct prt_task prt_task;
 
-/// Notices, in a thread of its own, that a loop has stopped going round. Opaque.
+/// A thread that notices when a loop stops completing cycles. Opaque.
 typedef struct prt_watchdog prt_watchdog;
 
-/// One activation.
+/// The description of one activation.
 typedef struct prt_wake {
     /// Set by `prt_wake_init`.
     uint32_t size;
     /// Set by `prt_wake_init`.
     uint32_t version;
-    /// Number of the release, counting missed ones, from 0.
+    /// Number of the release, counted from 0 and including missed ones.
     uint64_t index;
-    /// The planned instant.
+    /// The instant at which the activation was due.
     int64_t release_ns;
-    /// When the thread was back.
+    /// When the thread read the clock after waiting.
     int64_t woke_ns;
-    /// Woke minus release; negative when early.
+    /// Woke minus release; negative if early.
     int64_t error_ns;
-    /// From the former release to this one: the period with what it was steered by.
+    /// Time from the previous release to this one: the period, plus what it was steered by.
     int64_t interval_ns;
-    /// Releases after this one that had passed as well when the thread was back, and will not be run.
+    /// Number of later releases that had also passed when the thread woke, and will not be run.
     uint64_t missed;
-    /// By how much the kernel's sleep was longer than asked for; -1 when there was none.
+    /// By how much longer than requested the kernel's sleep took; -1 if there was no sleep.
     int64_t overshoot_ns;
     /// Time spent polling.
     int64_t polled_ns;
     /// One of `PRT_CLASS_...`.
     uint32_t class_of;
-    /// Zero.
+    /// Reserved; always 0.
     uint32_t reserved;
 } prt_wake;
 
-/// A periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU, hybrid wait, phase away
-/// from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
+/// The configuration of a periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU,
+/// hybrid wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
 typedef struct prt_config {
     /// Set by `prt_config_init`.
     uint32_t size;
@@ -286,7 +292,7 @@ typedef struct prt_config {
     uint32_t version;
     /// Name of the task and of its thread, at most 32 bytes; NULL for `task`.
     const char *name;
-    /// The time from one release to the next.
+    /// Time from one release to the next.
     int64_t period_ns;
     /// One of `PRT_PHASE_...`.
     uint32_t phase;
@@ -306,9 +312,9 @@ typedef struct prt_config {
     int64_t reserved_deadline_ns;
     /// See `PRT_POLICY_DEADLINE`.
     int64_t reserved_period_ns;
-    /// The CPUs to run on; NULL for any.
+    /// Array of the CPUs that the task may run on; NULL for any CPU.
     const uint32_t *cpus;
-    /// How many CPUs there are in `cpus`.
+    /// Number of CPUs in `cpus`.
     uint32_t cpu_count;
     /// One of `PRT_WAIT_...`.
     uint32_t wait;
@@ -318,70 +324,72 @@ typedef struct prt_config {
     uint32_t spin_ppm;
     /// See `PRT_WAIT_EXTERNAL`; -1 for none.
     int32_t external_fd;
-    /// See `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a task can take this time.
+    /// The longest wait for an outside event, see `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a
+    /// task can take this time.
     int64_t external_patience_ns;
     /// One of `PRT_OVERRUN_...`.
     uint32_t overrun;
     /// See `PRT_OVERRUN_CATCH_UP`.
     uint32_t catch_up_max;
-    /// The largest error of an activation that is classed as on time.
+    /// An activation is classed as on time when it wakes at most this far from its release.
     int64_t tolerance_ns;
-    /// The time from its release by which the body must have finished; later ends are counted; 0 for none.
+    /// Time from the release by which the body must have finished. Later ends are counted as deadline misses; 0 for no
+    /// deadline.
     int64_t deadline_ns;
-    /// The largest latency that you can live with, later activations are counted; 0 for none.
+    /// The largest latency that is acceptable. Activations with a larger latency are counted; 0 for no budget.
     int64_t budget_ns;
-    /// How long the body is expected to run at most, for `prt_config_check`; 0 for unknown.
+    /// The longest run time of the body that you expect, for `prt_config_check`; 0 for unknown.
     int64_t execution_ns;
-    /// By how much a release may be steered at most; 0 for a hundredth of the period.
+    /// The largest distance by which one call may steer the releases; 0 for a hundredth of the period.
     int64_t steer_max_ns;
-    /// One of `PRT_MEMORY_...`; mind `fork`.
+    /// One of `PRT_MEMORY_...`; `PRT_MEMORY_LOCK` does not survive `fork`.
     uint32_t memory;
     /// One of `PRT_REQUIRE_...`.
     uint32_t require;
-    /// Bytes of the thread's stack to touch, see `PRT_MEMORY_LOCK`.
+    /// Bytes of the thread's stack to touch in advance, see `PRT_MEMORY_LOCK`.
     uint64_t stack_bytes;
-    /// Bytes of heap to touch, see `PRT_MEMORY_LOCK`.
+    /// Bytes of heap to touch in advance, see `PRT_MEMORY_LOCK`.
     uint64_t heap_bytes;
     /// One of `PRT_LATENCY_...`.
     uint32_t latency_qos;
     /// See `PRT_LATENCY_GLOBAL`.
     int32_t latency_us;
-    /// How many of the last cycles are kept for whoever looks: a power of two from 64 to 65536.
+    /// Number of the latest cycles that are kept for readers of the statistics: a power of two from 64 to 65536.
     uint32_t flight_cycles;
-    /// 1 to ask the kernel who took the time after the loop was hit while polling (0.3 us), 0 not to.
+    /// 1 to ask the kernel which interference stopped the thread while it polled (takes 0.3 us), 0 not to ask.
     uint32_t confirm_interference;
-    /// See `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
+    /// The signal to wait for, see `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
     const struct prt_signal *external_signal;
 } prt_config;
 
-/// One thing that stands between a task and its period. The texts live until `prt_findings_close`.
+/// One obstacle between a task and its period. The texts live until `prt_findings_close`.
 typedef struct prt_finding {
     /// Set by `prt_finding_init`.
     uint32_t size;
     /// Set by `prt_finding_init`.
     uint32_t version;
-    /// Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
+    /// The rule that found it: the id of a knob of `punctual audit`, or `task.` and a word.
     const char *code;
-    /// The name of the task.
+    /// Name of the task.
     const char *task;
-    /// What was planned or read.
+    /// The planned value, or the value read from the machine, that led to the finding.
     const char *evidence;
-    /// What to do about it.
+    /// What to do about the finding.
     const char *remedy;
     /// One of `PRT_SEVERITY_...`.
     uint32_t severity;
-    /// Zero.
+    /// Reserved; always 0.
     uint32_t reserved;
 } prt_finding;
 
-/// What a task does at each release; returns 0 to go on, anything else to end. Must not throw, and must not leave by
-/// `longjmp` or `pthread_exit`.
+/// The body of a task: runs at each release, and returns 0 to go on or another value to end the task. It must not
+/// throw, and must not leave by `longjmp` or `pthread_exit`.
 typedef int (*prt_body)(struct prt_cycle *cycle, void *user);
 
-/// The distribution of a quantity. A member is -1 where it cannot be told: there were no values, or too few for that
+/// The distribution of a quantity. A member is -1 if it is unknown: there were no values, or too few for the
 /// percentile.
 typedef struct prt_summary {
-    /// How many values.
+    /// Number of values.
     uint64_t count;
     /// The smallest value.
     int64_t min_ns;
@@ -401,66 +409,66 @@ typedef struct prt_summary {
     int64_t max_ns;
 } prt_summary;
 
-/// The numbers of a loop, at one moment.
+/// The statistics of a loop at one moment.
 typedef struct prt_stats {
     /// Set by `prt_stats_init`.
     uint32_t size;
     /// Set by `prt_stats_init`.
     uint32_t version;
-    /// The process.
+    /// Process id of the process that runs the loop.
     uint32_t pid;
-    /// The CPU it is bound to; -1 when it is not bound to one.
+    /// The CPU that the loop is bound to; -1 if it is not bound to one.
     int32_t cpu;
-    /// Whether all of this belongs together: 1, or 0 when the loop wrote during every try.
+    /// 1 if all members were copied between two writes of the loop, or 0 if the loop wrote during every attempt.
     uint32_t coherent;
-    /// Zero.
+    /// Reserved; always 0.
     uint32_t reserved;
-    /// The nominal period.
+    /// Nominal period of the loop.
     int64_t period_ns;
-    /// When the numbers began.
+    /// When counting began.
     int64_t started_ns;
     /// When this copy was made.
     int64_t taken_ns;
-    /// For how long the machine was suspended in between.
+    /// How long the machine was suspended between `started_ns` and `taken_ns`.
     int64_t suspended_ns;
     /// When the first activation woke.
     int64_t first_woke_ns;
-    /// When the last one woke: proof of life.
+    /// When the last activation woke; it shows whether the loop is still running.
     int64_t last_woke_ns;
     /// Activations that ran.
     uint64_t activations;
-    /// Releases that passed without one, outages apart.
+    /// Missed releases, without those in outages.
     uint64_t missed;
     /// Stalls of 100 ms or more, each counted once.
     uint64_t outages;
-    /// Releases missed in them.
+    /// Releases missed during outages.
     uint64_t lost_in_outages;
-    /// Activations later than the budget.
+    /// Activations with a latency larger than the budget.
     uint64_t over_budget;
-    /// Bodies done later than the deadline.
+    /// Activations whose body finished after the deadline.
     uint64_t deadline_misses;
-    /// Activations by how they came about; the index is one of `PRT_CLASS_...`.
+    /// Number of activations of each class; the index is one of `PRT_CLASS_...`.
     uint64_t classes[8];
-    /// Woke minus release; zero where early.
+    /// Wake-up latency: woke minus release; zero if early.
     struct prt_summary latency;
-    /// Release minus woke, of the early ones.
+    /// Release minus woke, of the activations that woke early.
     struct prt_summary early;
-    /// By how much the kernel's sleep was longer than asked for.
+    /// By how much longer than requested the kernel's sleeps took.
     struct prt_summary overshoot;
-    /// Time spent polling.
+    /// Time spent polling per activation.
     struct prt_summary polled;
-    /// By how much periods were off, without sign.
+    /// Difference between each interval and the period, without sign.
     struct prt_summary period_error;
-    /// From waking to the end of the work.
+    /// Time from waking to the end of the work.
     struct prt_summary execution;
-    /// From the release to the end of the work.
+    /// Time from the release to the end of the work.
     struct prt_summary response;
-    /// How successive period errors depend on each other: -0.5 where latencies are independent, towards -1 where a
-    /// compensation oscillates. Not a number while it is not known.
+    /// Correlation of successive period errors: -0.5 if latencies are independent, towards -1 if a compensation
+    /// oscillates. NaN while it is unknown.
     double period_autocorrelation;
 } prt_stats;
 
-/// What a servo is made from.
+/// The configuration of a servo.
 typedef struct prt_servo_config {
     /// Set by `prt_servo_config_init`.
     uint32_t size;
@@ -468,108 +476,109 @@ typedef struct prt_servo_config {
     uint32_t version;
     /// The nominal period of the task; at most an hour.
     int64_t period_ns;
-    /// Errors settle in about one over this; faster disturbances are averaged. 0.5 to 1 suits most.
+    /// Bandwidth of the control loop: errors settle in about 1 / `bandwidth_hz` seconds, and faster disturbances are
+    /// averaged. 0.5 to 1 suits most uses.
     double bandwidth_hz;
-    /// 0.3 to 3; 1 is critical.
+    /// Damping of the control loop, 0.3 to 3; 1 is critical damping.
     double damping;
-    /// Wanted time of the reference clock at the releases, modulo the period.
+    /// Wanted reading of the reference clock at the releases, modulo the period.
     int64_t target_ns;
-    /// The most that one cycle is moved by, at most half the period.
+    /// The largest distance by which one cycle is moved; at most half the period.
     int64_t step_max_ns;
-    /// The largest difference in speed that is learned, in parts per million.
+    /// The largest difference between the rates of the two clocks that is learned, in parts per million.
     double frequency_max_ppm;
-    /// An error below this is locked, above twice this is not.
+    /// The servo is locked when the error is below this, and no longer locked when it is above twice this.
     int64_t lock_ns;
 } prt_servo_config;
 
-/// How a servo is doing.
+/// The state of a servo.
 typedef struct prt_servo_state {
     /// Set by `prt_servo_state_init`.
     uint32_t size;
     /// Set by `prt_servo_state_init`.
     uint32_t version;
-    /// How late the releases are against the target, filtered.
+    /// How late the releases are, relative to the target, filtered.
     int64_t error_ns;
-    /// Where the releases are held, or walked to, as reference time modulo the period.
+    /// The phase at which the releases are held, or towards which they move, as reference time modulo the period.
     int64_t target_ns;
-    /// How much faster the reference runs than the local clock, in parts per million, as learned.
+    /// How much faster the reference runs than the local clock, in parts per million, as learned so far.
     double frequency_ppm;
-    /// Samples that were not believed.
+    /// Number of samples rejected as outliers.
     uint64_t rejected;
-    /// Whether it is locked: 1 or 0.
+    /// 1 if the servo is locked, otherwise 0.
     uint32_t locked;
-    /// Zero.
+    /// Reserved; always 0.
     uint32_t reserved;
 } prt_servo_state;
 
-/// How a watchdog runs.
+/// The configuration of a watchdog.
 typedef struct prt_watchdog_config {
     /// Set by `prt_watchdog_config_init`.
     uint32_t size;
     /// Set by `prt_watchdog_config_init`.
     uint32_t version;
-    /// How often it looks: a fraction of the shortest limit.
+    /// Time between two checks; choose a fraction of the shortest limit.
     int64_t interval_ns;
-    /// 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. One above the loops that it watches on the same CPU sees them
-    /// run away, one below is held up with everybody else.
+    /// 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. If the watchdog shares a CPU with its loops, it needs a
+    /// higher priority than theirs to notice a loop that never sleeps.
     uint32_t priority;
-    /// How many CPUs there are in `cpus`.
+    /// Number of CPUs in `cpus`.
     uint32_t cpu_count;
-    /// The CPUs to run on; NULL for those of the calling thread.
+    /// The CPUs that the watchdog may run on; NULL for those of the calling thread.
     const uint32_t *cpus;
 } prt_watchdog_config;
 
-/// What to do about a heart that has not beaten within `limit_ns`, for `silent_ns` at least. Called in the watchdog's
-/// thread, once per silence; `heart` is its name, valid during the call. Must not throw, and must not leave by `longjmp`
-/// or `pthread_exit`.
+/// Called when a heart has not beaten within `limit_ns`; it has been silent for at least `silent_ns`. Runs in the
+/// watchdog's thread, once per silence. `heart` is the name of the heart, valid during the call. The function must not
+/// throw, and must not leave by `longjmp` or `pthread_exit`.
 typedef void (*prt_missed)(const char *heart, int64_t silent_ns, int64_t limit_ns, void *user);
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-/// Why the last function of this thread that is not for the loop was refused: what, why, and what to do about it. Never
-/// NULL, and valid as long as this thread: the next such refusal overwrites it. The functions for the loop keep no text: see
-/// `prt_error_text`.
+/// The error of the last function that failed in this thread and is not for the loop: what, why, and what to do about
+/// it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The functions for
+/// the loop keep no text: see `prt_error_text`.
 const char *prt_last_error(void);
 
-/// What a returned number means. Never NULL; valid until the next call in this thread.
+/// The meaning of a returned number as text. Never NULL; valid until the next call in this thread.
 const char *prt_error_text(int code);
 
-/// The version of the library, as text. Never NULL, valid for ever.
+/// Version of the library as text. Never NULL, always valid.
 const char *prt_version(void);
 
-/// Now on `CLOCK_MONOTONIC`, on which all instants are.
+/// The current time on `CLOCK_MONOTONIC`, the clock of all instants.
 int64_t prt_now(void);
 
-/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait; returns at once when it is past. What is learned
-/// of sleeps is kept per thread. The first call in a thread allocates.
+/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait; returns at once if the instant is past. Each
+/// thread learns how long its sleeps take. The first call in a thread allocates.
 int prt_delay_until(int64_t instant_ns);
 
 /// Prepares a structure of `size` bytes (`sizeof *wake`) to be filled; once is enough for any number of waits.
 int prt_wake_init(struct prt_wake *wake, size_t size);
 
-/// Fills a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
+/// Initialises a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
 int prt_config_init(struct prt_config *config, size_t size);
 
 /// Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.
 int prt_finding_init(struct prt_finding *finding, size_t size);
 
-/// Says what stands between a task and its period on this machine, before it starts. Gravest first; close what is
-/// returned in `findings`. Returns how many there are.
+/// Checks, before the task starts, what on this machine can keep it from holding its period. Returns the number of
+/// findings. `findings` receives them, gravest first; close it with `prt_findings_close`.
 ///
 /// Not for the loop: reads files, allocates.
 int prt_config_check(const struct prt_config *config, struct prt_findings **findings);
 
-/// As `prt_config_check`, for `count` tasks of one program that run together: each by itself, and against the others.
+/// Checks `count` tasks of one program that run together, each as `prt_config_check` does, and against each other.
 ///
 /// Not for the loop: reads files, allocates.
 int prt_group_check(const struct prt_config *const *configs, size_t count, struct prt_findings **findings);
 
-/// The finding number `index`, from 0.
+/// Writes finding number `index`, counted from 0.
 int prt_findings_get(const struct prt_findings *findings, size_t index, struct prt_finding *finding);
 
-/// Frees findings and their texts.
+/// Frees the findings and their texts.
 int prt_findings_close(struct prt_findings *findings);
 
 /// Starts a thread, sets it up, and calls `body` with `user` at each release. Returns when the thread is set up.
@@ -577,52 +586,56 @@ int prt_findings_close(struct prt_findings *findings);
 /// Not for the loop.
 int prt_task_spawn(const struct prt_config *config, prt_body body, void *user, struct prt_task **task);
 
-/// Ends the task at its next release, or when the patience of an external wait is over; does not wait for that. From any
-/// thread, its own as well.
+/// Ends the task at its next release, or when an external wait times out. Does not wait for the end. May be called from
+/// any thread, including the task's own.
 ///
 /// For the loop: one store.
 int prt_task_stop(struct prt_task *task);
 
-/// Waits until the task has ended; once. Returns one of `PRT_ENDED_...`; the handle stays, for its numbers.
+/// Waits until the task has ended; possible once. Returns one of `PRT_ENDED_...`. The handle stays valid for the
+/// statistics.
 int prt_task_join(struct prt_task *task);
 
-/// A copy of the task's numbers; the loop does not notice. From any thread, during the task's life and after.
+/// Copies the statistics of the task; the loop is not disturbed. May be called from any thread, also after the task has
+/// ended.
 int prt_task_stats(const struct prt_task *task, struct prt_stats *stats);
 
-/// The task's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
-/// length of the text; what `buffer` has no room for is cut.
+/// Writes the statistics of the task as a page of text: latency first, then period jitter with an explanation. Returns
+/// the length of the whole text; `buffer` receives as much as fits.
 int prt_task_report(const struct prt_task *task, char *buffer, size_t size);
 
-/// What the system really gave the task's thread, and what it refused, in plain words. Returns the length of the text;
-/// what `buffer` has no room for is cut.
+/// Writes as text what the system granted to the thread of the task and what it refused. Returns the length of the
+/// whole text; `buffer` receives as much as fits.
 int prt_task_grants(const struct prt_task *task, char *buffer, size_t size);
 
-/// Ends the task if it still runs, waits for its end, and frees it. Its end comes at its next release or, when it waits for
-/// outside events, at the next one or when `external_patience_ns` is over; a body that does not return is waited for. `-EBUSY` while another thread joins it.
+/// Ends the task if it still runs, waits for its end, and frees it. The task ends at its next release; with an external
+/// wait, at the next event or after `external_patience_ns`. A body that does not return keeps this call waiting.
+/// `-EBUSY` while another thread joins the task.
 int prt_task_close(struct prt_task *task);
 
-/// Tells about the activation.
+/// Describes the current activation in `wake`.
 ///
 /// For the loop.
 int prt_cycle_wake(const struct prt_cycle *cycle, struct prt_wake *wake);
 
-/// Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was
-/// moved, which is limited by `steer_max_ns`.
+/// Moves the next release, and all after it, by `by_ns`, limited by `steer_max_ns`. `moved_ns`, which may be NULL,
+/// receives the distance really moved.
 ///
 /// For the loop: one reading of the clock.
 int prt_cycle_steer(struct prt_cycle *cycle, int64_t by_ns, int64_t *moved_ns);
 
-/// Sets the period from the next release on; `PRT_E_PERIOD` below 1 us, and the period stays.
+/// Sets the period from the next release on. A period below 1 us is refused with `PRT_E_PERIOD`, and the old period
+/// stays.
 ///
 /// For the loop: one reading of the clock.
 int prt_cycle_set_period(struct prt_cycle *cycle, int64_t period_ns);
 
-/// Moves the grid at once by any amount, less whole periods: only the phase changes.
+/// Moves the releases by any distance at once. Whole periods are left out, so only the phase changes.
 ///
 /// For the loop: one reading of the clock.
 int prt_cycle_shift_phase(struct prt_cycle *cycle, int64_t by_ns);
 
-/// The instant of the next release.
+/// Writes the instant of the next release to `release_ns`.
 ///
 /// For the loop.
 int prt_cycle_next_release(const struct prt_cycle *cycle, int64_t *release_ns);
@@ -630,109 +643,112 @@ int prt_cycle_next_release(const struct prt_cycle *cycle, int64_t *release_ns);
 /// Makes a group without tasks.
 int prt_group_open(struct prt_group **group);
 
-/// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
+/// Starts a thread and sets it up. The thread waits for `prt_group_start`. Returns the number of the task in its group.
 ///
-/// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
-/// `PRT_PHASE_OFFSET` counts: their first releases are `phase_offset_ns` after the epoch.
+/// The first release of the first task is the epoch of the group. For the other tasks only `PRT_PHASE_OFFSET` has an
+/// effect: their first releases lie `phase_offset_ns` after the epoch.
 int prt_group_add(struct prt_group *group, const struct prt_config *config, prt_body body, void *user);
 
-/// Lets all tasks of the group begin, and hands over their handles in the order they were added. `count` must be their
-/// number. Once; close the group then.
+/// Starts all tasks of the group, and writes their handles to `tasks` in the order in which they were added. `count`
+/// must be the number of tasks. Can be done once; close the group afterwards.
 int prt_group_start(struct prt_group *group, struct prt_task **tasks, size_t count);
 
-/// Frees a group. Tasks that were not started end, and are waited for; those that were go on.
+/// Frees a group. Tasks that were not started are ended, and this call waits for their ends. Started tasks go on.
 int prt_group_close(struct prt_group *group);
 
-/// Sets the calling thread up. The releases begin with the first `prt_cyclic_wait`, so an initialisation in between
-/// costs none. Close it in the same thread.
+/// Sets the calling thread up. The releases begin with the first `prt_cyclic_wait`, so initialisation before that call
+/// misses none. Close the loop in the same thread.
 ///
 /// Not for the loop: allocates, faults, enters the kernel.
 int prt_cyclic_open(const struct prt_config *config, struct prt_cyclic **cyclic);
 
-/// Waits for the next release. `wake` tells about it, and may be NULL. `-ECANCELED` when the loop has ended: it was
-/// stopped, or releases were missed and it is one that ends then. With a `wake` that is not understood it does not wait.
+/// Waits for the next release and describes the activation in `wake`, which may be NULL. Returns `-ECANCELED` when the
+/// loop has ended: it was stopped, or releases were missed under `PRT_OVERRUN_STOP`. A `wake` of unknown size or
+/// version is refused without waiting.
 ///
 /// For the loop: allocates nothing, locks nothing, enters the kernel only to wait. The first call is an exception: it
-/// chooses the first release, and may look for the tick.
-int prt_cyclic_wait(struct prt_cyclic *cyclic,
-                    struct prt_wake *wake);
+/// chooses the first release, and may poll to find the scheduler's tick.
+int prt_cyclic_wait(struct prt_cyclic *cyclic, struct prt_wake *wake);
 
-/// Notes that the work of this activation is done: its execution time, and whether it kept its deadline.
+/// Marks the end of the work of this activation, for the execution time and the deadline in the statistics.
 ///
 /// For the loop: one reading of the clock.
 int prt_cyclic_finish(struct prt_cyclic *cyclic);
 
-/// Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was
-/// moved, which is limited by `steer_max_ns`.
+/// Moves the next release, and all after it, by `by_ns`, limited by `steer_max_ns`. `moved_ns`, which may be NULL,
+/// receives the distance really moved.
 ///
 /// For the loop: one reading of the clock.
 int prt_cyclic_steer(struct prt_cyclic *cyclic, int64_t by_ns, int64_t *moved_ns);
 
-/// Sets the period from the next release on; `PRT_E_PERIOD` below 1 us, and the period stays.
+/// Sets the period from the next release on. A period below 1 us is refused with `PRT_E_PERIOD`, and the old period
+/// stays.
 ///
 /// For the loop: one reading of the clock.
 int prt_cyclic_set_period(struct prt_cyclic *cyclic, int64_t period_ns);
 
-/// Moves the grid at once by any amount, less whole periods: only the phase changes.
+/// Moves the releases by any distance at once. Whole periods are left out, so only the phase changes.
 ///
 /// For the loop: one reading of the clock.
 int prt_cyclic_shift_phase(struct prt_cyclic *cyclic, int64_t by_ns);
 
-/// Forgets releases that have passed, as after a long operation that was intended; `passed`, which may be NULL, tells
-/// how many.
+/// Skips the releases that have passed without counting them as missed, for example after an operation that was meant
+/// to be long. `passed`, which may be NULL, receives their number.
 ///
 /// For the loop: one reading of the clock.
 int prt_cyclic_resync(struct prt_cyclic *cyclic, uint64_t *passed);
 
-/// The instant of the next release; 0 before the first wait.
+/// Writes the instant of the next release to `release_ns`; 0 before the first wait.
 ///
 /// For the loop.
 int prt_cyclic_next_release(struct prt_cyclic *cyclic, int64_t *release_ns);
 
-/// Ends the loop at its next release, or when the patience of an external wait is over. From any thread.
+/// Ends the loop at its next release, or when an external wait times out. May be called from any thread.
 ///
 /// For the loop: one store.
 int prt_cyclic_stop(struct prt_cyclic *cyclic);
 
-/// A copy of the loop's numbers. From any thread; the loop does not notice.
+/// Copies the statistics of the loop. May be called from any thread; the loop is not disturbed.
 int prt_cyclic_stats(const struct prt_cyclic *cyclic, struct prt_stats *stats);
 
-/// The loop's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
-/// length of the text; what `buffer` has no room for is cut. From any thread.
+/// Writes the statistics of the loop as a page of text: latency first, then period jitter with an explanation. Returns
+/// the length of the whole text; `buffer` receives as much as fits. May be called from any thread.
 int prt_cyclic_report(const struct prt_cyclic *cyclic, char *buffer, size_t size);
 
-/// What the system really gave the calling thread, and what it refused, in plain words. Returns the length of the text;
-/// what `buffer` has no room for is cut.
+/// Writes as text what the system granted to the calling thread and what it refused. Returns the length of the whole
+/// text; `buffer` receives as much as fits.
 int prt_cyclic_grants(const struct prt_cyclic *cyclic, char *buffer, size_t size);
 
-/// Ends the loop and frees everything but what the thread was set up with: policy, CPUs and locked memory stay.
+/// Ends the loop and frees it. The set-up of the thread stays: policy, CPUs and locked memory.
 ///
-/// Only in the thread that opened it.
+/// Only for the thread that opened the loop.
 int prt_cyclic_close(struct prt_cyclic *cyclic);
 
-/// Fills a servo's configuration of `size` bytes (`sizeof *config`) with usual values. `period_ns` must be set then.
+/// Initialises a servo's configuration of `size` bytes (`sizeof *config`) with usual values. Set `period_ns`
+/// afterwards.
 int prt_servo_config_init(struct prt_servo_config *config, size_t size);
 
 /// Prepares a structure of `size` bytes (`sizeof *state`) to be filled.
 int prt_servo_state_init(struct prt_servo_state *state, size_t size);
 
-/// Makes a servo that has seen nothing yet.
+/// Makes a servo without any samples.
 int prt_servo_open(const struct prt_servo_config *config, struct prt_servo **servo);
 
-/// `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes); 0 when the call is refused.
-/// `reference_ns` and `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned
-/// release (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
+/// Writes to `steer_ns` by how much to move the next release, for `prt_cyclic_steer`; 0 if the call is refused.
+/// `reference_ns` and `local_ns` are the readings of both clocks at one event of this cycle. `release_ns` is the
+/// cycle's planned release (`wake.release_ns`), not the time at which it woke. No release is moved before five samples
+/// were seen.
 ///
-/// For the loop. One thread at a time: `-EBUSY` when another one samples, coasts or sets at this moment.
+/// For the loop. One thread at a time: `-EBUSY` while another thread samples, coasts or sets a value.
 int prt_servo_sample(struct prt_servo *servo,
                      uint64_t reference_ns,
                      int64_t local_ns,
                      int64_t release_ns,
                      int64_t *steer_ns);
 
-/// As `prt_servo_sample`, for a reference of which only the low 32 bits are known, as of many `EtherCAT` slaves: it comes
-/// round every 4.29 s, and is made whole here. Since the last such sample the two clocks may have drifted apart by up to
-/// 2 s. One servo is given the one kind of sample or the other.
+/// As `prt_servo_sample`, for a reference clock of which only the low 32 bits are known, as with many `EtherCAT`
+/// slaves. Such a counter wraps every 4.29 s, and the servo extends it to 64 bits. Between two of these samples the
+/// clocks may drift apart by up to 2 s. Use only one of the two sample functions for a servo.
 ///
 /// For the loop. One thread at a time.
 int prt_servo_sample32(struct prt_servo *servo,
@@ -741,27 +757,27 @@ int prt_servo_sample32(struct prt_servo *servo,
                        int64_t release_ns,
                        int64_t *steer_ns);
 
-/// As `prt_servo_sample`, for a cycle that has no sample: what was learned of the frequency goes on.
+/// As `prt_servo_sample`, for a cycle without a sample: the learned difference in frequency stays in effect.
 ///
 /// For the loop. One thread at a time.
 int prt_servo_coast(struct prt_servo *servo, int64_t *steer_ns);
 
-/// The wanted time of the reference at the releases, modulo the period, from now on.
+/// Sets the wanted reading of the reference clock at the releases, modulo the period.
 ///
-/// For the loop. One thread at a time: set it in the loop, for a call from elsewhere could make a sample `-EBUSY`.
+/// For the loop. One thread at a time: call it in the loop, because a call from another thread could make a sample fail
+/// with `-EBUSY`.
 int prt_servo_set_target(struct prt_servo *servo, int64_t target_ns);
 
-/// The nominal period from now on; `PRT_E_SERVO` when the servo's other values can not be used with it.
+/// Sets the nominal period; `PRT_E_SERVO` if the servo's other values cannot be used with it.
 ///
 /// For the loop. One thread at a time, as `prt_servo_set_target`.
 int prt_servo_set_period(struct prt_servo *servo, int64_t period_ns);
 
-/// How the servo is doing: the state after the loop's last call. From any thread; the loop does not notice. `-EBUSY` when
-/// the loop is held up in the middle of writing it.
+/// Copies the state of the servo after the loop's last call. May be called from any thread; the loop is not disturbed.
+/// `-EBUSY` if the loop is interrupted while it writes the state.
 ///
-/// For the loop: some hundred nanoseconds, and bounded by some microseconds.
-int prt_servo_get_state(const struct prt_servo *servo,
-                        struct prt_servo_state *state);
+/// For the loop: takes about a hundred nanoseconds, and at most a few microseconds.
+int prt_servo_get_state(const struct prt_servo *servo, struct prt_servo_state *state);
 
 /// Frees a servo.
 int prt_servo_close(struct prt_servo *servo);
@@ -769,22 +785,23 @@ int prt_servo_close(struct prt_servo *servo);
 /// Prepares a structure of `size` bytes (`sizeof *stats`) to be filled.
 int prt_stats_init(struct prt_stats *stats, size_t size);
 
-/// Attaches to the task `name` of process `pid`, read-only. Stays readable after that process has ended.
+/// Attaches to the statistics of task `name` of process `pid`, read-only. They stay readable after that process has
+/// ended.
 int prt_stats_open(uint32_t pid, const char *name, struct prt_stats_reader **reader);
 
-/// A copy of the numbers; the loop does not notice.
+/// Copies the statistics; the loop is not disturbed.
 int prt_stats_snapshot(const struct prt_stats_reader *reader, struct prt_stats *stats);
 
-/// The numbers as a page of text. Returns the length of the text; what `buffer` has no room for is cut.
+/// Writes the statistics as a page of text. Returns the length of the whole text; `buffer` receives as much as fits.
 int prt_stats_report(const struct prt_stats_reader *reader, char *buffer, size_t size);
 
-/// Detaches.
+/// Detaches from the statistics and frees the reader.
 int prt_stats_close(struct prt_stats_reader *reader);
 
-/// Makes a queue of at most `capacity` elements of `element_bytes` each, with its two ends. Each end is used by one
-/// thread at a time and closed by itself.
+/// Makes a queue of at most `capacity` elements of `element_bytes` bytes each. Each end may be used by one thread at a
+/// time, and is closed on its own.
 ///
-/// Not for the loop: allocates, and touches all of the queue so that pushing does not fault later.
+/// Not for the loop: allocates, and touches all memory of the queue, so that pushing does not fault later.
 int prt_spsc_open(size_t element_bytes,
                   size_t capacity,
                   struct prt_spsc_sender **sender,
@@ -792,33 +809,36 @@ int prt_spsc_open(size_t element_bytes,
 
 /// Appends a copy of the element at `element`; `-EAGAIN` when the queue is full.
 ///
-/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is sent, when two push at the same moment.
+/// For the loop: never waits. One thread only: when two threads push at the same moment, one gets `-EBUSY` and sends
+/// nothing.
 int prt_spsc_push(struct prt_spsc_sender *sender, const void *element);
 
-/// Moves the oldest element to `element`; `-EAGAIN` when there is none.
+/// Moves the oldest element to `element`; `-EAGAIN` when the queue is empty.
 ///
-/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is taken, when two pop at the same moment.
+/// For the loop: never waits. One thread only: when two threads pop at the same moment, one gets `-EBUSY` and takes
+/// nothing.
 int prt_spsc_pop(struct prt_spsc_receiver *receiver, void *element);
 
-/// How many elements wait. From any thread; neither end notices. What is being sent or taken at this moment may or may
-/// not be counted.
+/// Writes the number of waiting elements to `count`. May be called from any thread; neither end is disturbed. An
+/// element that is being sent or taken at this moment may or may not be included.
 ///
 /// For the loop: never waits.
 int prt_spsc_waiting(const struct prt_spsc_receiver *receiver, size_t *count);
 
-/// How many elements were refused so far because the queue was full. From any thread; neither end notices.
+/// Writes to `count` how many elements were refused so far because the queue was full. May be called from any thread;
+/// neither end is disturbed.
 ///
 /// For the loop: never waits.
 int prt_spsc_refused(const struct prt_spsc_receiver *receiver, uint64_t *count);
 
-/// Frees the sending end; what was sent can still be taken.
+/// Frees the sending end. Elements that were sent can still be taken.
 int prt_spsc_sender_close(struct prt_spsc_sender *sender);
 
 /// Frees the receiving end.
 int prt_spsc_receiver_close(struct prt_spsc_receiver *receiver);
 
-/// Makes a cell that hands over the newest value of `bytes` bytes only, and holds `initial` at first. Each end is used by
-/// one thread at a time and closed by itself.
+/// Makes a cell that keeps only the newest value, of `bytes` bytes, and holds `initial` at first. Each end may be used
+/// by one thread at a time, and is closed on its own.
 ///
 /// Not for the loop: allocates.
 int prt_latest_open(size_t bytes,
@@ -826,16 +846,16 @@ int prt_latest_open(size_t bytes,
                     struct prt_latest_writer **writer,
                     struct prt_latest_reader **reader);
 
-/// Replaces what the cell holds by a copy of `value`.
+/// Stores a copy of `value` as the newest value of the cell.
 ///
-/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and nothing is written, when two
-/// write at the same moment.
+/// For the loop: never waits, bounded by copying one value. One thread only: when two threads write at the same moment,
+/// one of them gets `-EBUSY` and writes nothing.
 int prt_latest_write(struct prt_latest_writer *writer, const void *value);
 
-/// Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
+/// Copies the newest value to `value`. Returns 1 if it was written since the previous read, otherwise 0.
 ///
-/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and `value` stays as it is, when
-/// two read at the same moment; each reader that needs the value has a cell of its own.
+/// For the loop: never waits, bounded by copying one value. One thread only: when two threads read at the same moment,
+/// one of them gets `-EBUSY` and its `value` is unchanged. Give each reader a cell of its own.
 int prt_latest_read(struct prt_latest_reader *reader, void *value);
 
 /// Frees the writing end.
@@ -847,20 +867,21 @@ int prt_latest_reader_close(struct prt_latest_reader *reader);
 /// Makes a signal for the threads of this process.
 int prt_signal_open(struct prt_signal **signal);
 
-/// Adds one; if threads wait, wakes the one of the highest priority. `-EOVERFLOW` when 2^31 posts were waiting already.
+/// Adds one. If threads are waiting, wakes the one with the highest priority. `-EOVERFLOW` if 2^31 posts were already
+/// waiting.
 ///
-/// For the loop: never blocks; enters the kernel once if a thread waits, otherwise not.
+/// For the loop: never blocks; enters the kernel once if a thread is waiting, otherwise not at all.
 int prt_signal_post(struct prt_signal *signal);
 
-/// Takes one, sleeping until there is one.
+/// Takes one post, and sleeps until there is one.
 ///
-/// For a loop that this ends the wait of: allocates nothing.
+/// For a loop whose wait is this call: allocates nothing.
 int prt_signal_wait(struct prt_signal *signal);
 
-/// Takes one, sleeping until there is one or `deadline_ns` of `CLOCK_MONOTONIC` has come: `-ETIMEDOUT` then.
+/// Takes one post, and sleeps until there is one; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
 int prt_signal_wait_until(struct prt_signal *signal, int64_t deadline_ns);
 
-/// Takes one if there is one, `-EAGAIN` otherwise.
+/// Takes one post if there is one; `-EAGAIN` otherwise.
 ///
 /// For the loop: never enters the kernel.
 int prt_signal_try_wait(struct prt_signal *signal);
@@ -871,36 +892,38 @@ int prt_signal_close(struct prt_signal *signal);
 /// Makes a lock for the threads of this process.
 int prt_pi_mutex_open(struct prt_pi_mutex **mutex);
 
-/// Takes the lock, sleeping while another thread has it. Returns 0, or 1 when the thread that had it ended without
-/// releasing it: what it protects may be half changed. `-EDEADLK` when the calling thread has it already.
+/// Takes the lock, and sleeps while another thread holds it. Returns 0, or 1 if the previous owner ended without
+/// releasing the lock: the data that it protects may be incomplete. `-EDEADLK` if the calling thread already holds it.
 ///
-/// For the loop, if it must: when the lock is free, two compare-exchanges and no kernel entry; otherwise it sleeps until
-/// the owner, which runs at the caller's priority meanwhile, releases it. The first lock of a thread enters the kernel.
+/// For the loop, if necessary: a free lock costs two compare-exchanges and no kernel entry. Otherwise the call sleeps
+/// until the owner releases the lock; meanwhile the owner runs at the caller's priority. The first lock of a thread
+/// enters the kernel.
 int prt_pi_mutex_lock(struct prt_pi_mutex *mutex);
 
-/// As `prt_pi_mutex_lock`, but gives up at `deadline_ns` of `CLOCK_MONOTONIC`: `-ETIMEDOUT` then.
+/// Takes the lock as `prt_pi_mutex_lock` does, but gives up with `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
 ///
-/// For the loop, if it must.
+/// For the loop, if necessary.
 int prt_pi_mutex_lock_until(struct prt_pi_mutex *mutex, int64_t deadline_ns);
 
-/// Takes the lock if it is free, `-EBUSY` otherwise.
+/// Takes the lock if it is free; `-EBUSY` otherwise.
 ///
 /// For the loop: never waits.
 int prt_pi_mutex_try_lock(struct prt_pi_mutex *mutex);
 
-/// Releases the lock; `-EPERM` when the calling thread does not have it.
+/// Releases the lock; `-EPERM` if the calling thread does not hold it.
 ///
 /// For the loop: enters the kernel only if a thread waits.
 int prt_pi_mutex_unlock(struct prt_pi_mutex *mutex);
 
-/// Frees a lock. `-EBUSY` while a thread has it or waits for it.
+/// Frees a lock. `-EBUSY` while a thread holds it or waits for it.
 int prt_pi_mutex_close(struct prt_pi_mutex *mutex);
 
-/// Fills a watchdog's configuration of `size` bytes (`sizeof *config`) with usual values: an ordinary thread that looks
-/// every 5 ms.
+/// Initialises a watchdog's configuration of `size` bytes (`sizeof *config`) with usual values: an ordinary thread that
+/// checks every 5 ms.
 int prt_watchdog_config_init(struct prt_watchdog_config *config, size_t size);
 
-/// Starts a watchdog. `missed` is called with `user` at each miss; NULL for a line on standard error.
+/// Starts a watchdog. It calls `missed` with `user` at each miss; if `missed` is NULL, it prints a line to standard
+/// error.
 ///
 /// Not for the loop: starts a thread.
 int prt_watchdog_open(const struct prt_watchdog_config *config,
@@ -908,62 +931,60 @@ int prt_watchdog_open(const struct prt_watchdog_config *config,
                       void *user,
                       struct prt_watchdog **watchdog);
 
-/// Begins to watch: from now on `heart` must beat, never pausing for longer than `limit_ns`. A miss is noticed never before
-/// the limit, and at most two intervals after it.
+/// Starts watching: from now on `heart` must beat at least once every `limit_ns`. A miss is noticed at most two
+/// intervals after the limit, and never before it.
 ///
 /// Not for the loop: allocates.
-int prt_watchdog_watch(struct prt_watchdog *watchdog,
-                       const char *name,
-                       int64_t limit_ns,
-                       struct prt_heart **heart);
+int prt_watchdog_watch(struct prt_watchdog *watchdog, const char *name, int64_t limit_ns, struct prt_heart **heart);
 
-/// The loop is alive: once per cycle.
+/// Tells the watchdog that the loop is alive. Call it once per cycle.
 ///
 /// For the loop: never waits. One thread only.
 int prt_heart_beat(struct prt_heart *heart);
 
-/// Ends the watch, for the loop stops as intended, and frees this end.
+/// Ends the watch because the loop stops as intended, and frees the heart.
 ///
 /// Not for the loop.
 int prt_heart_retire(struct prt_heart *heart);
 
-/// Frees this end and does not end the watch: what was a loop is silent from now on, and that is noticed.
+/// Frees the heart without ending the watch: the watchdog reports the silence that follows.
 ///
 /// Not for the loop.
 int prt_heart_close(struct prt_heart *heart);
 
-/// How many misses there were so far. From any thread.
+/// Writes the number of misses so far to `count`. May be called from any thread.
 int prt_watchdog_misses(const struct prt_watchdog *watchdog, uint64_t *count);
 
-/// Stops the watchdog and waits for it: `missed` is not called any more afterwards. Its hearts may go on beating, and are
-/// still to be retired.
+/// Stops the watchdog and waits for its thread. `missed` is not called afterwards. Hearts may go on beating, and must
+/// still be retired or closed.
 int prt_watchdog_close(struct prt_watchdog *watchdog);
 
-/// Starts a log that writes lines to the file `text_path` and a trace to `trace_path`, which <https://ui.perfetto.dev>
-/// shows; NULL for neither. Its thread looks for records every `interval_ns`, 50 ms for 0, and runs where the calling
-/// thread may.
+/// Starts a log that writes lines to the file `text_path` and a trace to the file `trace_path`, which
+/// <https://ui.perfetto.dev> displays. Either may be NULL to write no such file. A thread collects records every
+/// `interval_ns` (0 for 50 ms), on the CPUs that the calling thread may use.
 ///
 /// Not for the loop.
 int prt_log_open(const char *text_path, const char *trace_path, int64_t interval_ns, struct prt_log **log);
 
-/// One more end of a log, with room for `capacity` records, for the thread that `name` describes.
+/// Adds a writing end to a log, with room for `capacity` records, for the thread that `name` describes.
 ///
 /// Not for the loop: allocates.
 int prt_log_writer_open(struct prt_log *log, const char *name, size_t capacity, struct prt_log_writer **writer);
 
-/// Tells the log that the calling thread is the one that writes: a trace then shows its records in the row in which it
-/// shows what the kernel did to this thread. Call before the loop.
+/// Declares that the calling thread is the writer: a trace then shows its records in the same row as the kernel's
+/// events of this thread. Call it before the loop.
 int prt_log_writer_of_this_thread(struct prt_log_writer *writer);
 
-/// Tells a text, or a name, that loops will refer to. In a text each `{}` stands for the next of up to four numbers.
+/// Registers a text, or a name, that loops will refer to. Each `{}` in a text is replaced by one of up to four numbers.
 ///
-/// Not for the loop: allocates, and keeps it for ever.
+/// Not for the loop: allocates memory that is never freed.
 int prt_log_text_open(const char *text, struct prt_log_text **id);
 
-/// Something happened: `text`, with as many of the numbers as it has places. Lost, and counted, when the log is full.
+/// Stores the message `text` with as many of the numbers as it has placeholders. If the log is full, the record is lost
+/// and counted.
 ///
-/// For the loop: never waits. One thread only, as all that writes: when two write at the same moment, one is refused with
-/// `-EBUSY`; its record counts as lost.
+/// For the loop: never waits. One thread only, as for all functions that write: when two threads write at the same
+/// moment, one is refused with `-EBUSY`, and its record counts as lost.
 int prt_log_message(struct prt_log_writer *writer,
                     const struct prt_log_text *text,
                     int64_t a,
@@ -971,33 +992,32 @@ int prt_log_message(struct prt_log_writer *writer,
                     int64_t c,
                     int64_t d);
 
-/// What `name` stands for begins; what begins must end, the last one first.
+/// Stores that the operation `name` begins. Operations must end in the reverse order of their beginnings.
 ///
 /// For the loop: never waits. One thread only, as `prt_log_message`.
 int prt_log_begin(struct prt_log_writer *writer, const struct prt_log_text *name);
 
-/// What `name` stands for ends.
+/// Stores that the operation `name` ends.
 ///
 /// For the loop: never waits. One thread only, as `prt_log_message`.
 int prt_log_end(struct prt_log_writer *writer, const struct prt_log_text *name);
 
-/// The quantity `name` is `value` from now on.
+/// Stores that the quantity `name` has the value `value` from now on.
 ///
 /// For the loop: never waits. One thread only, as `prt_log_message`.
 int prt_log_counter(struct prt_log_writer *writer, const struct prt_log_text *name, double value);
 
-/// How many records were lost so far, because the log was full or the call was refused. From any thread; the loop does not
-/// notice.
+/// Writes to `count` how many records were lost so far, because the log was full or a call was refused. May be called
+/// from any thread; the loop is not disturbed.
 ///
 /// For the loop: never waits.
-int prt_log_lost(const struct prt_log_writer *writer,
-                 uint64_t *count);
+int prt_log_lost(const struct prt_log_writer *writer, uint64_t *count);
 
-/// Frees a loop's end of a log; what it stored is written all the same.
+/// Frees the writing end of a loop. Its stored records are still written out.
 int prt_log_writer_close(struct prt_log_writer *writer);
 
-/// Writes out all that was stored, ends the log's thread, and reports: the first failure to write as its errno.
-/// `records` and `lost`, which may be NULL, tell how many records were written and lost.
+/// Writes out all stored records and ends the log's thread. Returns the negated errno of the first failure to write.
+/// `records` and `lost`, which may be NULL, receive the numbers of written and lost records.
 ///
 /// Blocks until everything is written: call after the loop.
 int prt_log_close(struct prt_log *log, uint64_t *records, uint64_t *lost);

@@ -24,7 +24,7 @@
 
 namespace prt {
 
-/// What the numbers of the library mean.
+/// The error category for the numbers that the library returns.
 class Category final : public std::error_category {
 public:
     const char *name() const noexcept override { return "punctual_rt"; }
@@ -43,16 +43,16 @@ inline const std::error_category &category() noexcept
     return instance;
 }
 
-/// A returned number as an error code; a count is no error.
+/// Converts a returned number to an error code. A count of 0 or more is not an error.
 inline std::error_code code(int returned) noexcept { return {returned < 0 ? returned : 0, category()}; }
 
-/// A refusal of what is not for the loop: what() says what, why, and what to do about it.
+/// Thrown by functions that are not for the loop. what() tells what was refused, why, and what to do about it.
 class Error : public std::system_error {
 public:
     Error(int returned, const std::string &why) : std::system_error(prt::code(returned), why) {}
 };
 
-/// Throws if `returned` says that something was refused, and returns it otherwise.
+/// Throws if `returned` is an error, and returns it otherwise.
 inline int check(int returned)
 {
     if (returned < 0) {
@@ -95,7 +95,7 @@ private:
     T *handle_ = nullptr;
 };
 
-/// The text that a function of the library copies out.
+/// Calls a function of the library that writes a text, and returns the text.
 template <typename Copy> std::string text(Copy copy)
 {
     std::string buffer(static_cast<std::size_t>(check(copy(nullptr, std::size_t{0}))) + 4096, '\0');
@@ -111,18 +111,18 @@ struct Wake : prt_wake {
     Wake() noexcept : prt_wake{} { static_cast<void>(prt_wake_init(this, sizeof(prt_wake))); }
 };
 
-/// The numbers of a loop; see prt_stats.
+/// The statistics of a loop; see prt_stats.
 struct Stats : prt_stats {
     Stats() noexcept : prt_stats{} { static_cast<void>(prt_stats_init(this, sizeof(prt_stats))); }
 };
 
-/// Something that stands between a task and its period.
+/// One obstacle between a task and its period; see prt_finding.
 struct Finding {
     std::uint32_t severity;
     std::string code, task, evidence, remedy;
 };
 
-/// What a task asks for. Whatever has no function here is set in `raw`.
+/// The configuration of a task. Members without a function here are set in `raw`.
 class Config {
 public:
     prt_config raw{};
@@ -166,7 +166,7 @@ public:
         return *this;
     }
 
-    /// The configuration as C reads it, as long as this lives.
+    /// The configuration for C functions. Valid while this object lives.
     prt_config get() const noexcept
     {
         prt_config config = raw;
@@ -180,13 +180,13 @@ public:
         return config;
     }
 
-    /// What stands between the task and its period on this machine, gravest first.
+    /// Checks what on this machine can keep the task from holding its period; gravest finding first.
     std::vector<Finding> findings() const
     {
         return findings({*this});
     }
 
-    /// What stands between the tasks of one program and their periods, each by itself and against the others.
+    /// Checks the tasks of one program, each on its own and against the others.
     static std::vector<Finding> findings(const std::vector<Config> &tasks)
     {
         std::vector<prt_config> configs;
@@ -213,7 +213,7 @@ private:
     std::vector<std::uint32_t> cpus_;
 };
 
-/// One activation, in its body.
+/// The current activation of a task, as passed to its body.
 class Cycle {
 public:
     explicit Cycle(prt_cycle *cycle) noexcept : cycle_(cycle) {}
@@ -234,12 +234,12 @@ private:
     prt_cycle *cycle_;
 };
 
-/// What a body says at its end.
+/// The return value of a body: whether the task goes on.
 enum class Control { go_on, stop };
 
 namespace detail {
 
-/// A body of whatever type, and what it threw.
+/// A body of any type, and the exception that it threw.
 class Body {
 public:
     virtual ~Body() = default;
@@ -257,7 +257,7 @@ public:
         }
     }
 
-    /// Only after the task was joined.
+    /// Rethrows the exception of the body. Call it only after the task was joined.
     void throw_again()
     {
         if (thrown_) {
@@ -285,7 +285,7 @@ template <typename F> std::unique_ptr<Body> body(F &&function)
 
 } // namespace detail
 
-/// A running periodic task; its end of scope stops it and waits for its end.
+/// A running periodic task. The destructor stops the task and waits for its end.
 class Task {
 public:
     /// Starts a thread that calls `body(Cycle &)` at each release, until that returns Control::stop.
@@ -305,7 +305,7 @@ public:
     }
 
     std::error_code stop() noexcept { return code(prt_task_stop(handle_.get())); }
-    /// Waits for the end: PRT_ENDED_STOPPED or PRT_ENDED_OVERRUN. Throws what the body threw.
+    /// Waits until the task has ended. Returns PRT_ENDED_STOPPED or PRT_ENDED_OVERRUN, or throws what the body threw.
     int join()
     {
         const int ended = check(prt_task_join(handle_.get()));
@@ -336,7 +336,7 @@ private:
     detail::Handle<prt_task, prt_task_close> handle_;
 };
 
-/// Tasks that start on one epoch and keep their phases to each other.
+/// Tasks that start at a common epoch and keep their phases to each other.
 class Group {
 public:
     Group() { check(prt_group_open(handle_.out())); }
@@ -349,7 +349,7 @@ public:
         check(prt_group_add(handle_.get(), &raw, &detail::Body::call, owned.get()));
         bodies_.push_back(std::move(owned));
     }
-    /// Lets all begin, in the order they were added.
+    /// Starts all tasks, and returns them in the order in which they were added.
     std::vector<Task> start()
     {
         std::vector<prt_task *> handles(bodies_.size());
@@ -368,7 +368,7 @@ private:
     detail::Handle<prt_group, prt_group_close> handle_;
 };
 
-/// Paces the thread that makes it, which must be the one that uses it and lets it go.
+/// A periodic loop on the thread that creates it. Only that thread may use and destroy it.
 class Cyclic {
 public:
     explicit Cyclic(const Config &config)
@@ -377,7 +377,7 @@ public:
         check(prt_cyclic_open(&raw, handle_.out()));
     }
 
-    /// Waits for the next release; std::errc::operation_canceled when the loop has ended.
+    /// Waits for the next release. The error is std::errc::operation_canceled when the loop has ended.
     std::error_code wait(Wake &wake) noexcept { return code(prt_cyclic_wait(handle_.get(), &wake)); }
     std::error_code finish() noexcept { return code(prt_cyclic_finish(handle_.get())); }
     std::error_code steer(std::int64_t by_ns, std::int64_t *moved_ns = nullptr) noexcept
@@ -393,7 +393,7 @@ public:
     {
         return code(prt_cyclic_resync(handle_.get(), passed));
     }
-    /// From any thread.
+    /// May be called from any thread.
     std::error_code stop() noexcept { return code(prt_cyclic_stop(handle_.get())); }
     Stats stats() const
     {
@@ -415,7 +415,7 @@ private:
     detail::Handle<prt_cyclic, prt_cyclic_close> handle_;
 };
 
-/// Keeps releases at a fixed phase to another clock.
+/// Keeps releases at a fixed phase of another clock.
 class Servo {
 public:
     /// A configuration with usual values.
@@ -430,7 +430,7 @@ public:
     explicit Servo(const prt_servo_config &config) { check(prt_servo_open(&config, handle_.out())); }
     Servo(std::int64_t period_ns, double bandwidth_hz) : Servo(usual(period_ns, bandwidth_hz)) {}
 
-    /// By how much to move the next release; 0 with an error in `error`, if that is given.
+    /// Returns by how much to move the next release, or 0 if there is an error, which `error` receives if it is given.
     std::int64_t sample(std::uint64_t reference_ns, std::int64_t local_ns, std::int64_t release_ns,
                         std::error_code *error = nullptr) noexcept
     {
@@ -479,7 +479,7 @@ private:
     detail::Handle<prt_servo, prt_servo_close> handle_;
 };
 
-/// The numbers of a task of another process, or of this one.
+/// The statistics of a task of another process, or of this one.
 class StatsReader {
 public:
     StatsReader(std::uint32_t pid, const std::string &task) { check(prt_stats_open(pid, task.c_str(), handle_.out())); }
@@ -503,7 +503,7 @@ private:
 template <typename T> class Sender {
 public:
     explicit Sender(prt_spsc_sender *handle) noexcept : handle_(handle) {}
-    /// std::errc::resource_unavailable_try_again when the queue is full.
+    /// The error is std::errc::resource_unavailable_try_again when the queue is full.
     std::error_code push(const T &element) noexcept { return code(prt_spsc_push(handle_.get(), &element)); }
 
 private:
@@ -514,7 +514,7 @@ private:
 template <typename T> class Receiver {
 public:
     explicit Receiver(prt_spsc_receiver *handle) noexcept : handle_(handle) {}
-    /// std::errc::resource_unavailable_try_again when there is none.
+    /// The error is std::errc::resource_unavailable_try_again when there is nothing to take.
     std::error_code pop(T &element) noexcept { return code(prt_spsc_pop(handle_.get(), &element)); }
     std::uint64_t refused() const noexcept
     {
@@ -551,7 +551,7 @@ private:
 template <typename T> class LatestReader {
 public:
     explicit LatestReader(prt_latest_reader *handle) noexcept : handle_(handle) {}
-    /// `is_new` tells whether it was written since the last read.
+    /// `is_new` receives whether the value was written since the previous read.
     std::error_code read(T &value, bool &is_new) noexcept
     {
         const int returned = prt_latest_read(handle_.get(), &value);
@@ -563,7 +563,7 @@ private:
     detail::Handle<prt_latest_reader, prt_latest_reader_close> handle_;
 };
 
-/// A cell that hands over the newest value only.
+/// A cell that passes on only the newest value.
 template <typename T> std::pair<LatestWriter<T>, LatestReader<T>> latest(const T &initial)
 {
     static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
@@ -574,26 +574,26 @@ template <typename T> std::pair<LatestWriter<T>, LatestReader<T>> latest(const T
     return {LatestWriter<T>(writer), LatestReader<T>(reader)};
 }
 
-/// Counts posts; each wait takes one.
+/// Counts posts. Each wait takes one post.
 class Signal {
 public:
     Signal() { check(prt_signal_open(handle_.out())); }
 
     std::error_code post() noexcept { return code(prt_signal_post(handle_.get())); }
     std::error_code wait() noexcept { return code(prt_signal_wait(handle_.get())); }
-    /// std::errc::timed_out when the deadline has come.
+    /// The error is std::errc::timed_out when the deadline has come.
     std::error_code wait_until(std::int64_t deadline_ns) noexcept
     {
         return code(prt_signal_wait_until(handle_.get(), deadline_ns));
     }
-    /// std::errc::resource_unavailable_try_again when there is none.
+    /// The error is std::errc::resource_unavailable_try_again when there is nothing to take.
     std::error_code try_wait() noexcept { return code(prt_signal_try_wait(handle_.get())); }
 
 private:
     detail::Handle<prt_signal, prt_signal_close> handle_;
 };
 
-/// A lock that lends its owner the priority of whoever waits; held through a `Lock`.
+/// A lock with priority inheritance. A `Lock` holds it.
 class PiMutex {
 public:
     PiMutex() { check(prt_pi_mutex_open(handle_.out())); }
@@ -603,17 +603,17 @@ private:
     detail::Handle<prt_pi_mutex, prt_pi_mutex_close> handle_;
 };
 
-/// Holds a `PiMutex`, if that was granted, until its end of scope.
+/// Holds a `PiMutex` until the end of its scope, unless taking it failed.
 class [[nodiscard]] Lock {
 public:
     /// Waits for the lock.
     explicit Lock(const PiMutex &mutex) noexcept : mutex_(mutex.get()), returned_(prt_pi_mutex_lock(mutex_)) {}
-    /// Waits for the lock until `deadline_ns` at most: std::errc::timed_out then.
+    /// Waits for the lock until `deadline_ns`; then the error is std::errc::timed_out.
     Lock(const PiMutex &mutex, std::int64_t deadline_ns) noexcept
         : mutex_(mutex.get()), returned_(prt_pi_mutex_lock_until(mutex_, deadline_ns))
     {
     }
-    /// Does not wait: std::errc::device_or_resource_busy when it is held.
+    /// Does not wait; the error is std::errc::device_or_resource_busy when the lock is held.
     Lock(const PiMutex &mutex, std::try_to_lock_t) noexcept
         : mutex_(mutex.get()), returned_(prt_pi_mutex_try_lock(mutex_))
     {
@@ -627,10 +627,10 @@ public:
         }
     }
 
-    /// Whether it is held.
+    /// Whether this object holds the lock.
     explicit operator bool() const noexcept { return returned_ >= 0; }
     std::error_code error() const noexcept { return code(returned_); }
-    /// Whether the former owner ended without releasing it.
+    /// Whether the previous owner ended without releasing the lock.
     bool owner_died() const noexcept { return returned_ == 1; }
 
 private:
@@ -638,19 +638,20 @@ private:
     int returned_;
 };
 
-/// A loop's end of a watchdog. Its end of scope does not end the watch: a loop that an exception ended is to be missed.
+/// The end of a watchdog that a loop beats. Its destructor does not end the watch, because the watchdog should notice a
+/// loop that was ended by an exception.
 class Heart {
 public:
     explicit Heart(prt_heart *handle) noexcept : handle_(handle) {}
     std::error_code beat() noexcept { return code(prt_heart_beat(handle_.get())); }
-    /// Ends the watch: the loop stops as intended.
+    /// Ends the watch because the loop stops as intended.
     std::error_code retire() noexcept { return code(prt_heart_retire(std::exchange(*handle_.out(), nullptr))); }
 
 private:
     detail::Handle<prt_heart, prt_heart_close> handle_;
 };
 
-/// Notices, in a thread of its own, that a loop has stopped going round.
+/// A thread that notices when a loop stops completing cycles.
 class Watchdog {
 public:
     /// A configuration with usual values.
@@ -661,7 +662,7 @@ public:
         config.interval_ns = interval_ns;
         return config;
     }
-    /// `missed` is called at each miss; nullptr for a line on standard error.
+    /// Calls `missed` at each miss. With nullptr, each miss prints a line to standard error.
     explicit Watchdog(const prt_watchdog_config &config, prt_missed missed = nullptr, void *user = nullptr)
     {
         check(prt_watchdog_open(&config, missed, user, handle_.out()));
@@ -684,7 +685,7 @@ private:
     detail::Handle<prt_watchdog, prt_watchdog_close> handle_;
 };
 
-/// A text that loops refer to; stays as long as the program.
+/// A text that loops refer to. It stays valid while the program runs.
 class Text {
 public:
     explicit Text(const std::string &text) { check(prt_log_text_open(text.c_str(), &handle_)); }
@@ -694,7 +695,7 @@ private:
     prt_log_text *handle_ = nullptr;
 };
 
-/// One loop's end of a log.
+/// The end of a log that one loop writes to.
 class LogWriter {
 public:
     explicit LogWriter(prt_log_writer *handle) noexcept : handle_(handle) {}
@@ -715,10 +716,10 @@ private:
     detail::Handle<prt_log_writer, prt_log_writer_close> handle_;
 };
 
-/// Writes out what loops store.
+/// Collects the records of loops and writes them out.
 class Log {
 public:
-    /// An empty path is for none.
+    /// An empty path means that this file is not written.
     explicit Log(const std::string &text_path, const std::string &trace_path = {}, std::int64_t interval_ns = 0)
     {
         const auto path = [](const std::string &at) { return at.empty() ? nullptr : at.c_str(); };
@@ -730,7 +731,7 @@ public:
         check(prt_log_writer_open(handle_.get(), name.c_str(), capacity, &writer));
         return LogWriter(writer);
     }
-    /// Writes out what is left. Returns how many records were written.
+    /// Writes out all remaining records. Returns the number of written records.
     std::uint64_t close()
     {
         std::uint64_t records = 0;
@@ -746,10 +747,10 @@ private:
     detail::Handle<prt_log, ended> handle_;
 };
 
-/// Now on CLOCK_MONOTONIC.
+/// The current time on CLOCK_MONOTONIC.
 inline std::int64_t now() noexcept { return prt_now(); }
 
-/// Waits once, by the hybrid wait.
+/// Waits once until an instant, by the hybrid wait.
 inline void delay_until(std::int64_t instant_ns) { check(prt_delay_until(instant_ns)); }
 
 } // namespace prt

@@ -1,4 +1,4 @@
-//! What a task asks for, as C writes it down.
+//! The configuration of a task as C programs write it, and its translation to `TaskConfig`.
 
 use crate::error::{Failure, PRT_E_CHOICE, PRT_E_PRIORITY, cold};
 use crate::signal::prt_signal;
@@ -10,18 +10,19 @@ use punctual_rt::{
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
-/// The releases lie away from the scheduler's tick, which is looked for at the start (0.2 s of polling on the CPU).
+/// The first release is placed away from the scheduler's tick, which the start looks for by polling the CPU for 0.2 s.
 pub const PRT_PHASE_AUTO: u32 = 0;
-/// `phase_offset_ns` after a multiple of the period; in a group, after its epoch.
+/// The first release lies `phase_offset_ns` after a multiple of the period; in a group, after the group's epoch.
 pub const PRT_PHASE_OFFSET: u32 = 1;
-/// `phase_offset_ns` after a multiple of `phase_multiple_ns` (0: of the period) on the clock `phase_clock`.
+/// The first release lies `phase_offset_ns` after a multiple of `phase_multiple_ns` (0: of the period) on the clock
+/// `phase_clock`.
 pub const PRT_PHASE_ALIGNED: u32 = 2;
 
 /// `CLOCK_MONOTONIC`.
 pub const PRT_CLOCK_MONOTONIC: u32 = 0;
 /// `CLOCK_REALTIME`: wall-clock time.
 pub const PRT_CLOCK_REALTIME: u32 = 1;
-/// `CLOCK_TAI`: atomic time, as PTP distributes it.
+/// `CLOCK_TAI`: International Atomic Time, the time scale that PTP distributes.
 pub const PRT_CLOCK_TAI: u32 = 2;
 
 /// `SCHED_OTHER`.
@@ -33,49 +34,53 @@ pub const PRT_POLICY_RR: u32 = 2;
 /// `SCHED_DEADLINE`: `reserved_runtime_ns` in each `reserved_period_ns`, within `reserved_deadline_ns`.
 pub const PRT_POLICY_DEADLINE: u32 = 3;
 
-/// Sleeps until `margin_ns` before the release (0: as much as recent sleeps took too long), then polls the clock.
+/// Sleeps until `margin_ns` before the release, then polls the clock. With 0, the margin follows how much longer than
+/// requested recent sleeps took.
 pub const PRT_WAIT_HYBRID: u32 = 0;
 /// Sleeps in the kernel until the release.
 pub const PRT_WAIT_SLEEP: u32 = 1;
-/// Sleeps until the release minus what sleeps usually take too long.
+/// Sleeps until the usual wake-up delay of sleeps before the release, so that the thread wakes close to it. Never
+/// polls.
 pub const PRT_WAIT_ANTICIPATE: u32 = 2;
-/// Polls the clock all the time. Occupies the CPU.
+/// Polls the clock all the time, and so occupies the CPU.
 pub const PRT_WAIT_SPIN: u32 = 3;
-/// Waits until `external_signal` is posted, or, if that is NULL, until `external_fd` is readable; at most
-/// `external_patience_ns`. The post is taken; what is readable is for the body to read.
+/// Waits for an event instead of a time: until `external_signal` is posted or, if that is NULL, until `external_fd` is
+/// readable; at most `external_patience_ns`. The wait takes the post of the signal; it does not read the file
+/// descriptor.
 pub const PRT_WAIT_EXTERNAL: u32 = 4;
 
-/// Releases that passed are not run; the next activation is the first one still to come, on the old grid.
+/// Missed releases are not run. The next activation is the first release that is still to come on the same grid.
 pub const PRT_OVERRUN_SKIP: u32 = 0;
-/// Releases that passed are run without a pause, but at most `catch_up_max` in a row.
+/// Missed releases are run one after the other without waiting, at most `catch_up_max` in a row.
 pub const PRT_OVERRUN_CATCH_UP: u32 = 1;
-/// Releases that passed are not run, and the grid begins anew one period from now.
+/// Missed releases are not run, and a new grid starts one period from now.
 pub const PRT_OVERRUN_REANCHOR: u32 = 2;
-/// The loop ends when releases have passed.
+/// The loop ends when releases were missed.
 pub const PRT_OVERRUN_STOP: u32 = 3;
 
-/// Memory is left as it is.
+/// Memory is neither locked nor touched in advance.
 pub const PRT_MEMORY_LEAVE: u32 = 0;
-/// All memory of the process is locked, `stack_bytes` and `heap_bytes` are touched in advance.
+/// All memory of the process is locked, and `stack_bytes` and `heap_bytes` are touched in advance.
 ///
-/// `fork` undoes it: memory becomes copy-on-write, so the loop faults at its next writes, in the parent too. Start other
-/// programs before the loop, or by `posix_spawn` or `vfork`.
+/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, in the parent too.
+/// Start other programs before the loop, or with `posix_spawn` or `vfork`.
 pub const PRT_MEMORY_LOCK: u32 = 1;
 
-/// Idle states are left as the machine is set up.
+/// The idle states that the machine allows stay allowed.
 pub const PRT_LATENCY_LEAVE: u32 = 0;
-/// On all CPUs only idle states that are left within `latency_us`.
+/// On all CPUs, only idle states with an exit latency of at most `latency_us` are allowed.
 pub const PRT_LATENCY_GLOBAL: u32 = 1;
-/// On the task's CPUs no idle state.
+/// On the CPUs of the task, no idle state is allowed.
 pub const PRT_LATENCY_PER_CPU: u32 = 2;
 
-/// The task does not start when the system refuses something.
+/// If the system refuses any part of the configuration, the task does not start.
 pub const PRT_REQUIRE_STRICT: u32 = 0;
-/// The task starts even when the system refuses something, and lists what was refused.
+/// The task starts even if the system refuses parts of the configuration. `prt_task_grants` and `prt_cyclic_grants`
+/// list the refused parts.
 pub const PRT_REQUIRE_BEST_EFFORT: u32 = 1;
 
-/// A periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU, hybrid wait, phase away
-/// from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
+/// The configuration of a periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU,
+/// hybrid wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_config {
@@ -85,7 +90,7 @@ pub struct prt_config {
     pub version: u32,
     /// Name of the task and of its thread, at most 32 bytes; NULL for `task`.
     pub name: *const c_char,
-    /// The time from one release to the next.
+    /// Time from one release to the next.
     pub period_ns: i64,
     /// One of `PRT_PHASE_...`.
     pub phase: u32,
@@ -105,9 +110,9 @@ pub struct prt_config {
     pub reserved_deadline_ns: i64,
     /// See `PRT_POLICY_DEADLINE`.
     pub reserved_period_ns: i64,
-    /// The CPUs to run on; NULL for any.
+    /// Array of the CPUs that the task may run on; NULL for any CPU.
     pub cpus: *const u32,
-    /// How many CPUs there are in `cpus`.
+    /// Number of CPUs in `cpus`.
     pub cpu_count: u32,
     /// One of `PRT_WAIT_...`.
     pub wait: u32,
@@ -117,43 +122,45 @@ pub struct prt_config {
     pub spin_ppm: u32,
     /// See `PRT_WAIT_EXTERNAL`; -1 for none.
     pub external_fd: i32,
-    /// See `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a task can take this time.
+    /// The longest wait for an outside event, see `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a
+    /// task can take this time.
     pub external_patience_ns: i64,
     /// One of `PRT_OVERRUN_...`.
     pub overrun: u32,
     /// See `PRT_OVERRUN_CATCH_UP`.
     pub catch_up_max: u32,
-    /// The largest error of an activation that is classed as on time.
+    /// An activation is classed as on time when it wakes at most this far from its release.
     pub tolerance_ns: i64,
-    /// The time from its release by which the body must have finished; later ends are counted; 0 for none.
+    /// Time from the release by which the body must have finished. Later ends are counted as deadline misses; 0 for no
+    /// deadline.
     pub deadline_ns: i64,
-    /// The largest latency that you can live with, later activations are counted; 0 for none.
+    /// The largest latency that is acceptable. Activations with a larger latency are counted; 0 for no budget.
     pub budget_ns: i64,
-    /// How long the body is expected to run at most, for `prt_config_check`; 0 for unknown.
+    /// The longest run time of the body that you expect, for `prt_config_check`; 0 for unknown.
     pub execution_ns: i64,
-    /// By how much a release may be steered at most; 0 for a hundredth of the period.
+    /// The largest distance by which one call may steer the releases; 0 for a hundredth of the period.
     pub steer_max_ns: i64,
-    /// One of `PRT_MEMORY_...`; mind `fork`.
+    /// One of `PRT_MEMORY_...`; `PRT_MEMORY_LOCK` does not survive `fork`.
     pub memory: u32,
     /// One of `PRT_REQUIRE_...`.
     pub require: u32,
-    /// Bytes of the thread's stack to touch, see `PRT_MEMORY_LOCK`.
+    /// Bytes of the thread's stack to touch in advance, see `PRT_MEMORY_LOCK`.
     pub stack_bytes: u64,
-    /// Bytes of heap to touch, see `PRT_MEMORY_LOCK`.
+    /// Bytes of heap to touch in advance, see `PRT_MEMORY_LOCK`.
     pub heap_bytes: u64,
     /// One of `PRT_LATENCY_...`.
     pub latency_qos: u32,
     /// See `PRT_LATENCY_GLOBAL`.
     pub latency_us: i32,
-    /// How many of the last cycles are kept for whoever looks: a power of two from 64 to 65536.
+    /// Number of the latest cycles that are kept for readers of the statistics: a power of two from 64 to 65536.
     pub flight_cycles: u32,
-    /// 1 to ask the kernel who took the time after the loop was hit while polling (0.3 us), 0 not to.
+    /// 1 to ask the kernel which interference stopped the thread while it polled (takes 0.3 us), 0 not to ask.
     pub confirm_interference: u32,
-    /// See `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
+    /// The signal to wait for, see `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
     pub external_signal: *const prt_signal,
 }
 
-/// The usual `external_patience_ns`.
+/// The default of `external_patience_ns`.
 const PATIENCE_NS: i64 = 1_000_000_000;
 const CPUS_MAX: u32 = 8192;
 const NAME_MAX: usize = 32;
@@ -178,23 +185,23 @@ unsafe impl Versioned for prt_config {
     }
 }
 
-/// Fills a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
+/// Initialises a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_config_init(config: *mut prt_config, size: usize) -> c_int {
-    // SAFETY: null, or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a structure of `size` bytes.
     cold(|| unsafe { init(config, size) })
 }
 
-/// A configuration of the caller's, understood and checked.
+/// Translates a configuration of the C caller, and refuses values that are not valid.
 ///
 /// # Safety
 /// `config` is null or points to a structure as large as it says, whose pointers are null or valid.
 pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Failure> {
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     let given = unsafe { take(config) }?;
-    // SAFETY: null, or a text that ends, says the caller.
+    // SAFETY: the C caller promises NULL or a text that ends with NUL.
     let name = unsafe { text::optional(given.name, NAME_MAX, "name") }?.unwrap_or("task");
-    // SAFETY: null, or `cpu_count` numbers, says the caller.
+    // SAFETY: the C caller promises NULL or `cpu_count` numbers.
     let cpus = unsafe { cpus(given.cpus, given.cpu_count) }?;
     let mut config = TaskConfig::periodic(length("period_ns", given.period_ns)?)
         .named(name)
@@ -213,17 +220,16 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
         1 => config = config.confirming_interference(),
         other => return Err(no_choice("confirm_interference", other)),
     }
-    if let Some(deadline) = optional("deadline_ns", given.deadline_ns)? {
-        config = config.deadline(deadline);
-    }
-    if let Some(budget) = optional("budget_ns", given.budget_ns)? {
-        config = config.budget(budget);
-    }
-    if let Some(execution) = optional("execution_ns", given.execution_ns)? {
-        config = config.execution(execution);
-    }
-    if let Some(steer_max) = optional("steer_max_ns", given.steer_max_ns)? {
-        config = config.steer_max(steer_max);
+    let optional_lengths: [(&str, i64, fn(TaskConfig, Nanos) -> TaskConfig); 4] = [
+        ("deadline_ns", given.deadline_ns, TaskConfig::deadline),
+        ("budget_ns", given.budget_ns, TaskConfig::budget),
+        ("execution_ns", given.execution_ns, TaskConfig::execution),
+        ("steer_max_ns", given.steer_max_ns, TaskConfig::steer_max),
+    ];
+    for (name, ns, set) in optional_lengths {
+        if let Some(length) = optional(name, ns)? {
+            config = set(config, length);
+        }
     }
     config.validate()?;
     Ok(config)
@@ -308,7 +314,8 @@ impl prt_config {
 
     fn memory(&self) -> Result<Memory, Failure> {
         let size = |name: &str, bytes: u64| {
-            // Refused here, because only trying would find out that no address space holds so large a stack or heap.
+            // Such a size is refused here: no address space holds so large a stack or heap, and only the attempt would
+            // show it.
             let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes < 1 << 40);
             bytes.ok_or_else(|| Failure::new(-libc::ENOMEM, format!("{name} is more than a terabyte")))
         };
@@ -348,13 +355,13 @@ fn no_choice(name: &str, number: u32) -> Failure {
     Failure::new(PRT_E_CHOICE, format!("{name} is {number}, which stands for no choice that this version knows"))
 }
 
-/// Refuses a negative length of time.
+/// Converts a length of time given by the C caller; a negative one is refused.
 pub(crate) fn length(name: &str, ns: i64) -> Result<Nanos, Failure> {
     let ns = u64::try_from(ns).map_err(|_| Failure::new(-libc::ERANGE, format!("{name} is negative ({ns})")))?;
     Ok(Nanos::from_ns(ns))
 }
 
-/// A length of time for which 0 means none.
+/// Converts a length of time for which 0 means that there is none.
 fn optional(name: &str, ns: i64) -> Result<Option<Nanos>, Failure> {
     length(name, ns).map(|length| (length != Nanos::ZERO).then_some(length))
 }
@@ -374,6 +381,6 @@ pub(crate) unsafe fn cpus<'a>(first: *const u32, count: u32) -> Result<&'a [u32]
     if !first.is_aligned() {
         return Err(Failure::new(-libc::EFAULT, "cpus is not aligned"));
     }
-    // SAFETY: as the caller says; aligned.
+    // SAFETY: required of the caller under `# Safety` above; the alignment was checked.
     Ok(unsafe { std::slice::from_raw_parts(first, count as usize) })
 }

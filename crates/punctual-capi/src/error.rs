@@ -1,6 +1,6 @@
-//! Refusals as C sees them: a negative number at once, and a sentence for who asks.
+//! Errors as C programs get them: a negative number from each call, and a sentence from `prt_last_error`.
 //!
-//! Numbers down to -4095 are `errno` values with their sign turned; those below are our own, and are never renumbered.
+//! Numbers down to -4095 are negated `errno` values. Those below are our own, and are never renumbered.
 
 use punctual_rt::{Error, PageError, SetupError};
 use std::borrow::Cow;
@@ -9,22 +9,23 @@ use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::LocalKey;
 
-/// What a function returns: 0 or more when it did what was asked, negative otherwise.
+/// The value that a function returns: 0 or more on success, negative on failure.
 pub(crate) type Code = c_int;
 
-/// The handle is none of this kind, or no more: it was closed.
+/// The handle is not valid: it was closed, or is of another kind.
 pub const PRT_E_HANDLE: c_int = -5000;
 /// The handle belongs to another thread.
 pub const PRT_E_THREAD: c_int = -5001;
-/// A mistake inside the library; the call had no effect that could be relied upon. Please report it.
+/// A bug in the library. The call may have been carried out in part. Please report it.
 pub const PRT_E_PANIC: c_int = -5002;
-/// The thing has been done already, or its time is over: a task joined twice, a group started twice.
+/// The operation is possible only once and was done already or comes too late, for example joining a task or starting a
+/// group.
 pub const PRT_E_DONE: c_int = -5003;
-/// A number that stands for a choice stands for none that this version knows.
+/// A member that takes one of several constants has a value that this version does not know.
 pub const PRT_E_CHOICE: c_int = -5004;
-/// A text is not UTF-8, is too long, or holds characters that it must not.
+/// A text is not UTF-8, is too long, or contains characters that are not allowed there.
 pub const PRT_E_TEXT: c_int = -5005;
-/// The period is not within 1 us to what 64 bits hold.
+/// The period is shorter than 1 us, or too long for 64 bits of nanoseconds.
 pub const PRT_E_PERIOD: c_int = -5010;
 /// The priority is not within 1 to 95.
 pub const PRT_E_PRIORITY: c_int = -5011;
@@ -32,18 +33,18 @@ pub const PRT_E_PRIORITY: c_int = -5011;
 pub const PRT_E_MARGIN: c_int = -5012;
 /// The steering limit is not shorter than the period.
 pub const PRT_E_STEER: c_int = -5013;
-/// 1024 ns <= run time <= deadline <= period does not hold.
+/// The reservation breaks the rule 1024 ns <= run time <= deadline <= period.
 pub const PRT_E_RESERVATION: c_int = -5014;
-/// The servo can not work with these values.
+/// The servo cannot work with these values.
 pub const PRT_E_SERVO: c_int = -5015;
-/// No task of this name is in that process.
+/// The process has no task of this name.
 pub const PRT_E_NO_TASK: c_int = -5016;
-/// What was found is not what this version of the library can read.
+/// The statistics were written by a version that this library cannot read.
 pub const PRT_E_FOREIGN: c_int = -5017;
-/// Refused for a reason that `prt_last_error` tells.
+/// The call was refused for a reason that has no number; `prt_last_error` tells it.
 pub const PRT_E_REFUSED: c_int = -5099;
 
-/// A refusal with its sentence.
+/// An error number with its sentence.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -62,7 +63,7 @@ impl From<Code> for Failure {
     }
 }
 
-/// What a number means, as a sentence.
+/// The sentence for an error number.
 fn meaning(code: Code) -> Cow<'static, str> {
     Cow::Borrowed(match code {
         0.. => "nothing was refused",
@@ -89,10 +90,10 @@ fn meaning(code: Code) -> Cow<'static, str> {
     })
 }
 
-/// A sentence of a thread, at one place as long as the thread lives: a caller who still holds the former one reads the
-/// newer, and never what is gone.
+/// Memory for one sentence of a thread. It stays at one address while the thread lives, so a C caller that keeps an old
+/// pointer reads a newer sentence, and never freed memory.
 type Place = Cell<[u8; SENTENCE_BYTES]>;
-/// Longer sentences are cut.
+/// Size of a sentence with its NUL. Longer sentences are cut.
 const SENTENCE_BYTES: usize = 1024;
 
 thread_local! {
@@ -106,7 +107,7 @@ fn keep(place: &'static LocalKey<Place>, text: &str) -> *const c_char {
     for (to, from) in sentence.iter_mut().zip(text.bytes().take(end)) {
         *to = if from == 0 { b' ' } else { from };
     }
-    // Only a thread that is about to end has no such place any more.
+    // Access fails only while the thread ends and its thread-local storage is already destroyed.
     let kept = place.try_with(|kept| {
         kept.set(sentence);
         kept.as_ptr().cast_const().cast()
@@ -114,7 +115,7 @@ fn keep(place: &'static LocalKey<Place>, text: &str) -> *const c_char {
     kept.unwrap_or(c"".as_ptr())
 }
 
-/// Runs what is not for the loop: its refusal is kept for `prt_last_error`, and nothing unwinds into C.
+/// Runs a function that is not for the loop. Its error is kept for `prt_last_error`, and a panic becomes `PRT_E_PANIC`.
 pub(crate) fn cold(act: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
     let outcome = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| Err(PRT_E_PANIC.into()));
     outcome.unwrap_or_else(|failure| {
@@ -123,12 +124,12 @@ pub(crate) fn cold(act: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
     })
 }
 
-/// As [`cold`], for what has nothing to say but that it was done.
+/// Runs a function as [`cold`] does, and returns 0 on success.
 pub(crate) fn done(act: impl FnOnce() -> Result<(), Failure>) -> c_int {
     cold(|| act().map(|()| 0))
 }
 
-/// The number of what happened in the loop: nothing is kept.
+/// The return value of a function for the loop. No sentence is kept.
 #[inline]
 pub(crate) fn hot(outcome: Result<(), Code>) -> c_int {
     match outcome {
@@ -137,7 +138,7 @@ pub(crate) fn hot(outcome: Result<(), Code>) -> c_int {
     }
 }
 
-/// The number of a refusal in the loop.
+/// The number of an error in a function for the loop.
 #[inline]
 pub(crate) fn errno(error: impl Into<Error>) -> Code {
     match error.into().errno() {
@@ -146,15 +147,15 @@ pub(crate) fn errno(error: impl Into<Error>) -> Code {
     }
 }
 
-/// Why the last function of this thread that is not for the loop was refused: what, why, and what to do about it. Never
-/// NULL, and valid as long as this thread: the next such refusal overwrites it. The functions for the loop keep no text: see
-/// `prt_error_text`.
+/// The error of the last function that failed in this thread and is not for the loop: what, why, and what to do about
+/// it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The functions for
+/// the loop keep no text: see `prt_error_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_last_error() -> *const c_char {
     LAST.try_with(|kept| kept.as_ptr().cast_const().cast()).unwrap_or(c"".as_ptr())
 }
 
-/// What a returned number means. Never NULL; valid until the next call in this thread.
+/// The meaning of a returned number as text. Never NULL; valid until the next call in this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_error_text(code: c_int) -> *const c_char {
     catch_unwind(|| keep(&MEANING, &meaning(code))).unwrap_or(c"".as_ptr())
@@ -166,7 +167,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The number of a refusal by the library.
+/// The number for an error of the Rust library.
 fn code_of(error: Error) -> Code {
     use punctual_rt::ConfigError as Config;
     match error {
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_mistake_inside_the_library_becomes_a_number_and_goes_no_further() {
-        // Unwinds as a panic does, without its message.
+        // `resume_unwind` unwinds as a panic does, but prints no message.
         let mistake = || std::panic::resume_unwind(Box::new("a mistake"));
         assert_eq!(cold(mistake), PRT_E_PANIC);
         // SAFETY: never null, valid until the next refusal.

@@ -1,4 +1,4 @@
-//! What stands between a task and its period, for C: texts that stay until they are given back.
+//! The check of a task's plan for C: its findings, whose texts live until the findings are closed.
 
 use crate::config::prt_config;
 use crate::error::{Failure, cold, done};
@@ -7,12 +7,12 @@ use crate::{handle, text};
 use punctual_rt::check::{Findings, Host, Severity, check};
 use std::ffi::{CString, c_char, c_int};
 
-/// What a check found. Opaque.
+/// The findings of a check. Opaque.
 pub struct prt_findings([u8; 0]);
 
 handled!(prt_findings, 1: Vec<Found>);
 
-/// A finding with its texts as C reads them.
+/// One finding, with its texts as C strings.
 pub struct Found {
     severity: u32,
     code: CString,
@@ -21,10 +21,10 @@ pub struct Found {
     remedy: CString,
 }
 
-/// The largest number of tasks that are judged together.
+/// The largest number of tasks that can be checked together.
 const TASKS_MAX: usize = 4096;
 
-/// Worth knowing; no effect on latency of its own.
+/// Worth knowing, without an effect on latency of its own.
 pub const PRT_SEVERITY_INFO: u32 = 0;
 /// Costs microseconds, or happens rarely.
 pub const PRT_SEVERITY_MEDIUM: u32 = 1;
@@ -33,7 +33,7 @@ pub const PRT_SEVERITY_HIGH: u32 = 2;
 /// The task cannot start, or cannot keep its period.
 pub const PRT_SEVERITY_FATAL: u32 = 3;
 
-/// One thing that stands between a task and its period. The texts live until `prt_findings_close`.
+/// One obstacle between a task and its period. The texts live until `prt_findings_close`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_finding {
@@ -41,21 +41,21 @@ pub struct prt_finding {
     pub size: u32,
     /// Set by `prt_finding_init`.
     pub version: u32,
-    /// Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
+    /// The rule that found it: the id of a knob of `punctual audit`, or `task.` and a word.
     pub code: *const c_char,
-    /// The name of the task.
+    /// Name of the task.
     pub task: *const c_char,
-    /// What was planned or read.
+    /// The planned value, or the value read from the machine, that led to the finding.
     pub evidence: *const c_char,
-    /// What to do about it.
+    /// What to do about the finding.
     pub remedy: *const c_char,
     /// One of `PRT_SEVERITY_...`.
     pub severity: u32,
-    /// Zero.
+    /// Reserved; always 0.
     pub reserved: u32,
 }
 
-// SAFETY: as for `prt_config`; its pointers are never read.
+// SAFETY: `repr(C)`, size and version first, no padding; the pointers are never read.
 unsafe impl Versioned for prt_finding {
     const NAME: &'static str = "prt_finding";
 
@@ -68,25 +68,25 @@ unsafe impl Versioned for prt_finding {
 /// Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_finding_init(finding: *mut prt_finding, size: usize) -> c_int {
-    // SAFETY: null, or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a structure of `size` bytes.
     cold(|| unsafe { init(finding, size) })
 }
 
-/// Says what stands between a task and its period on this machine, before it starts. Gravest first; close what is
-/// returned in `findings`. Returns how many there are.
+/// Checks, before the task starts, what on this machine can keep it from holding its period. Returns the number of
+/// findings. `findings` receives them, gravest first; close it with `prt_findings_close`.
 ///
 /// Not for the loop: reads files, allocates.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_config_check(config: *const prt_config, findings: *mut *mut prt_findings) -> c_int {
     cold(|| {
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         let found = unsafe { crate::config::config(config) }?.check();
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { hand_over(&found, findings) }
     })
 }
 
-/// As `prt_config_check`, for `count` tasks of one program that run together: each by itself, and against the others.
+/// Checks `count` tasks of one program that run together, each as `prt_config_check` does, and against each other.
 ///
 /// Not for the loop: reads files, allocates.
 #[unsafe(no_mangle)]
@@ -103,13 +103,13 @@ pub unsafe extern "C" fn prt_group_check(
             return Err(Failure::new(-libc::E2BIG, format!("count is {count}, more than {TASKS_MAX}")));
         }
         let plan = |index| {
-            // SAFETY: `count` pointers, says the caller.
+            // SAFETY: the C caller promises `count` pointers.
             let config = unsafe { configs.wrapping_add(index).read_unaligned() };
-            // SAFETY: null or valid, says the caller.
+            // SAFETY: the C caller promises that the pointer is NULL or valid.
             Ok(unsafe { crate::config::config(config) }?.plan())
         };
         let plans = (0..count).map(plan).collect::<Result<Vec<_>, Failure>>()?;
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { hand_over(&check(&plans, &Host::here()), findings) }
     })
 }
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn prt_group_check(
 unsafe fn hand_over(findings: &Findings, to: *mut *mut prt_findings) -> Result<c_int, Failure> {
     let found = found(findings);
     let count = c_int::try_from(found.len()).unwrap_or(c_int::MAX);
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { text::put(to, || Ok(handle::open(found)?)) }?;
     Ok(count)
 }
@@ -141,7 +141,7 @@ fn found(findings: &Findings) -> Vec<Found> {
     findings.iter().map(one).collect()
 }
 
-/// The finding number `index`, from 0.
+/// Writes finding number `index`, counted from 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_findings_get(
     findings: *const prt_findings,
@@ -159,12 +159,12 @@ pub unsafe extern "C" fn prt_findings_get(
             severity: found.severity,
             ..prt_finding::usual()
         };
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { give_or_tell(finding, &value) }
     })
 }
 
-/// Frees findings and their texts.
+/// Frees the findings and their texts.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_findings_close(findings: *mut prt_findings) -> c_int {
     done(|| handle::free(findings))

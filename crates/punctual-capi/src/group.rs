@@ -1,4 +1,4 @@
-//! Groups of tasks, for C.
+//! Groups of tasks for C.
 
 use crate::config::{config, prt_config};
 use crate::error::{Failure, PRT_E_DONE, cold, done};
@@ -10,12 +10,12 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-/// Tasks that start on one epoch and keep their phases to each other. Opaque.
+/// Tasks that start at a common epoch and keep their phases to each other. Opaque.
 pub struct prt_group([u8; 0]);
 
 handled!(prt_group, 5: Mutex<Option<Gathered>>);
 
-/// Tasks that are set up and wait for their group.
+/// Tasks that are set up and wait for the start of their group.
 pub struct Gathered {
     group: Group,
     runners: Vec<Arc<AtomicU64>>,
@@ -26,15 +26,15 @@ pub struct Gathered {
 pub unsafe extern "C" fn prt_group_open(group: *mut *mut prt_group) -> c_int {
     done(|| {
         let gathered = Gathered { group: Group::new(), runners: Vec::new() };
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(group, || Ok(handle::open(Mutex::new(Some(gathered)))?)) }
     })
 }
 
-/// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
+/// Starts a thread and sets it up. The thread waits for `prt_group_start`. Returns the number of the task in its group.
 ///
-/// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
-/// `PRT_PHASE_OFFSET` counts: their first releases are `phase_offset_ns` after the epoch.
+/// The first release of the first task is the epoch of the group. For the other tasks only `PRT_PHASE_OFFSET` has an
+/// effect: their first releases lie `phase_offset_ns` after the epoch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_group_add(
     group: *mut prt_group,
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn prt_group_add(
 ) -> c_int {
     cold(|| {
         let place = handle::shared(group)?;
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         let config = unsafe { self::config(config) }?;
         let mut body = Body::new(body, user)?;
         let runner = Arc::clone(&body.runner);
@@ -61,8 +61,8 @@ fn started() -> Failure {
     Failure::new(PRT_E_DONE, "the group was started already")
 }
 
-/// Lets all tasks of the group begin, and hands over their handles in the order they were added. `count` must be their
-/// number. Once; close the group then.
+/// Starts all tasks of the group, and writes their handles to `tasks` in the order in which they were added. `count`
+/// must be the number of tasks. Can be done once; close the group afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_group_start(group: *mut prt_group, tasks: *mut *mut prt_task, count: usize) -> c_int {
     done(|| {
@@ -78,14 +78,14 @@ pub unsafe extern "C" fn prt_group_start(group: *mut prt_group, tasks: *mut *mut
         let Gathered { group, runners } = gathered.take().ok_or_else(started)?;
         for (index, (task, runner)) in group.start().into_iter().zip(runners).enumerate() {
             let task = handle::open(Running::new(task, runner))?;
-            // SAFETY: room for `count` handles, says the caller.
+            // SAFETY: the C caller promises room for `count` handles.
             unsafe { tasks.wrapping_add(index).write_unaligned(task) };
         }
         Ok(())
     })
 }
 
-/// Frees a group. Tasks that were not started end, and are waited for; those that were go on.
+/// Frees a group. Tasks that were not started are ended, and this call waits for their ends. Started tasks go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_group_close(group: *mut prt_group) -> c_int {
     done(|| handle::free(group))

@@ -1,58 +1,58 @@
-//! What C holds instead of pointers, so that a handle that was closed, or never was one, is recognised.
+//! Handles that C programs hold instead of pointers, so that a closed or invalid handle is recognised.
 //!
-//! A handle is an integer that is typed as a pointer: which slot of a table, which use of that slot, what kind of thing. It
-//! is never followed. Slots are used again and never freed, so looking one up is safe whatever the number is; looking up
-//! and releasing a slot are lock-free and allocate nothing.
+//! A handle is an integer that is typed as a pointer and never dereferenced. It names a slot of a table, a use of that
+//! slot, and the kind of value. Slots are reused and never freed, so looking up any integer is safe. Looking up a
+//! handle and ending a call are lock-free and allocate nothing.
 //!
-//! A pointer to memory with a tag would be less code, but the tag must be read to be checked: from memory that was freed by
-//! closing, or that never was mapped. With the table both cases return an error code, also when one thread closes
-//! what another one is using (test `every_misuse_from_c_is_a_number_and_no_crash`).
+//! A pointer to tagged memory would need less code. But the tag could be checked only by reading it, possibly from
+//! memory that closing had freed or that was never mapped. With the table, both cases return an error code, also when
+//! one thread closes what another one is using (test `every_misuse_from_c_is_a_number_and_no_crash`).
 
 use crate::error::{Code, Failure, PRT_E_HANDLE, PRT_E_THREAD};
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU64,
+    AtomicPtr, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A kind of thing that C has handles of.
+/// A type of the C header that handles stand for.
 pub(crate) trait Handled {
-    /// Tells kinds apart; not 0.
+    /// A number, not 0, that no other kind has.
     const KIND: u8;
-    /// What a handle stands for.
+    /// The value behind a handle of this kind.
     type Value;
 }
 
-/// A value with one part that a single thread may use at a time, and one part that any thread may read: a reader never
-/// delays the thread that works, nor is it delayed.
+/// A value with a part `mine` for a single thread at a time, and a part `open` that any thread may read. Readers never
+/// delay the thread that uses `mine`, and it never delays them.
 pub(crate) struct Single<Mine, Open> {
-    busy: AtomicBool,
     mine: UnsafeCell<Mine>,
     pub(crate) open: Open,
 }
 
-// SAFETY: `mine` is reached by `alone` only, by one thread at a time, so it moves between threads but is not shared by
-// them; what gives `open` to several threads at once asks for it to be `Sync`.
+// SAFETY: only `alone` reaches `mine`, for one thread at a time, so `mine` needs `Send` but not `Sync`. `open` is
+// reached by several threads at once, so it has to be `Sync`.
 unsafe impl<Mine: Send, Open: Sync> Sync for Single<Mine, Open> {}
 
 impl<Mine, Open> Single<Mine, Open> {
     pub(crate) const fn new(mine: Mine, open: Open) -> Self {
-        Self { busy: AtomicBool::new(false), mine: UnsafeCell::new(mine), open }
+        Self { mine: UnsafeCell::new(mine), open }
     }
 
-    /// The part for a single thread, of a value that no handle stands for any more.
+    /// Takes `mine` out of a value whose handle was closed.
     pub(crate) fn into_mine(self) -> Mine {
         self.mine.into_inner()
     }
 }
 
-/// A part of a value that only one thread may use, the owner of its handle: see [`owned`].
+/// A part of a value that only the thread that owns the handle may use: see [`owned`].
 pub(crate) struct Owned<T>(RefCell<T>);
 
-// SAFETY: `owned` lets one thread reach the value. Whoever drops it in another one says that this may be.
+// SAFETY: `owned` gives access only to the thread that owns the handle. A caller that drops the value in another thread
+// must know that this is allowed.
 unsafe impl<T> Sync for Owned<T> {}
 
 impl<T> Owned<T> {
@@ -61,28 +61,30 @@ impl<T> Owned<T> {
     }
 }
 
-/// How many low bits of a handle number the slot, and of a slot's word count the calls inside.
+/// Number of low bits that hold the slot's index in a handle, and the number of running calls in a slot's word.
 const LOW: u32 = 24;
 const LOW_MASK: u64 = (1 << LOW) - 1;
+/// Bit of a slot's word that is set while a call of [`alone`] is running. The bits below count all running calls.
+const ALONE: u64 = 1 << (LOW - 1);
 const CHUNK: usize = 256;
 const CHUNKS: usize = 1024;
-/// How often closing is tried while another thread is inside, before closing is refused.
+/// How often closing is tried while a call of another thread uses the value, before closing is refused.
 const TRIES: u32 = 1000;
 
-/// One place of the table.
+/// One slot of the table of handles.
 struct Slot {
-    /// Use of the slot (32 bits), kind (8 bits, 0 when free), calls inside (24 bits).
+    /// Number of this use of the slot (32 bits), kind (8 bits, 0 when free), running calls (24 bits, see [`ALONE`]).
     word: AtomicU64,
-    /// The thread that alone may close the handle, as [`this_thread`] counts; 0 where any may.
+    /// The thread that alone may close the handle, as numbered by [`this_thread`]; 0 if any thread may.
     owner: AtomicU64,
     value: AtomicPtr<()>,
 }
 
-static TABLE: [OnceLock<Box<[Slot]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
-/// Indices of slots that are free again, and how many slots were ever used.
+static TABLE: [OnceLock<Box<[Slot; CHUNK]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+/// Indices of the slots that are free again, and the number of slots that were ever used.
 static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
 
-/// A number for the calling thread that no other thread has had.
+/// A number for the calling thread that no other thread ever has.
 #[inline]
 pub(crate) fn this_thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -105,9 +107,6 @@ pub(crate) fn open<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
 }
 
 /// Makes a handle that belongs to the calling thread.
-///
-/// # Errors
-/// As [`open`].
 pub(crate) fn open_owned<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
     open_for(value, this_thread())
 }
@@ -128,13 +127,13 @@ fn vacant() -> Option<(usize, &'static Slot)> {
     let (unused, made) = &mut *free;
     let index = unused.pop().unwrap_or(*made);
     let empty = |_| Slot { word: AtomicU64::new(0), owner: AtomicU64::new(0), value: AtomicPtr::default() };
-    let chunk = TABLE.get(index / CHUNK)?.get_or_init(|| (0..CHUNK).map(empty).collect());
+    let chunk = TABLE.get(index / CHUNK)?.get_or_init(|| Box::new(std::array::from_fn(empty)));
     *made = index.saturating_add(1).max(*made);
     Some((index, chunk.get(index % CHUNK)?))
 }
 
-/// The slot that a handle of this kind names, and the word that the slot has when the handle is valid and no call is
-/// inside.
+/// The slot that a handle of this kind names, and the word that the slot contains when the handle is valid and no call
+/// is running.
 #[inline]
 fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
     if handle.is_null() {
@@ -149,16 +148,18 @@ fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
     Ok((chunk.get(index % CHUNK).ok_or(PRT_E_HANDLE)?, number & !LOW_MASK))
 }
 
-/// A call that is inside: the value stays until it leaves.
+/// A running call that uses the value. The value is not freed before it is dropped.
 pub(crate) struct Inside<K: Handled> {
     slot: &'static Slot,
     value: *const K::Value,
+    /// What the call added to the slot's word.
+    mark: u64,
 }
 
 impl<K: Handled> Drop for Inside<K> {
     #[inline]
     fn drop(&mut self) {
-        self.slot.word.fetch_sub(1, Release);
+        self.slot.word.fetch_sub(self.mark, Release);
     }
 }
 
@@ -167,44 +168,54 @@ impl<K: Handled> Deref for Inside<K> {
 
     #[inline]
     fn deref(&self) -> &K::Value {
-        // SAFETY: made by `open`, and freed by `close` only when no call is inside.
+        // SAFETY: made by `open`, and freed by `close` only when no call is running.
         unsafe { &*self.value }
     }
 }
 
-/// Enters, beside others. Lock-free: tries again only when another call entered or left at this very moment.
+/// Gives access to a value that other calls may be using too. Lock-free: repeats only if another call began or ended at
+/// the same moment.
 ///
 /// # Errors
-/// `-EFAULT` for null, [`PRT_E_HANDLE`] for what is no handle of this kind, or no more.
+/// `-EFAULT` for null; [`PRT_E_HANDLE`] if the handle is of another kind, or was closed.
 #[inline]
 pub(crate) fn shared<K: Handled>(handle: *const K) -> Result<Inside<K>, Code>
 where
     K::Value: Sync,
 {
+    enter(handle, 1)
+}
+
+/// Adds `mark` to the slot's word, unless it contains [`ALONE`] and the word does already.
+#[inline]
+fn enter<K: Handled>(handle: *const K, mark: u64) -> Result<Inside<K>, Code> {
     let (slot, word) = find(handle)?;
     let mut now = slot.word.load(Relaxed);
     while now & !LOW_MASK == word {
-        match slot.word.compare_exchange_weak(now, now.wrapping_add(1), Acquire, Relaxed) {
-            Ok(_) => return Ok(Inside { slot, value: slot.value.load(Relaxed).cast() }),
+        if now & mark & ALONE != 0 {
+            return Err(-libc::EBUSY);
+        }
+        match slot.word.compare_exchange_weak(now, now.wrapping_add(mark), Acquire, Relaxed) {
+            Ok(_) => return Ok(Inside { slot, value: slot.value.load(Relaxed).cast(), mark }),
             Err(other) => now = other,
         }
     }
     Err(PRT_E_HANDLE)
 }
 
-/// Hands a handle of no thread to the calling one. Call before another thread can know of the handle.
+/// Makes the calling thread the owner of a handle that has none. Call it before another thread can know the handle.
 ///
 /// # Errors
-/// [`PRT_E_HANDLE`] for what is no handle of this kind, or no more.
+/// [`PRT_E_HANDLE`] if the handle is of another kind.
 pub(crate) fn adopt<K: Handled>(handle: *const K) -> Result<(), Code> {
     find(handle).map(|(slot, _)| slot.owner.store(this_thread(), Relaxed))
 }
 
-/// Does something with the part that belongs to the thread that owns the handle. Nothing is counted: nobody else can
-/// close it meanwhile, so this is a few loads and no atomic addition.
+/// Calls `act` with the part of the value that belongs to the owner of the handle. The call is not counted in the
+/// slot's word: only this thread could close the handle meanwhile, so a few loads suffice.
 ///
-/// # Errors
-/// [`PRT_E_THREAD`] when the handle belongs to another thread, `-EBUSY` when a call further up has the part; else as
+/// [`PRT_E_THREAD`] if the handle belongs to another thread; `-EBUSY` if a call further up the stack is using the part;
+/// otherwise as [`shared`].
 /// [`shared`].
 #[inline]
 pub(crate) fn owned<K: Handled, T, R>(
@@ -220,17 +231,17 @@ pub(crate) fn owned<K: Handled, T, R>(
     if !is_ours {
         return Err(PRT_E_THREAD);
     }
-    // SAFETY: made by `open_for` from a box of this type, which the kind in the handle tells. `close` frees it only in the
-    // thread that owns it, which is this one, and not while the call below runs.
+    // SAFETY: made by `open_for` from a box of this type, which the kind in the handle tells. `close` frees it only in
+    // the thread that owns it, which is this one, and not while the call below runs.
     let value = unsafe { &*slot.value.load(Relaxed).cast::<K::Value>() };
     let mut part = part(value).0.try_borrow_mut().map_err(|_| -libc::EBUSY)?;
     Ok(act(&mut part))
 }
 
-/// Does something with the part for a single thread. Other threads may read the open part meanwhile.
+/// Calls `act` with the part for a single thread. Other threads may read the open part meanwhile.
 ///
 /// # Errors
-/// As [`shared`]; `-EBUSY` when another call has that part.
+/// As [`shared`]; `-EBUSY` while another call is using the part for a single thread.
 #[inline]
 pub(crate) fn alone<K, Mine: Send, Open: Sync, R>(
     handle: *const K,
@@ -239,20 +250,16 @@ pub(crate) fn alone<K, Mine: Send, Open: Sync, R>(
 where
     K: Handled<Value = Single<Mine, Open>>,
 {
-    let single = shared(handle)?;
-    if single.busy.swap(true, Acquire) {
-        return Err(-libc::EBUSY);
-    }
-    // SAFETY: `busy` lets nobody else have this part.
-    let outcome = act(unsafe { &mut *single.mine.get() }, &single.open);
-    single.busy.store(false, Release);
-    Ok(outcome)
+    let single = enter(handle, ALONE | 1)?;
+    // SAFETY: while `ALONE` is set, no other call reaches this part.
+    Ok(act(unsafe { &mut *single.mine.get() }, &single.open))
 }
 
-/// Invalidates the handle and gives its value back. No call of [`owned`] on this thread may be further up.
+/// Invalidates the handle and returns its value. Must not be called from within a call of [`owned`].
 ///
 /// # Errors
-/// As [`shared`]; [`PRT_E_THREAD`] when the handle belongs to another thread, `-EBUSY` when a call stays inside.
+/// As [`shared`]; [`PRT_E_THREAD`] if the handle belongs to another thread, `-EBUSY` if other calls keep using the
+/// value.
 pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
     let (slot, word) = find(handle)?;
     if slot.word.load(Acquire) & !LOW_MASK == word && ![0, this_thread()].contains(&slot.owner.load(Relaxed)) {
@@ -264,8 +271,8 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
                 let value = slot.value.swap(ptr::null_mut(), Relaxed).cast::<K::Value>();
                 let index = (handle.addr() as u64 & LOW_MASK) as usize;
                 FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(index);
-                // SAFETY: made by `open` from a box of this type, which the kind in the handle tells; nobody is inside, and
-                // the word admits nobody any more.
+                // SAFETY: made by `open` from a box of this type, which the kind in the handle tells. No call is
+                // running, and the word admits none any more.
                 return Ok(*unsafe { Box::from_raw(value) });
             }
             Err(now) if now & !LOW_MASK != word => return Err(PRT_E_HANDLE),
@@ -276,9 +283,6 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
 }
 
 /// Invalidates the handle and drops its value.
-///
-/// # Errors
-/// As [`close`].
 pub(crate) fn free<K: Handled>(handle: *const K) -> Result<(), Failure> {
     drop(close(handle)?);
     Ok(())

@@ -1,7 +1,7 @@
-//! The latest-value cell for C, of values whose size only the program knows.
+//! The latest-value cell for C, whose values have a size that is known only at run time.
 //!
-//! The library's cell knows the type of what it holds, so there is one for each of a few sizes, and a value goes into
-//! the least that holds it.
+//! The Rust cell needs the type of its value at compile time. So there is one cell type for each of five sizes, and a
+//! value is stored in the smallest one that holds it.
 
 use crate::error::{Failure, done, hot};
 use crate::handle::{self, Single};
@@ -37,19 +37,19 @@ macro_rules! of_each_size {
 
 of_each_size!(WriterOf: LatestWriter ReaderOf: LatestReader);
 
-/// The writing end, and how many bytes a value has.
+/// The writing end, and the size of a value in bytes.
 pub struct Writer {
     cell: WriterOf,
     bytes: usize,
 }
 
-/// The reading end.
+/// The reading end, and the size of a value in bytes.
 pub struct Reader {
     cell: ReaderOf,
     bytes: usize,
 }
 
-/// Does the same with a cell of whichever size.
+/// Evaluates an expression with the cell inside an end, whatever its size is.
 macro_rules! whichever {
     ($one:ident::of($end:expr), $cell:ident => $act:expr) => {
         match $end {
@@ -62,7 +62,7 @@ macro_rules! whichever {
     };
 }
 
-/// The value at `from`, with zeros after it.
+/// Copies the value at `from`, and fills up with zeros.
 ///
 /// # Safety
 /// `bytes` bytes can be read at `from`.
@@ -70,7 +70,7 @@ macro_rules! whichever {
 unsafe fn padded<const N: usize>(from: *const u8, bytes: usize) -> Bytes<N> {
     let mut value = [0u64; N];
     let bytes = bytes.min(size_of::<Bytes<N>>());
-    // SAFETY: no more than the value holds, and as the caller says.
+    // SAFETY: `bytes` is at most the size of the value; the rest is required of the caller under `# Safety` above.
     unsafe { ptr::copy_nonoverlapping(from, value.as_mut_ptr().cast::<u8>(), bytes) };
     value
 }
@@ -81,7 +81,7 @@ unsafe fn padded<const N: usize>(from: *const u8, bytes: usize) -> Bytes<N> {
 unsafe fn read<const N: usize>(cell: &mut LatestReader<Bytes<N>>, to: *mut u8, bytes: usize) -> bool {
     let reading = cell.read();
     let bytes = bytes.min(size_of::<Bytes<N>>());
-    // SAFETY: no more than the value holds, and as the caller says.
+    // SAFETY: `bytes` is at most the size of the value; the rest is required of the caller under `# Safety` above.
     unsafe { ptr::copy_nonoverlapping(reading.value.as_ptr().cast::<u8>(), to, bytes) };
     reading.is_new
 }
@@ -93,7 +93,7 @@ impl Writer {
     unsafe fn write(&mut self, from: *const u8) {
         let bytes = self.bytes;
         whichever!(WriterOf::of(&mut self.cell), cell => {
-            // SAFETY: as the caller says.
+            // SAFETY: required of the caller under `# Safety` above.
             cell.write(unsafe { padded(from, bytes) });
         });
     }
@@ -106,13 +106,13 @@ impl Reader {
     unsafe fn read(&mut self, to: *mut u8) -> bool {
         let bytes = self.bytes;
         whichever!(ReaderOf::of(&mut self.cell), cell => {
-            // SAFETY: as the caller says.
+            // SAFETY: required of the caller under `# Safety` above.
             unsafe { read(cell, to, bytes) }
         })
     }
 }
 
-/// The two ends of the smallest cell that holds a value of `bytes` bytes.
+/// Makes the two ends of the smallest cell that holds a value of `bytes` bytes.
 fn make(bytes: usize, initial: &Bytes<512>) -> (Writer, Reader) {
     fn cell<const N: usize>(initial: &Bytes<512>) -> (LatestWriter<Bytes<N>>, LatestReader<Bytes<N>>) {
         latest(std::array::from_fn(|index| initial.get(index).copied().unwrap_or(0)))
@@ -133,8 +133,8 @@ fn make(bytes: usize, initial: &Bytes<512>) -> (Writer, Reader) {
     (Writer { cell: writer, bytes }, Reader { cell: reader, bytes })
 }
 
-/// Makes a cell that hands over the newest value of `bytes` bytes only, and holds `initial` at first. Each end is used by
-/// one thread at a time and closed by itself.
+/// Makes a cell that keeps only the newest value, of `bytes` bytes, and holds `initial` at first. Each end may be used
+/// by one thread at a time, and is closed on its own.
 ///
 /// Not for the loop: allocates.
 #[unsafe(no_mangle)]
@@ -151,42 +151,42 @@ pub unsafe extern "C" fn prt_latest_open(
         if !(1..=PRT_LATEST_BYTES_MAX).contains(&bytes) {
             return Err(Failure::new(-libc::EINVAL, "a latest value has 1 to 4096 bytes"));
         }
-        // SAFETY: a value is there, says the caller.
+        // SAFETY: the C caller promises that a value can be read there.
         let initial = unsafe { padded(initial.cast(), bytes) };
         let (from, to) = make(bytes, &initial);
         let from = handle::open::<prt_latest_writer>(Single::new(from, ()))?;
         let to = handle::open::<prt_latest_reader>(Single::new(to, ())).inspect_err(|_| drop(handle::close(from)))?;
-        // SAFETY: valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is valid.
         unsafe { writer.write_unaligned(from) };
-        // SAFETY: as before.
+        // SAFETY: the same as for the block above.
         unsafe { reader.write_unaligned(to) };
         Ok(())
     })
 }
 
-/// Replaces what the cell holds by a copy of `value`.
+/// Stores a copy of `value` as the newest value of the cell.
 ///
-/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and nothing is written, when two
-/// write at the same moment.
+/// For the loop: never waits, bounded by copying one value. One thread only: when two threads write at the same moment,
+/// one of them gets `-EBUSY` and writes nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_latest_write(writer: *mut prt_latest_writer, value: *const c_void) -> c_int {
     if value.is_null() {
         return -libc::EFAULT;
     }
-    // SAFETY: a value is there, says the caller.
+    // SAFETY: the C caller promises that a value can be read there.
     hot(handle::alone(writer, |writer, ()| unsafe { writer.write(value.cast()) }))
 }
 
-/// Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
+/// Copies the newest value to `value`. Returns 1 if it was written since the previous read, otherwise 0.
 ///
-/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and `value` stays as it is, when
-/// two read at the same moment; each reader that needs the value has a cell of its own.
+/// For the loop: never waits, bounded by copying one value. One thread only: when two threads read at the same moment,
+/// one of them gets `-EBUSY` and its `value` is unchanged. Give each reader a cell of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_latest_read(reader: *mut prt_latest_reader, value: *mut c_void) -> c_int {
     if value.is_null() {
         return -libc::EFAULT;
     }
-    // SAFETY: room for a value is there, says the caller.
+    // SAFETY: the C caller promises that a value can be written there.
     match handle::alone(reader, |reader, ()| unsafe { reader.read(value.cast()) }) {
         Ok(is_new) => c_int::from(is_new),
         Err(code) => code,

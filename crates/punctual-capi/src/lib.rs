@@ -1,11 +1,11 @@
 //! The C ABI of the run-time library: `libpunctual_rt` with `punctual_rt.h`.
 //!
-//! It translates and decides nothing: what a task is and how it is paced is `punctual-rt`'s business. Here live the
-//! promises that only C needs: a handle that was closed is recognised, a structure may be of another age than the
-//! library, every refusal is a number, nothing unwinds into C. Each `extern` function is a contract written down in the
-//! header, which is generated from these files: a pointer is NULL or valid, and no more is believed of it.
+//! This crate only translates; `punctual-rt` does the work. It adds what C callers need: a closed handle is recognised,
+//! structures of older and newer headers are accepted, every error is a number, and no panic unwinds into C. The header
+//! is generated from the doc comments of these files. Each `extern` function trusts that a pointer is NULL or valid,
+//! and checks everything else.
 //!
-//! Functions for the loop neither allocate nor lock nor panic, whatever they are given.
+//! Functions marked "For the loop" neither allocate nor lock nor panic, whatever arguments they get.
 
 #![warn(missing_docs)]
 #![allow(unsafe_code, reason = "a C ABI consists of pointers from elsewhere; each block says what is relied upon")]
@@ -16,7 +16,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("a handle needs 64 bits");
 
-/// Says of an opaque type of the header what its handles stand for, and the number of its kind, which no other has.
+/// Declares the type of value behind the handles of an opaque type of the header, and the unique number of that kind.
 macro_rules! handled {
     ($name:ident, $kind:literal: $value:ty) => {
         impl crate::handle::Handled for $name {

@@ -1,5 +1,5 @@
-//! The log for C. A loop stores numbers and which text they belong to; the texts are told beforehand, for C has no
-//! texts of which it is certain that they stay.
+//! The log for C. A loop stores numbers and the id of a text. Texts are registered before the loop, because a C string
+//! may not live long enough.
 
 use crate::config::length;
 use crate::error::{Code, Failure, cold, done, hot};
@@ -13,26 +13,26 @@ use std::io::BufWriter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Gathers what loops store and writes it out, in a thread of its own. Opaque.
+/// Collects the records of loops and writes them out, in a thread of its own. Opaque.
 pub struct prt_log([u8; 0]);
 
-/// One loop's end of a log. Opaque.
+/// The end of a log that one loop writes to. Opaque.
 pub struct prt_log_writer([u8; 0]);
 
-/// A text that loops refer to. Opaque, and never closed: it may be referred to as long as the program runs.
+/// A text that loops refer to. Opaque, and never closed: it stays valid while the program runs.
 pub struct prt_log_text([u8; 0]);
 
 handled!(prt_log, 13: Gathering);
 handled!(prt_log_writer, 14: Single<LogWriter, Lost>);
 handled!(prt_log_text, 15: Text);
 
-/// The log's thread, and how many records of all its writers it was never shown.
+/// The log's thread, and the number of records that refused calls lost, over all writers.
 pub struct Gathering {
     drain: DrainThread,
     barred: Arc<AtomicU64>,
 }
 
-/// How many records are lost of one writer; everybody may know.
+/// Number of lost records of one writer, which any thread may read.
 pub struct Lost {
     /// Records lost because the log was full.
     full: AtomicU64,
@@ -50,7 +50,7 @@ impl Lost {
     }
 }
 
-/// A text, and how many numbers it has places for.
+/// A registered text, and the number of its placeholders.
 #[derive(Clone, Copy)]
 pub struct Text {
     text: &'static str,
@@ -60,13 +60,14 @@ pub struct Text {
 const PATH_MAX: usize = 4096;
 const TEXT_MAX: usize = 1024;
 const NAME_MAX: usize = 255;
-/// A loop that needs more between two rounds of the drain has another problem.
+/// Upper limit of a writer's `capacity`, against mistaken arguments: the buffer is emptied at every interval of the
+/// log.
 const RECORDS_MAX: usize = 1 << 24;
 const INTERVAL: Nanos = Nanos::from_ms(50);
 
-/// Starts a log that writes lines to the file `text_path` and a trace to `trace_path`, which <https://ui.perfetto.dev>
-/// shows; NULL for neither. Its thread looks for records every `interval_ns`, 50 ms for 0, and runs where the calling
-/// thread may.
+/// Starts a log that writes lines to the file `text_path` and a trace to the file `trace_path`, which
+/// <https://ui.perfetto.dev> displays. Either may be NULL to write no such file. A thread collects records every
+/// `interval_ns` (0 for 50 ms), on the CPUs that the calling thread may use.
 ///
 /// Not for the loop.
 #[unsafe(no_mangle)]
@@ -81,9 +82,9 @@ pub unsafe extern "C" fn prt_log_open(
             Nanos::ZERO => INTERVAL,
             interval => interval,
         };
-        // SAFETY: null, or a text that ends, says the caller.
+        // SAFETY: the C caller promises NULL or a text that ends with NUL.
         let text_path = unsafe { text::optional(text_path, PATH_MAX, "text_path") }?;
-        // SAFETY: as before.
+        // SAFETY: the same as for the block above.
         let trace_path = unsafe { text::optional(trace_path, PATH_MAX, "trace_path") }?;
         let open = || {
             let mut drain = Drain::new();
@@ -95,7 +96,7 @@ pub unsafe extern "C" fn prt_log_open(
             }
             Ok(handle::open(Gathering { drain: drain.start(interval)?, barred: Arc::default() })?)
         };
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(log, open) }
     })
 }
@@ -108,7 +109,7 @@ fn failed(what: &str, error: &std::io::Error) -> Failure {
     Failure::new(error.raw_os_error().unwrap_or(libc::EIO).saturating_neg(), format!("{what}: {error}"))
 }
 
-/// One more end of a log, with room for `capacity` records, for the thread that `name` describes.
+/// Adds a writing end to a log, with room for `capacity` records, for the thread that `name` describes.
 ///
 /// Not for the loop: allocates.
 #[unsafe(no_mangle)]
@@ -119,7 +120,7 @@ pub unsafe extern "C" fn prt_log_writer_open(
     writer: *mut *mut prt_log_writer,
 ) -> c_int {
     done(|| {
-        // SAFETY: null, or a text that ends, says the caller.
+        // SAFETY: the C caller promises NULL or a text that ends with NUL.
         let name = unsafe { text::required(name, NAME_MAX, "name") }?;
         if !(1..=RECORDS_MAX).contains(&capacity) {
             return Err(Failure::new(-libc::EINVAL, format!("capacity {capacity} is not within 1 to {RECORDS_MAX}")));
@@ -130,37 +131,37 @@ pub unsafe extern "C" fn prt_log_writer_open(
             let lost = Lost { full: AtomicU64::new(0), barred: AtomicU64::new(0), barred_in_all };
             Ok(handle::open(Single::new(log.drain.writer(name, capacity), lost))?)
         };
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(writer, open) }
     })
 }
 
-/// Tells the log that the calling thread is the one that writes: a trace then shows its records in the row in which it
-/// shows what the kernel did to this thread. Call before the loop.
+/// Declares that the calling thread is the writer: a trace then shows its records in the same row as the kernel's
+/// events of this thread. Call it before the loop.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_of_this_thread(writer: *mut prt_log_writer) -> c_int {
     done(|| Ok(handle::alone(writer, |writer, _| writer.of_this_thread())?))
 }
 
-/// Tells a text, or a name, that loops will refer to. In a text each `{}` stands for the next of up to four numbers.
+/// Registers a text, or a name, that loops will refer to. Each `{}` in a text is replaced by one of up to four numbers.
 ///
-/// Not for the loop: allocates, and keeps it for ever.
+/// Not for the loop: allocates memory that is never freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_log_text_open(text: *const c_char, id: *mut *mut prt_log_text) -> c_int {
     done(|| {
-        // SAFETY: null, or a text that ends, says the caller.
+        // SAFETY: the C caller promises NULL or a text that ends with NUL.
         let text = unsafe { text::required(text, TEXT_MAX, "text") }?;
         let places = placeholders(text);
         if places > VALUES_MAX {
             return Err(Failure::new(-libc::EINVAL, "a text has places for at most four numbers"));
         }
         let keep = || Ok(handle::open(Text { text: Box::leak(text.into()), places })?);
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(id, keep) }
     })
 }
 
-/// Does something with a loop's end of a log, and a text. What is refused is lost, and counted.
+/// Calls `act` with a writer and a registered text. If the call is refused, the record is counted as lost.
 #[inline]
 fn with(
     writer: *const prt_log_writer,
@@ -181,10 +182,11 @@ fn with(
     })
 }
 
-/// Something happened: `text`, with as many of the numbers as it has places. Lost, and counted, when the log is full.
+/// Stores the message `text` with as many of the numbers as it has placeholders. If the log is full, the record is lost
+/// and counted.
 ///
-/// For the loop: never waits. One thread only, as all that writes: when two write at the same moment, one is refused with
-/// `-EBUSY`; its record counts as lost.
+/// For the loop: never waits. One thread only, as for all functions that write: when two threads write at the same
+/// moment, one is refused with `-EBUSY`, and its record counts as lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_message(
     writer: *mut prt_log_writer,
@@ -198,7 +200,7 @@ pub extern "C" fn prt_log_message(
     hot(with(writer, text, |writer, text| writer.message(text.text, values.get(..text.places).unwrap_or(&[]))))
 }
 
-/// What `name` stands for begins; what begins must end, the last one first.
+/// Stores that the operation `name` begins. Operations must end in the reverse order of their beginnings.
 ///
 /// For the loop: never waits. One thread only, as `prt_log_message`.
 #[unsafe(no_mangle)]
@@ -206,7 +208,7 @@ pub extern "C" fn prt_log_begin(writer: *mut prt_log_writer, name: *const prt_lo
     hot(with(writer, name, |writer, name| writer.begin(name.text)))
 }
 
-/// What `name` stands for ends.
+/// Stores that the operation `name` ends.
 ///
 /// For the loop: never waits. One thread only, as `prt_log_message`.
 #[unsafe(no_mangle)]
@@ -214,7 +216,7 @@ pub extern "C" fn prt_log_end(writer: *mut prt_log_writer, name: *const prt_log_
     hot(with(writer, name, |writer, name| writer.end(name.text)))
 }
 
-/// The quantity `name` is `value` from now on.
+/// Stores that the quantity `name` has the value `value` from now on.
 ///
 /// For the loop: never waits. One thread only, as `prt_log_message`.
 #[unsafe(no_mangle)]
@@ -222,8 +224,8 @@ pub extern "C" fn prt_log_counter(writer: *mut prt_log_writer, name: *const prt_
     hot(with(writer, name, |writer, name| writer.counter(name.text, value)))
 }
 
-/// How many records were lost so far, because the log was full or the call was refused. From any thread; the loop does not
-/// notice.
+/// Writes to `count` how many records were lost so far, because the log was full or a call was refused. May be called
+/// from any thread; the loop is not disturbed.
 ///
 /// For the loop: never waits.
 #[unsafe(no_mangle)]
@@ -232,18 +234,18 @@ pub unsafe extern "C" fn prt_log_lost(writer: *const prt_log_writer, count: *mut
         let lost = &writer.open;
         lost.full.load(Relaxed).saturating_add(lost.barred.load(Relaxed))
     });
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     hot(lost.and_then(|lost| unsafe { text::give(count, lost) }))
 }
 
-/// Frees a loop's end of a log; what it stored is written all the same.
+/// Frees the writing end of a loop. Its stored records are still written out.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_close(writer: *mut prt_log_writer) -> c_int {
     done(|| handle::free(writer))
 }
 
-/// Writes out all that was stored, ends the log's thread, and reports: the first failure to write as its errno.
-/// `records` and `lost`, which may be NULL, tell how many records were written and lost.
+/// Writes out all stored records and ends the log's thread. Returns the negated errno of the first failure to write.
+/// `records` and `lost`, which may be NULL, receive the numbers of written and lost records.
 ///
 /// Blocks until everything is written: call after the loop.
 #[unsafe(no_mangle)]
@@ -251,9 +253,9 @@ pub unsafe extern "C" fn prt_log_close(log: *mut prt_log, records: *mut u64, los
     cold(|| {
         let Gathering { drain, barred } = handle::close(log)?;
         let drained = drain.stop().map_err(|error| failed("write the log", &error))?;
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::tell(records, drained.records) };
-        // SAFETY: as before.
+        // SAFETY: the same as for the block above.
         unsafe { text::tell(lost, drained.lost.saturating_add(barred.load(Relaxed))) };
         Ok(0)
     })
@@ -266,18 +268,18 @@ mod tests {
 
     fn opened() -> (*mut prt_log, *mut prt_log_writer, *mut prt_log_text) {
         let (mut log, mut writer, mut id) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        // SAFETY: all are valid.
+        // SAFETY: all pointers are valid.
         assert_eq!(unsafe { prt_log_open(ptr::null(), ptr::null(), 0, &raw mut log) }, 0);
-        // SAFETY: all are valid.
+        // SAFETY: all pointers are valid.
         assert_eq!(unsafe { prt_log_writer_open(log, c"loop".as_ptr(), 8, &raw mut writer) }, 0);
-        // SAFETY: both are valid.
+        // SAFETY: both pointers are valid.
         assert_eq!(unsafe { prt_log_text_open(c"{}".as_ptr(), &raw mut id) }, 0);
         (log, writer, id)
     }
 
     fn lost(writer: *const prt_log_writer) -> u64 {
         let mut count = u64::MAX;
-        // SAFETY: valid.
+        // SAFETY: the pointer is valid.
         assert_eq!(unsafe { prt_log_lost(writer, &raw mut count) }, 0);
         count
     }
@@ -291,7 +293,7 @@ mod tests {
         assert_eq!(lost(writer), 0);
         assert_eq!(prt_log_writer_close(writer), 0);
         let (mut records, mut lost) = (0, 9);
-        // SAFETY: valid.
+        // SAFETY: the pointer is valid.
         assert_eq!(unsafe { prt_log_close(log, &raw mut records, &raw mut lost) }, 0);
         assert_eq!((records, lost), (1, 0));
     }
@@ -306,7 +308,7 @@ mod tests {
         assert_eq!(prt_log_begin(writer, ptr::null()), -libc::EFAULT);
         assert_eq!(prt_log_writer_close(writer), 0);
         let mut lost = 0;
-        // SAFETY: valid.
+        // SAFETY: the pointer is valid.
         assert_eq!(unsafe { prt_log_close(log, ptr::null_mut(), &raw mut lost) }, 0);
         assert_eq!(lost, 3);
     }

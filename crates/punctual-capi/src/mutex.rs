@@ -1,6 +1,6 @@
 //! A lock with priority inheritance for C.
 //!
-//! C has no scopes that end by themselves, so the guard of the library's lock is kept here from the one call to the other.
+//! C has no scopes that release a lock by themselves, so the guard of the Rust lock is kept here between two calls.
 
 use crate::error::{Code, done, errno, hot};
 use crate::handle::{self, this_thread};
@@ -13,23 +13,22 @@ use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A lock that lends its owner the priority of whoever waits for it, so that a thread in between cannot hold both up.
-/// Opaque.
+/// A lock with priority inheritance: its owner runs with the priority of the most urgent waiter, so that no thread of a
+/// priority in between delays both. Opaque.
 pub struct prt_pi_mutex([u8; 0]);
 
 handled!(prt_pi_mutex, 16: Lock);
 
-/// The lock, and the guard of whoever has it.
+/// The lock, and the guard of the thread that holds it.
 pub struct Lock {
-    /// From a box, so that a guard may outlive one call.
+    /// Allocated in a box, so that a guard can live longer than one call.
     mutex: NonNull<PiMutex<()>>,
-    /// The thread that has it, as `this_thread` counts, which no other thread ever is; 0 for none.
+    /// The thread that holds the lock, as numbered by `this_thread`; 0 for none.
     holder: AtomicU64,
     guard: UnsafeCell<Option<PiGuard<'static, ()>>>,
 }
 
-// SAFETY: the guard is reached only by the thread that has the lock, and that alone drops it; the rest is made to be
-// shared.
+// SAFETY: only the thread that holds the lock reaches and drops the guard. All other members can be shared.
 unsafe impl Sync for Lock {}
 
 impl Lock {
@@ -38,21 +37,22 @@ impl Lock {
         Self { mutex, holder: AtomicU64::new(0), guard: UnsafeCell::new(None) }
     }
 
-    /// For as long as this lock lives, which the caller must not exceed.
+    /// The lock, with a lifetime that the caller must not let exceed that of `self`.
     #[inline]
     const fn mutex(&self) -> &'static PiMutex<()> {
-        // SAFETY: from a box that is freed by `drop` only, and not then if there is a guard.
+        // SAFETY: points to a box that only `drop` frees, and only if there is no guard.
         unsafe { self.mutex.as_ref() }
     }
 
-    /// Returns 1 when the former owner has ended without releasing the lock.
+    /// Keeps the guard. Returns 1 if the previous owner ended without releasing the lock, otherwise 0.
     #[inline]
     fn keep(&self, guard: PiGuard<'static, ()>) -> c_int {
         let owner_died = guard.owner_died();
         self.holder.store(this_thread(), Relaxed);
-        // SAFETY: this thread has the lock.
+        // SAFETY: this thread holds the lock, so no other thread reaches the guard.
         let kept = unsafe { &mut *self.guard.get() };
-        // One that a dead owner left would release what now is ours.
+        // A guard left behind by an owner that ended must not be dropped: dropping would release the lock that this
+        // thread now holds.
         mem::forget(kept.replace(guard));
         c_int::from(owner_died)
     }
@@ -62,7 +62,7 @@ impl Lock {
         if self.holder.load(Relaxed) != this_thread() {
             return Err(-libc::EPERM);
         }
-        // SAFETY: this thread has the lock.
+        // SAFETY: this thread holds the lock, so no other thread reaches the guard.
         let guard = unsafe { &mut *self.guard.get() }.take();
         self.holder.store(0, Relaxed);
         drop(guard);
@@ -73,11 +73,12 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some(guard) = self.guard.get_mut().take() {
-            // Taken while it was being closed, and still held by another thread: it stays for ever.
+            // Another thread took the lock while it was being closed, and still holds it. The lock's memory is never
+            // freed.
             mem::forget(guard);
             return;
         }
-        // SAFETY: from a box; nobody has it.
+        // SAFETY: points to a box, and no thread holds the lock.
         drop(unsafe { Box::from_raw(self.mutex.as_ptr()) });
     }
 }
@@ -85,7 +86,7 @@ impl Drop for Lock {
 /// Makes a lock for the threads of this process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_pi_mutex_open(mutex: *mut *mut prt_pi_mutex) -> c_int {
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     done(|| unsafe { text::put(mutex, || Ok(handle::open(Lock::new())?)) })
 }
 
@@ -96,26 +97,27 @@ fn with(mutex: *const prt_pi_mutex, take: impl FnOnce(&Lock) -> Result<c_int, Co
     }
 }
 
-/// Takes the lock, sleeping while another thread has it. Returns 0, or 1 when the thread that had it ended without
-/// releasing it: what it protects may be half changed. `-EDEADLK` when the calling thread has it already.
+/// Takes the lock, and sleeps while another thread holds it. Returns 0, or 1 if the previous owner ended without
+/// releasing the lock: the data that it protects may be incomplete. `-EDEADLK` if the calling thread already holds it.
 ///
-/// For the loop, if it must: when the lock is free, two compare-exchanges and no kernel entry; otherwise it sleeps until
-/// the owner, which runs at the caller's priority meanwhile, releases it. The first lock of a thread enters the kernel.
+/// For the loop, if necessary: a free lock costs two compare-exchanges and no kernel entry. Otherwise the call sleeps
+/// until the owner releases the lock; meanwhile the owner runs at the caller's priority. The first lock of a thread
+/// enters the kernel.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_pi_mutex_lock(mutex: *mut prt_pi_mutex) -> c_int {
     with(mutex, |lock| lock.mutex().lock().map(|guard| lock.keep(guard)).map_err(errno))
 }
 
-/// As `prt_pi_mutex_lock`, but gives up at `deadline_ns` of `CLOCK_MONOTONIC`: `-ETIMEDOUT` then.
+/// Takes the lock as `prt_pi_mutex_lock` does, but gives up with `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
 ///
-/// For the loop, if it must.
+/// For the loop, if necessary.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_pi_mutex_lock_until(mutex: *mut prt_pi_mutex, deadline_ns: i64) -> c_int {
     let deadline = instant(deadline_ns);
     with(mutex, |lock| lock.mutex().lock_until(deadline).map(|guard| lock.keep(guard)).map_err(errno))
 }
 
-/// Takes the lock if it is free, `-EBUSY` otherwise.
+/// Takes the lock if it is free; `-EBUSY` otherwise.
 ///
 /// For the loop: never waits.
 #[unsafe(no_mangle)]
@@ -123,7 +125,7 @@ pub extern "C" fn prt_pi_mutex_try_lock(mutex: *mut prt_pi_mutex) -> c_int {
     with(mutex, |lock| lock.mutex().try_lock().map(|guard| lock.keep(guard)).ok_or(-libc::EBUSY))
 }
 
-/// Releases the lock; `-EPERM` when the calling thread does not have it.
+/// Releases the lock; `-EPERM` if the calling thread does not hold it.
 ///
 /// For the loop: enters the kernel only if a thread waits.
 #[unsafe(no_mangle)]
@@ -131,7 +133,7 @@ pub extern "C" fn prt_pi_mutex_unlock(mutex: *mut prt_pi_mutex) -> c_int {
     hot(handle::shared(mutex).and_then(|lock| lock.release()))
 }
 
-/// Frees a lock. `-EBUSY` while a thread has it or waits for it.
+/// Frees a lock. `-EBUSY` while a thread holds it or waits for it.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_pi_mutex_close(mutex: *mut prt_pi_mutex) -> c_int {
     done(|| {

@@ -1,5 +1,5 @@
-//! A bounded queue from one thread to one other for C, of elements whose size only the program knows: `rtrb` directly,
-//! for the library's own queue knows the type of what it carries.
+//! A bounded queue from one thread to another for C. The size of its elements is known only at run time, so it uses a
+//! queue of bytes instead of the typed queue of the Rust library.
 
 use crate::error::{Code, Failure, done, hot};
 use crate::handle::{self, Single};
@@ -13,16 +13,16 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// The end of a queue that one thread pushes into. Opaque.
+/// The end of a queue into which one thread pushes. Opaque.
 pub struct prt_spsc_sender([u8; 0]);
 
-/// The end of a queue that one thread takes from. Opaque.
+/// The end of a queue from which one thread takes. Opaque.
 pub struct prt_spsc_receiver([u8; 0]);
 
 handled!(prt_spsc_sender, 9: Single<Sender, ()>);
 handled!(prt_spsc_receiver, 10: Single<Receiver, Arc<QueueCounts>>);
 
-/// What everybody may know of a queue. Each number is written by one end only.
+/// Counts of a queue that any thread may read. Each count is written by one end only.
 #[derive(Default)]
 pub struct QueueCounts {
     sent: AtomicU64,
@@ -30,26 +30,26 @@ pub struct QueueCounts {
     refused: AtomicU64,
 }
 
-/// One more, by its only writer: no atomic addition needed.
+/// Adds one to a count that only the caller writes, so no atomic addition is needed.
 #[inline]
 fn count(number: &AtomicU64) {
     number.store(number.load(Relaxed).wrapping_add(1), Release);
 }
 
-/// Elements go in and out as bytes, always whole ones.
+/// The sending end. Elements are stored as bytes, always whole elements.
 pub struct Sender {
     bytes: Producer<u8>,
     element: usize,
     seen: Arc<QueueCounts>,
 }
 
-/// The other end.
+/// The receiving end.
 pub struct Receiver {
     bytes: Consumer<u8>,
     element: usize,
 }
 
-/// The most bytes a queue may have.
+/// The largest size of a queue in bytes.
 const BYTES_MAX: usize = 1 << 32;
 
 impl Sender {
@@ -65,7 +65,7 @@ impl Sender {
         let rest = from.wrapping_add(first.len());
         // SAFETY: both parts together are one element, of the caller's; they are ours to write.
         unsafe { std::ptr::copy_nonoverlapping(from, first.as_mut_ptr().cast::<u8>(), first.len()) };
-        // SAFETY: as before.
+        // SAFETY: the same as for the block above.
         unsafe { std::ptr::copy_nonoverlapping(rest, second.as_mut_ptr().cast::<u8>(), second.len()) };
         // SAFETY: all of it was just written.
         unsafe { room.commit_all() };
@@ -84,7 +84,7 @@ impl Receiver {
         let rest = to.wrapping_add(first.len());
         // SAFETY: both parts together are one element, which the caller has room for.
         unsafe { std::ptr::copy_nonoverlapping(first.as_ptr(), to, first.len()) };
-        // SAFETY: as before.
+        // SAFETY: the same as for the block above.
         unsafe { std::ptr::copy_nonoverlapping(second.as_ptr(), rest, second.len()) };
         waiting.commit_all();
         count(&seen.taken);
@@ -92,10 +92,10 @@ impl Receiver {
     }
 }
 
-/// Makes a queue of at most `capacity` elements of `element_bytes` each, with its two ends. Each end is used by one
-/// thread at a time and closed by itself.
+/// Makes a queue of at most `capacity` elements of `element_bytes` bytes each. Each end may be used by one thread at a
+/// time, and is closed on its own.
 ///
-/// Not for the loop: allocates, and touches all of the queue so that pushing does not fault later.
+/// Not for the loop: allocates, and touches all memory of the queue, so that pushing does not fault later.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_open(
     element_bytes: usize,
@@ -111,9 +111,9 @@ pub unsafe extern "C" fn prt_spsc_open(
         let seen = Arc::clone(&from.seen);
         let from = handle::open::<prt_spsc_sender>(Single::new(from, ()))?;
         let to = handle::open::<prt_spsc_receiver>(Single::new(to, seen)).inspect_err(|_| drop(handle::close(from)))?;
-        // SAFETY: valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is valid.
         unsafe { sender.write_unaligned(from) };
-        // SAFETY: as before.
+        // SAFETY: the same as for the block above.
         unsafe { receiver.write_unaligned(to) };
         Ok(())
     })
@@ -128,72 +128,75 @@ fn make(element: usize, capacity: usize) -> Result<(Sender, Receiver), Failure> 
     }
     let bytes = element.checked_mul(capacity).filter(|bytes| *bytes <= BYTES_MAX);
     let bytes = bytes.ok_or(Failure::new(-libc::ENOMEM, "the queue would be larger than 4 GiB"))?;
-    // Tried first, for a queue that can not be had would end the program.
+    // The allocation is tried first, because `RingBuffer::new` would end the program if it failed.
     let mut trial = Vec::<u8>::new();
     trial.try_reserve_exact(bytes).map_err(|_| Failure::from(-libc::ENOMEM))?;
     drop(trial);
     let (mut producer, consumer) = RingBuffer::new(bytes);
     if let Ok(mut room) = producer.write_chunk_uninit(bytes) {
         let (slots, _) = room.as_mut_slices();
-        // The detour keeps the compiler from asking for zeroed, untouched memory instead.
+        // `black_box` keeps the compiler from requesting zeroed memory that is not yet touched.
         std::hint::black_box(slots).fill(MaybeUninit::zeroed());
-        // Dropped without a commit: nothing was sent.
+        // The chunk is dropped without a commit, so nothing was sent.
     }
     Ok((Sender { bytes: producer, element, seen: Arc::default() }, Receiver { bytes: consumer, element }))
 }
 
 /// Appends a copy of the element at `element`; `-EAGAIN` when the queue is full.
 ///
-/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is sent, when two push at the same moment.
+/// For the loop: never waits. One thread only: when two threads push at the same moment, one gets `-EBUSY` and sends
+/// nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_push(sender: *mut prt_spsc_sender, element: *const c_void) -> c_int {
     if element.is_null() {
         return -libc::EFAULT;
     }
-    // SAFETY: one element is there, says the caller.
+    // SAFETY: the C caller promises that one element can be read there.
     hot(handle::alone(sender, |sender, ()| unsafe { sender.push(element.cast()) }).and_then(|pushed| pushed))
 }
 
-/// Moves the oldest element to `element`; `-EAGAIN` when there is none.
+/// Moves the oldest element to `element`; `-EAGAIN` when the queue is empty.
 ///
-/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is taken, when two pop at the same moment.
+/// For the loop: never waits. One thread only: when two threads pop at the same moment, one gets `-EBUSY` and takes
+/// nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_pop(receiver: *mut prt_spsc_receiver, element: *mut c_void) -> c_int {
     if element.is_null() {
         return -libc::EFAULT;
     }
-    // SAFETY: room for one element is there, says the caller.
+    // SAFETY: the C caller promises that one element can be written there.
     hot(handle::alone(receiver, |receiver, seen| unsafe { receiver.pop(element.cast(), seen) })
         .and_then(|popped| popped))
 }
 
-/// How many elements wait. From any thread; neither end notices. What is being sent or taken at this moment may or may
-/// not be counted.
+/// Writes the number of waiting elements to `count`. May be called from any thread; neither end is disturbed. An
+/// element that is being sent or taken at this moment may or may not be included.
 ///
 /// For the loop: never waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_waiting(receiver: *const prt_spsc_receiver, count: *mut usize) -> c_int {
     let waiting = handle::shared(receiver).map(|receiver| {
         let seen = &receiver.open;
-        // In this order, so that what counts as waiting was sent.
+        // `sent` is read first, so that no element is counted that is sent after this call began.
         let sent = seen.sent.load(Acquire);
         usize::try_from(sent.saturating_sub(seen.taken.load(Acquire))).unwrap_or(usize::MAX)
     });
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     hot(waiting.and_then(|waiting| unsafe { text::give(count, waiting) }))
 }
 
-/// How many elements were refused so far because the queue was full. From any thread; neither end notices.
+/// Writes to `count` how many elements were refused so far because the queue was full. May be called from any thread;
+/// neither end is disturbed.
 ///
 /// For the loop: never waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_refused(receiver: *const prt_spsc_receiver, count: *mut u64) -> c_int {
     let refused = handle::shared(receiver).map(|receiver| receiver.open.refused.load(Acquire));
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     hot(refused.and_then(|refused| unsafe { text::give(count, refused) }))
 }
 
-/// Frees the sending end; what was sent can still be taken.
+/// Frees the sending end. Elements that were sent can still be taken.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_sender_close(sender: *mut prt_spsc_sender) -> c_int {
     done(|| handle::free(sender))
@@ -213,7 +216,7 @@ mod tests {
     #[test]
     fn who_counts_what_waits_keeps_nobody_from_sending_or_taking() {
         let (mut sender, mut receiver) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: both are valid.
+        // SAFETY: both pointers are valid.
         assert_eq!(unsafe { prt_spsc_open(8, 2, &raw mut sender, &raw mut receiver) }, 0);
         let onlooker = handle::shared(receiver).unwrap();
         let mut element = 5_u64;
@@ -226,9 +229,9 @@ mod tests {
         drop(onlooker);
         let (mut waiting, mut refused) = (0, 0);
         let taking = handle::alone(receiver, |_, _| {
-            // SAFETY: valid.
+            // SAFETY: the pointer is valid.
             assert_eq!(unsafe { prt_spsc_waiting(receiver, &raw mut waiting) }, 0, "while one takes");
-            // SAFETY: valid.
+            // SAFETY: the pointer is valid.
             assert_eq!(unsafe { prt_spsc_refused(receiver, &raw mut refused) }, 0, "while one takes");
         });
         assert!(taking.is_ok());

@@ -1,4 +1,4 @@
-//! The phase servo for C: pure arithmetic, done by one thread at a time; how it is doing can be seen by all.
+//! The phase servo for C. One thread at a time samples and steers; any thread may read the state.
 
 use crate::config::length;
 use crate::cyclic::positive;
@@ -14,18 +14,18 @@ use std::ffi::c_int;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Keeps releases at a fixed phase to another clock. Opaque.
+/// Keeps releases at a fixed phase of another clock. Opaque.
 pub struct prt_servo([u8; 0]);
 
 handled!(prt_servo, 6: Single<Steering, Shown>);
 
-/// The part that only the loop uses.
+/// The part of a servo that only the loop uses.
 pub struct Steering {
     servo: PhaseServo,
     widener: Widener,
 }
 
-/// The part that any thread may read: the state after the last call of the loop.
+/// The state after the loop's last call, which any thread may read.
 #[derive(Default)]
 pub struct Shown {
     calls: AtomicU64,
@@ -33,12 +33,12 @@ pub struct Shown {
 }
 
 const WORDS: usize = 5;
-/// How often reading a state is tried while the loop writes it. Writing takes some ten nanoseconds, or longer when the loop
-/// is interrupted in the middle.
+/// How often a reader repeats its copy while the loop writes the state. Writing takes some ten nanoseconds, or longer
+/// if the loop is interrupted in the middle.
 const TRIES: u32 = 1000;
 
 impl Shown {
-    /// Publishes the state; only one thread at a time may.
+    /// Publishes the state. Only one thread at a time may call it.
     #[inline]
     fn show(&self, servo: &PhaseServo) {
         let calls = self.calls.load(Relaxed);
@@ -75,7 +75,7 @@ const fn number(bits: u64) -> i64 {
     i64::from_ne_bytes(bits.to_ne_bytes())
 }
 
-/// What a servo is made from.
+/// The configuration of a servo.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_servo_config {
@@ -85,17 +85,18 @@ pub struct prt_servo_config {
     pub version: u32,
     /// The nominal period of the task; at most an hour.
     pub period_ns: i64,
-    /// Errors settle in about one over this; faster disturbances are averaged. 0.5 to 1 suits most.
+    /// Bandwidth of the control loop: errors settle in about 1 / `bandwidth_hz` seconds, and faster disturbances are
+    /// averaged. 0.5 to 1 suits most uses.
     pub bandwidth_hz: f64,
-    /// 0.3 to 3; 1 is critical.
+    /// Damping of the control loop, 0.3 to 3; 1 is critical damping.
     pub damping: f64,
-    /// Wanted time of the reference clock at the releases, modulo the period.
+    /// Wanted reading of the reference clock at the releases, modulo the period.
     pub target_ns: i64,
-    /// The most that one cycle is moved by, at most half the period.
+    /// The largest distance by which one cycle is moved; at most half the period.
     pub step_max_ns: i64,
-    /// The largest difference in speed that is learned, in parts per million.
+    /// The largest difference between the rates of the two clocks that is learned, in parts per million.
     pub frequency_max_ppm: f64,
-    /// An error below this is locked, above twice this is not.
+    /// The servo is locked when the error is below this, and no longer locked when it is above twice this.
     pub lock_ns: i64,
 }
 
@@ -116,7 +117,7 @@ unsafe impl Versioned for prt_servo_config {
     }
 }
 
-/// How a servo is doing.
+/// The state of a servo.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_servo_state {
@@ -124,21 +125,21 @@ pub struct prt_servo_state {
     pub size: u32,
     /// Set by `prt_servo_state_init`.
     pub version: u32,
-    /// How late the releases are against the target, filtered.
+    /// How late the releases are, relative to the target, filtered.
     pub error_ns: i64,
-    /// Where the releases are held, or walked to, as reference time modulo the period.
+    /// The phase at which the releases are held, or towards which they move, as reference time modulo the period.
     pub target_ns: i64,
-    /// How much faster the reference runs than the local clock, in parts per million, as learned.
+    /// How much faster the reference runs than the local clock, in parts per million, as learned so far.
     pub frequency_ppm: f64,
-    /// Samples that were not believed.
+    /// Number of samples rejected as outliers.
     pub rejected: u64,
-    /// Whether it is locked: 1 or 0.
+    /// 1 if the servo is locked, otherwise 0.
     pub locked: u32,
-    /// Zero.
+    /// Reserved; always 0.
     pub reserved: u32,
 }
 
-// SAFETY: as above.
+// SAFETY: `repr(C)`, size and version first, no padding, numbers only.
 unsafe impl Versioned for prt_servo_state {
     const NAME: &'static str = "prt_servo_state";
 
@@ -147,25 +148,26 @@ unsafe impl Versioned for prt_servo_state {
     }
 }
 
-/// Fills a servo's configuration of `size` bytes (`sizeof *config`) with usual values. `period_ns` must be set then.
+/// Initialises a servo's configuration of `size` bytes (`sizeof *config`) with usual values. Set `period_ns`
+/// afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_config_init(config: *mut prt_servo_config, size: usize) -> c_int {
-    // SAFETY: null, or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a structure of `size` bytes.
     cold(|| unsafe { init(config, size) })
 }
 
 /// Prepares a structure of `size` bytes (`sizeof *state`) to be filled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_state_init(state: *mut prt_servo_state, size: usize) -> c_int {
-    // SAFETY: null, or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a structure of `size` bytes.
     cold(|| unsafe { init(state, size) })
 }
 
-/// Makes a servo that has seen nothing yet.
+/// Makes a servo without any samples.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_open(config: *const prt_servo_config, servo: *mut *mut prt_servo) -> c_int {
     done(|| {
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         let given = unsafe { take(config) }?;
         let config = ServoConfig {
             period: length("period_ns", given.period_ns)?,
@@ -181,7 +183,7 @@ pub unsafe extern "C" fn prt_servo_open(config: *const prt_servo_config, servo: 
         let steering = Steering { servo: PhaseServo::new(config)?, widener: Widener::new() };
         let shown = Shown::default();
         shown.show(&steering.servo);
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(servo, || Ok(handle::open(Single::new(steering, shown))?)) }
     })
 }
@@ -194,7 +196,7 @@ fn with<T>(servo: *const prt_servo, act: impl FnOnce(&mut Steering) -> T) -> Res
     })
 }
 
-/// Tells by how much to steer: zero where the call is refused.
+/// Writes to `to` by how much to steer, or 0 if the call is refused.
 ///
 /// # Safety
 /// `to` is null, or can be written.
@@ -204,16 +206,17 @@ unsafe fn steer(to: *mut i64, servo: *const prt_servo, act: impl FnOnce(&mut Ste
         return -libc::EFAULT;
     }
     let steer = with(servo, act);
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { text::tell(to, steer.map_or(0, Delta::as_ns)) };
     hot(steer.map(drop))
 }
 
-/// `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes); 0 when the call is refused.
-/// `reference_ns` and `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned
-/// release (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
+/// Writes to `steer_ns` by how much to move the next release, for `prt_cyclic_steer`; 0 if the call is refused.
+/// `reference_ns` and `local_ns` are the readings of both clocks at one event of this cycle. `release_ns` is the
+/// cycle's planned release (`wake.release_ns`), not the time at which it woke. No release is moved before five samples
+/// were seen.
 ///
-/// For the loop. One thread at a time: `-EBUSY` when another one samples, coasts or sets at this moment.
+/// For the loop. One thread at a time: `-EBUSY` while another thread samples, coasts or sets a value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_sample(
     servo: *mut prt_servo,
@@ -223,13 +226,13 @@ pub unsafe extern "C" fn prt_servo_sample(
     steer_ns: *mut i64,
 ) -> c_int {
     let (local, release) = (instant(local_ns), instant(release_ns));
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     unsafe { steer(steer_ns, servo, |steering| steering.servo.sample(reference_ns, local, release)) }
 }
 
-/// As `prt_servo_sample`, for a reference of which only the low 32 bits are known, as of many `EtherCAT` slaves: it comes
-/// round every 4.29 s, and is made whole here. Since the last such sample the two clocks may have drifted apart by up to
-/// 2 s. One servo is given the one kind of sample or the other.
+/// As `prt_servo_sample`, for a reference clock of which only the low 32 bits are known, as with many `EtherCAT`
+/// slaves. Such a counter wraps every 4.29 s, and the servo extends it to 64 bits. Between two of these samples the
+/// clocks may drift apart by up to 2 s. Use only one of the two sample functions for a servo.
 ///
 /// For the loop. One thread at a time.
 #[unsafe(no_mangle)]
@@ -245,28 +248,29 @@ pub unsafe extern "C" fn prt_servo_sample32(
         let reference_ns = steering.widener.widen(reference_low_ns, local);
         steering.servo.sample(reference_ns, local, release)
     };
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     unsafe { steer(steer_ns, servo, sample) }
 }
 
-/// As `prt_servo_sample`, for a cycle that has no sample: what was learned of the frequency goes on.
+/// As `prt_servo_sample`, for a cycle without a sample: the learned difference in frequency stays in effect.
 ///
 /// For the loop. One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_coast(servo: *mut prt_servo, steer_ns: *mut i64) -> c_int {
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     unsafe { steer(steer_ns, servo, |steering| steering.servo.coast()) }
 }
 
-/// The wanted time of the reference at the releases, modulo the period, from now on.
+/// Sets the wanted reading of the reference clock at the releases, modulo the period.
 ///
-/// For the loop. One thread at a time: set it in the loop, for a call from elsewhere could make a sample `-EBUSY`.
+/// For the loop. One thread at a time: call it in the loop, because a call from another thread could make a sample fail
+/// with `-EBUSY`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_servo_set_target(servo: *mut prt_servo, target_ns: i64) -> c_int {
     hot(with(servo, |steering| steering.servo.set_target(Delta::from_ns(target_ns))))
 }
 
-/// The nominal period from now on; `PRT_E_SERVO` when the servo's other values can not be used with it.
+/// Sets the nominal period; `PRT_E_SERVO` if the servo's other values cannot be used with it.
 ///
 /// For the loop. One thread at a time, as `prt_servo_set_target`.
 #[unsafe(no_mangle)]
@@ -275,14 +279,14 @@ pub extern "C" fn prt_servo_set_period(servo: *mut prt_servo, period_ns: i64) ->
     hot(positive(period_ns).and_then(set).and_then(|set| set))
 }
 
-/// How the servo is doing: the state after the loop's last call. From any thread; the loop does not notice. `-EBUSY` when
-/// the loop is held up in the middle of writing it.
+/// Copies the state of the servo after the loop's last call. May be called from any thread; the loop is not disturbed.
+/// `-EBUSY` if the loop is interrupted while it writes the state.
 ///
-/// For the loop: some hundred nanoseconds, and bounded by some microseconds.
+/// For the loop: takes about a hundred nanoseconds, and at most a few microseconds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_get_state(servo: *const prt_servo, state: *mut prt_servo_state) -> c_int {
     let now = handle::shared(servo).and_then(|servo| servo.open.seen());
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     hot(now.and_then(|now| unsafe { give(state, &now) }))
 }
 
@@ -300,14 +304,14 @@ mod tests {
     fn servo() -> *mut prt_servo {
         let config = prt_servo_config { period_ns: 1_000_000, ..prt_servo_config::usual() };
         let mut servo = ptr::null_mut();
-        // SAFETY: both are valid.
+        // SAFETY: both pointers are valid.
         assert_eq!(unsafe { prt_servo_open(&raw const config, &raw mut servo) }, 0);
         servo
     }
 
     fn state(servo: *const prt_servo) -> (c_int, prt_servo_state) {
         let mut state = prt_servo_state::usual();
-        // SAFETY: both are valid.
+        // SAFETY: both pointers are valid.
         (unsafe { prt_servo_get_state(servo, &raw mut state) }, state)
     }
 
@@ -316,7 +320,7 @@ mod tests {
         let servo = servo();
         let onlooker = handle::shared(servo).unwrap();
         let mut steer = 77;
-        // SAFETY: valid.
+        // SAFETY: the pointer is valid.
         assert_eq!(unsafe { prt_servo_sample(servo, 5, 5, 0, &raw mut steer) }, 0);
         drop(onlooker);
         assert_eq!(handle::alone(servo, |_, _| state(servo).0), Ok(0), "and is not refused either");
@@ -328,16 +332,16 @@ mod tests {
         let servo = servo();
         let mut steer = [77; 3];
         let other = handle::alone(servo, |_, _| {
-            // SAFETY: valid.
+            // SAFETY: the pointer is valid.
             assert_eq!(unsafe { prt_servo_sample(servo, 5, 5, 0, &raw mut steer[0]) }, -libc::EBUSY);
-            // SAFETY: valid.
+            // SAFETY: the pointer is valid.
             assert_eq!(unsafe { prt_servo_sample32(servo, 5, 5, 0, &raw mut steer[1]) }, -libc::EBUSY);
-            // SAFETY: valid.
+            // SAFETY: the pointer is valid.
             assert_eq!(unsafe { prt_servo_coast(servo, &raw mut steer[2]) }, -libc::EBUSY);
         });
         assert!(other.is_ok() && steer == [0; 3]);
         assert_eq!(prt_servo_close(servo), 0);
-        // SAFETY: valid.
+        // SAFETY: the pointer is valid.
         assert_eq!(unsafe { prt_servo_coast(servo, &raw mut steer[0]) }, crate::PRT_E_HANDLE);
     }
 
@@ -353,13 +357,13 @@ mod tests {
         for cycle in 0..20_i64 {
             let (local, reference) = (cycle * 1_000_000, (1_u64 << 33) - 5_000_000 + cycle.unsigned_abs() * 1_000_100);
             let (mut a, mut b) = (1, 2);
-            // SAFETY: valid.
+            // SAFETY: the pointer is valid.
             assert_eq!(unsafe { prt_servo_sample(whole, reference, local, local, &raw mut a) }, 0);
             let half = u32::try_from(reference & u64::from(u32::MAX)).unwrap();
-            // SAFETY: valid.
+            // SAFETY: the pointer is valid.
             assert_eq!(unsafe { prt_servo_sample32(low, half, local, local, &raw mut b) }, 0);
             steered += i64::from(a != 0);
-            // The low half comes round at the fifth; the first one is taken as the second round.
+            // The low 32 bits wrap at the fifth sample. The first sample is taken as the second round of the counter.
             assert_eq!(a, b, "cycle {cycle}");
         }
         assert!(steered > 0);

@@ -1,4 +1,4 @@
-//! The numbers of a loop for C: a flat copy, and a page of text.
+//! The statistics of a loop for C, as a structure and as a page of text.
 
 use crate::error::{Failure, cold, done};
 use crate::handle;
@@ -9,12 +9,12 @@ use punctual_rt::stats::{Report, Snapshot, idle_states};
 use punctual_rt::{Counts, Error, Nanos, StatsReader};
 use std::ffi::{c_char, c_int};
 
-/// The distribution of a quantity. A member is -1 where it cannot be told: there were no values, or too few for that
+/// The distribution of a quantity. A member is -1 if it is unknown: there were no values, or too few for the
 /// percentile.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_summary {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
     /// The smallest value.
     pub min_ns: i64,
@@ -52,7 +52,7 @@ impl prt_summary {
     }
 }
 
-/// The numbers of a loop, at one moment.
+/// The statistics of a loop at one moment.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_stats {
@@ -60,56 +60,56 @@ pub struct prt_stats {
     pub size: u32,
     /// Set by `prt_stats_init`.
     pub version: u32,
-    /// The process.
+    /// Process id of the process that runs the loop.
     pub pid: u32,
-    /// The CPU it is bound to; -1 when it is not bound to one.
+    /// The CPU that the loop is bound to; -1 if it is not bound to one.
     pub cpu: i32,
-    /// Whether all of this belongs together: 1, or 0 when the loop wrote during every try.
+    /// 1 if all members were copied between two writes of the loop, or 0 if the loop wrote during every attempt.
     pub coherent: u32,
-    /// Zero.
+    /// Reserved; always 0.
     pub reserved: u32,
-    /// The nominal period.
+    /// Nominal period of the loop.
     pub period_ns: i64,
-    /// When the numbers began.
+    /// When counting began.
     pub started_ns: i64,
     /// When this copy was made.
     pub taken_ns: i64,
-    /// For how long the machine was suspended in between.
+    /// How long the machine was suspended between `started_ns` and `taken_ns`.
     pub suspended_ns: i64,
     /// When the first activation woke.
     pub first_woke_ns: i64,
-    /// When the last one woke: proof of life.
+    /// When the last activation woke; it shows whether the loop is still running.
     pub last_woke_ns: i64,
     /// Activations that ran.
     pub activations: u64,
-    /// Releases that passed without one, outages apart.
+    /// Missed releases, without those in outages.
     pub missed: u64,
     /// Stalls of 100 ms or more, each counted once.
     pub outages: u64,
-    /// Releases missed in them.
+    /// Releases missed during outages.
     pub lost_in_outages: u64,
-    /// Activations later than the budget.
+    /// Activations with a latency larger than the budget.
     pub over_budget: u64,
-    /// Bodies done later than the deadline.
+    /// Activations whose body finished after the deadline.
     pub deadline_misses: u64,
-    /// Activations by how they came about; the index is one of `PRT_CLASS_...`.
+    /// Number of activations of each class; the index is one of `PRT_CLASS_...`.
     pub classes: [u64; 8],
-    /// Woke minus release; zero where early.
+    /// Wake-up latency: woke minus release; zero if early.
     pub latency: prt_summary,
-    /// Release minus woke, of the early ones.
+    /// Release minus woke, of the activations that woke early.
     pub early: prt_summary,
-    /// By how much the kernel's sleep was longer than asked for.
+    /// By how much longer than requested the kernel's sleeps took.
     pub overshoot: prt_summary,
-    /// Time spent polling.
+    /// Time spent polling per activation.
     pub polled: prt_summary,
-    /// By how much periods were off, without sign.
+    /// Difference between each interval and the period, without sign.
     pub period_error: prt_summary,
-    /// From waking to the end of the work.
+    /// Time from waking to the end of the work.
     pub execution: prt_summary,
-    /// From the release to the end of the work.
+    /// Time from the release to the end of the work.
     pub response: prt_summary,
-    /// How successive period errors depend on each other: -0.5 where latencies are independent, towards -1 where a
-    /// compensation oscillates. Not a number while it is not known.
+    /// Correlation of successive period errors: -0.5 if latencies are independent, towards -1 if a compensation
+    /// oscillates. NaN while it is unknown.
     pub period_autocorrelation: f64,
 }
 
@@ -167,16 +167,16 @@ impl prt_stats {
     }
 }
 
-/// A copy of a loop's numbers, for a structure of the caller's.
+/// Copies the statistics of a loop into a structure of the C caller.
 ///
 /// # Safety
 /// `to` is null or points to a structure as large as it says.
 pub(crate) unsafe fn copy(stats: &StatsReader, to: *mut prt_stats) -> Result<(), Failure> {
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { give_or_tell(to, &prt_stats::of(&stats.snapshot())) }
 }
 
-/// The report of a loop, for a buffer of the caller's.
+/// Writes the report of a loop into a buffer of the C caller.
 ///
 /// # Safety
 /// `buffer` is null, or `size` bytes can be written there.
@@ -184,49 +184,50 @@ pub(crate) unsafe fn report(stats: &StatsReader, buffer: *mut c_char, size: usiz
     let snapshot = stats.snapshot();
     let idle = snapshot.cpu.map(idle_states).unwrap_or_default();
     let report = Report::new(&snapshot).with_idle_states(&idle).to_string();
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { text::copy(&report, buffer, size) }
 }
 
 /// Prepares a structure of `size` bytes (`sizeof *stats`) to be filled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_stats_init(stats: *mut prt_stats, size: usize) -> c_int {
-    // SAFETY: null, or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a structure of `size` bytes.
     cold(|| unsafe { init(stats, size) })
 }
 
-/// The numbers of a task of another process, or of this one. Opaque.
+/// A reader for the statistics of a task, of another process or of this one. Opaque.
 pub struct prt_stats_reader([u8; 0]);
 
 handled!(prt_stats_reader, 7: StatsReader);
 
-/// Attaches to the task `name` of process `pid`, read-only. Stays readable after that process has ended.
+/// Attaches to the statistics of task `name` of process `pid`, read-only. They stay readable after that process has
+/// ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_stats_open(pid: u32, name: *const c_char, reader: *mut *mut prt_stats_reader) -> c_int {
     done(|| {
-        // SAFETY: null, or a text that ends, says the caller.
+        // SAFETY: the C caller promises NULL or a text that ends with NUL.
         let name = unsafe { text::required(name, 255, "name") }?;
         let attached = StatsReader::attach(pid, name).map_err(Error::from)?;
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(reader, || Ok(handle::open(attached)?)) }
     })
 }
 
-/// A copy of the numbers; the loop does not notice.
+/// Copies the statistics; the loop is not disturbed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_stats_snapshot(reader: *const prt_stats_reader, stats: *mut prt_stats) -> c_int {
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     done(|| unsafe { copy(&*handle::shared(reader)?, stats) })
 }
 
-/// The numbers as a page of text. Returns the length of the text; what `buffer` has no room for is cut.
+/// Writes the statistics as a page of text. Returns the length of the whole text; `buffer` receives as much as fits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_stats_report(reader: *const prt_stats_reader, buffer: *mut c_char, size: usize) -> c_int {
-    // SAFETY: null or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a buffer of `size` bytes.
     cold(|| unsafe { report(&*handle::shared(reader)?, buffer, size) })
 }
 
-/// Detaches.
+/// Detaches from the statistics and frees the reader.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_stats_close(reader: *mut prt_stats_reader) -> c_int {
     done(|| handle::free(reader))

@@ -1,4 +1,4 @@
-//! Periodic tasks with threads of their own, whose bodies are functions of the program's.
+//! Periodic tasks with threads of their own, whose bodies are functions of the C program.
 
 use crate::config::{config, prt_config};
 use crate::cyclic::{granted, positive};
@@ -16,30 +16,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A running periodic task. Opaque.
 pub struct prt_task([u8; 0]);
 
-/// One activation, in its body. Opaque; only good until the body returns.
+/// The current activation of a task. Opaque; valid only until the body returns.
 pub struct prt_cycle([u8; 0]);
 
-/// What a task does at each release; returns 0 to go on, anything else to end. Must not throw, and must not leave by
-/// `longjmp` or `pthread_exit`.
+/// The body of a task: runs at each release, and returns 0 to go on or another value to end the task. It must not
+/// throw, and must not leave by `longjmp` or `pthread_exit`.
 pub type prt_body = Option<unsafe extern "C" fn(cycle: *mut prt_cycle, user: *mut c_void) -> c_int>;
 
-/// The task was told to stop, or its body said so.
+/// The task was stopped, or its body asked to end.
 pub const PRT_ENDED_STOPPED: c_int = 0;
-/// Releases were missed, and the task asked for `PRT_OVERRUN_STOP`.
+/// The task ended because releases were missed and it was configured with `PRT_OVERRUN_STOP`.
 pub const PRT_ENDED_OVERRUN: c_int = 1;
 
 handled!(prt_task, 3: Running);
 
-// The activation whose body runs now.
+// The value is the activation whose body runs now, or null between bodies.
 handled!(prt_cycle, 4: Owned<*mut Cycle<'static>>);
 
-/// A task, and what is known of it without asking it.
+/// A task, and copies of what can be known without locking it.
 pub struct Running {
     task: Mutex<Option<Task>>,
     stop: Stopper,
     stats: StatsReader,
     grants: String,
-    /// Which thread runs it, as `handle::this_thread` counts; 0 until its first activation.
+    /// The thread that runs the task, as numbered by `handle::this_thread`; 0 until the first activation.
     runner: Arc<AtomicU64>,
 }
 
@@ -50,7 +50,7 @@ impl Running {
         Self { task: Mutex::new(Some(task)), stop, stats, grants, runner }
     }
 
-    /// A task that waits for its own end waits for ever.
+    /// Refuses a call from the body of the task: a task that waits for its own end would wait for ever.
     fn not_from_inside(&self) -> Result<(), Failure> {
         if self.runner.load(Relaxed) == handle::this_thread() {
             return Err(Failure::new(
@@ -66,7 +66,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A function of the program's, on its way to the thread that calls it.
+/// The body function of the C program with its argument, on the way to the thread that calls it.
 pub(crate) struct Body {
     call: unsafe extern "C" fn(*mut prt_cycle, *mut c_void) -> c_int,
     user: *mut c_void,
@@ -74,7 +74,8 @@ pub(crate) struct Body {
     pub(crate) runner: Arc<AtomicU64>,
 }
 
-// SAFETY: `cycle` is a number; that `user` may be used in another thread is what the caller of `prt_task_spawn` says.
+// SAFETY: `cycle` is a handle, that is, a number. The caller of `prt_task_spawn` promises that `user` may be used in
+// another thread.
 unsafe impl Send for Body {}
 
 impl Body {
@@ -94,7 +95,7 @@ impl Body {
         if current(self.cycle, |now| *now = here).is_err() {
             return Control::Stop;
         }
-        // SAFETY: a function of this type, says the caller of `prt_task_spawn`.
+        // SAFETY: the caller of `prt_task_spawn` promises a function of this type.
         let answer = unsafe { (self.call)(self.cycle, self.user) };
         let _ = current(self.cycle, |now| *now = ptr::null_mut());
         if answer == 0 { Control::Continue } else { Control::Stop }
@@ -118,7 +119,7 @@ pub unsafe extern "C" fn prt_task_spawn(
     task: *mut *mut prt_task,
 ) -> c_int {
     done(|| {
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         let config = unsafe { self::config(config) }?;
         let spawn = || {
             let mut body = Body::new(body, user)?;
@@ -126,13 +127,13 @@ pub unsafe extern "C" fn prt_task_spawn(
             let task = Task::spawn(&config, move |cycle| body.run(cycle))?;
             Ok(handle::open(Running::new(task, runner))?)
         };
-        // SAFETY: null or valid, says the caller.
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(task, spawn) }
     })
 }
 
-/// Ends the task at its next release, or when the patience of an external wait is over; does not wait for that. From any
-/// thread, its own as well.
+/// Ends the task at its next release, or when an external wait times out. Does not wait for the end. May be called from
+/// any thread, including the task's own.
 ///
 /// For the loop: one store.
 #[unsafe(no_mangle)]
@@ -140,7 +141,8 @@ pub extern "C" fn prt_task_stop(task: *mut prt_task) -> c_int {
     hot(handle::shared(task).map(|running| running.stop.stop()))
 }
 
-/// Waits until the task has ended; once. Returns one of `PRT_ENDED_...`; the handle stays, for its numbers.
+/// Waits until the task has ended; possible once. Returns one of `PRT_ENDED_...`. The handle stays valid for the
+/// statistics.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_task_join(task: *mut prt_task) -> c_int {
     cold(|| {
@@ -156,34 +158,36 @@ pub extern "C" fn prt_task_join(task: *mut prt_task) -> c_int {
     })
 }
 
-/// A copy of the task's numbers; the loop does not notice. From any thread, during the task's life and after.
+/// Copies the statistics of the task; the loop is not disturbed. May be called from any thread, also after the task has
+/// ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_task_stats(task: *const prt_task, stats: *mut prt_stats) -> c_int {
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     done(|| unsafe { crate::stats::copy(&handle::shared(task)?.stats, stats) })
 }
 
-/// The task's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
-/// length of the text; what `buffer` has no room for is cut.
+/// Writes the statistics of the task as a page of text: latency first, then period jitter with an explanation. Returns
+/// the length of the whole text; `buffer` receives as much as fits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_task_report(task: *const prt_task, buffer: *mut c_char, size: usize) -> c_int {
-    // SAFETY: null or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a buffer of `size` bytes.
     cold(|| unsafe { crate::stats::report(&handle::shared(task)?.stats, buffer, size) })
 }
 
-/// What the system really gave the task's thread, and what it refused, in plain words. Returns the length of the text;
-/// what `buffer` has no room for is cut.
+/// Writes as text what the system granted to the thread of the task and what it refused. Returns the length of the
+/// whole text; `buffer` receives as much as fits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_task_grants(task: *const prt_task, buffer: *mut c_char, size: usize) -> c_int {
     cold(|| {
         let running = handle::shared(task)?;
-        // SAFETY: null or so large, says the caller.
+        // SAFETY: the C caller promises NULL or a buffer of `size` bytes.
         unsafe { text::copy(&running.grants, buffer, size) }
     })
 }
 
-/// Ends the task if it still runs, waits for its end, and frees it. Its end comes at its next release or, when it waits for
-/// outside events, at the next one or when `external_patience_ns` is over; a body that does not return is waited for. `-EBUSY` while another thread joins it.
+/// Ends the task if it still runs, waits for its end, and frees it. The task ends at its next release; with an external
+/// wait, at the next event or after `external_patience_ns`. A body that does not return keeps this call waiting.
+/// `-EBUSY` while another thread joins the task.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_task_close(task: *mut prt_task) -> c_int {
     done(|| {
@@ -192,23 +196,23 @@ pub extern "C" fn prt_task_close(task: *mut prt_task) -> c_int {
     })
 }
 
-/// Does something with the place that holds the activation whose body runs now.
+/// Calls `act` with the pointer to the activation whose body runs now.
 #[inline]
 fn current<T>(cycle: *const prt_cycle, act: impl FnOnce(&mut *mut Cycle<'static>) -> T) -> Result<T, Code> {
     handle::owned(cycle, |place| place, act)
 }
 
-/// Does something with the activation whose body runs now.
+/// Calls `act` with the activation whose body runs now.
 #[inline]
 fn with<T>(cycle: *const prt_cycle, act: impl FnOnce(&mut Cycle<'_>) -> T) -> Result<T, Code> {
     let now = current(cycle, |now| *now)?;
-    // SAFETY: set by `Body::run` for as long as the body runs, which is in this thread, below this call; no other
-    // reference is used meanwhile, for nothing called from here calls back into the program.
+    // SAFETY: `Body::run` sets the pointer for as long as the body runs, and the body runs in this thread, further up
+    // the stack. Nothing that is called from here calls back into the program, so there is no other reference.
     let now = unsafe { now.as_mut() }.ok_or(PRT_E_HANDLE)?;
     Ok(act(now))
 }
 
-/// Tells about the activation.
+/// Describes the current activation in `wake`.
 ///
 /// For the loop.
 #[unsafe(no_mangle)]
@@ -216,22 +220,23 @@ pub unsafe extern "C" fn prt_cycle_wake(cycle: *const prt_cycle, wake: *mut prt_
     if wake.is_null() {
         return -libc::EFAULT;
     }
-    // SAFETY: valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is valid.
     hot(with(cycle, |cycle| cycle.wake).and_then(|now| unsafe { tell(wake, &now) }))
 }
 
-/// Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was
-/// moved, which is limited by `steer_max_ns`.
+/// Moves the next release, and all after it, by `by_ns`, limited by `steer_max_ns`. `moved_ns`, which may be NULL,
+/// receives the distance really moved.
 ///
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_cycle_steer(cycle: *mut prt_cycle, by_ns: i64, moved_ns: *mut i64) -> c_int {
     let moved = with(cycle, |cycle| cycle.steer(Delta::from_ns(by_ns)).as_ns());
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     hot(moved.map(|moved| unsafe { text::tell(moved_ns, moved) }))
 }
 
-/// Sets the period from the next release on; `PRT_E_PERIOD` below 1 us, and the period stays.
+/// Sets the period from the next release on. A period below 1 us is refused with `PRT_E_PERIOD`, and the old period
+/// stays.
 ///
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]
@@ -240,7 +245,7 @@ pub extern "C" fn prt_cycle_set_period(cycle: *mut prt_cycle, period_ns: i64) ->
     hot(positive(period_ns).and_then(set).and_then(|set| set))
 }
 
-/// Moves the grid at once by any amount, less whole periods: only the phase changes.
+/// Moves the releases by any distance at once. Whole periods are left out, so only the phase changes.
 ///
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]
@@ -248,12 +253,12 @@ pub extern "C" fn prt_cycle_shift_phase(cycle: *mut prt_cycle, by_ns: i64) -> c_
     hot(with(cycle, |cycle| cycle.shift_phase(Delta::from_ns(by_ns))))
 }
 
-/// The instant of the next release.
+/// Writes the instant of the next release to `release_ns`.
 ///
 /// For the loop.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_cycle_next_release(cycle: *const prt_cycle, release_ns: *mut i64) -> c_int {
     let release = with(cycle, |cycle| ns(cycle.next_release().as_ns()));
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: the C caller promises that the pointer is NULL or valid.
     hot(release.and_then(|release| unsafe { text::give(release_ns, release) }))
 }

@@ -1,9 +1,9 @@
-//! Texts and results across the boundary: what C hands over is looked at before it is believed.
+//! Conversion of texts and results at the C boundary: texts are checked before they are used.
 
 use crate::error::{Code, Failure, PRT_E_TEXT};
 use std::ffi::{c_char, c_int};
 
-/// A text of the caller's, at most `max` bytes; `None` for null.
+/// A text of the C caller of at most `max` bytes; `None` for null.
 ///
 /// # Safety
 /// `at` is null, or can be read up to its NUL or `max + 1` bytes, and does not change meanwhile.
@@ -11,7 +11,7 @@ pub(crate) unsafe fn optional<'a>(at: *const c_char, max: usize, name: &str) -> 
     if at.is_null() {
         return Ok(None);
     }
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     let length = unsafe { libc::strnlen(at, max.saturating_add(1)) };
     if length > max {
         return Err(Failure::new(PRT_E_TEXT, format!("{name} is longer than {max} bytes")));
@@ -22,16 +22,16 @@ pub(crate) unsafe fn optional<'a>(at: *const c_char, max: usize, name: &str) -> 
     Ok(Some(text))
 }
 
-/// As [`optional`], where null is refused.
+/// A text of the C caller, as from [`optional`]; null is refused.
 ///
 /// # Safety
-/// As [`optional`].
+/// The same as of [`optional`].
 pub(crate) unsafe fn required<'a>(at: *const c_char, max: usize, name: &str) -> Result<&'a str, Failure> {
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { optional(at, max, name) }?.ok_or_else(|| Failure::new(-libc::EFAULT, format!("{name} is NULL")))
 }
 
-/// Puts what `make` makes where the caller wants it; makes nothing when that is nowhere.
+/// Writes the result of `make` to `to`. If `to` is null, `make` is not called.
 ///
 /// # Safety
 /// `to` is null, or can be written.
@@ -40,12 +40,12 @@ pub(crate) unsafe fn put<T>(to: *mut T, make: impl FnOnce() -> Result<T, Failure
         return Err((-libc::EFAULT).into());
     }
     let value = make()?;
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { to.write_unaligned(value) };
     Ok(())
 }
 
-/// Copies a text into the caller's buffer, cut to its size and ended with NUL; returns the length of the whole text.
+/// Copies a text into the caller's buffer, cut to its size and ended with NUL. Returns the length of the whole text.
 ///
 /// # Safety
 /// `buffer` is null, or `size` bytes can be written there.
@@ -68,7 +68,7 @@ pub(crate) unsafe fn copy(text: &str, buffer: *mut c_char, size: usize) -> Resul
     Ok(whole)
 }
 
-/// Puts a number where the loop wants it.
+/// Writes a value to `to`; null is refused.
 ///
 /// # Safety
 /// `to` is null, or can be written.
@@ -77,17 +77,17 @@ pub(crate) unsafe fn give<T: Copy>(to: *mut T, value: T) -> Result<(), Code> {
     if to.is_null() {
         return Err(-libc::EFAULT);
     }
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { to.write_unaligned(value) };
     Ok(())
 }
 
-/// Puts a number where the loop may want it.
+/// Writes a value to `to`; null means that the C caller does not want it.
 ///
 /// # Safety
-/// As [`give`].
+/// The same as of [`give`].
 #[inline]
 pub(crate) unsafe fn tell<T: Copy>(to: *mut T, value: T) {
-    // SAFETY: as the caller says. Null says that it is not wanted.
+    // SAFETY: required of the caller under `# Safety` above. The error for null is ignored on purpose.
     let _ = unsafe { give(to, value) };
 }

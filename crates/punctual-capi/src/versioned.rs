@@ -1,8 +1,8 @@
-//! Structures that programs of another age than the library hand over: each begins with its size and its version, and
-//! either side may know more members than the other.
+//! Structures that are exchanged with C programs built with an older or newer header. Each begins with its size and
+//! version, and either side may know more members than the other.
 //!
-//! Members come in groups of eight bytes, none is ever moved or removed, so a shorter structure is the beginning of a
-//! longer one.
+//! Members come in groups of eight bytes, and none is ever moved or removed. So a shorter structure is the beginning of
+//! a longer one.
 
 use crate::error::{Code, Failure};
 use std::ffi::c_int;
@@ -12,32 +12,32 @@ use std::ptr;
 /// A structure that begins with `uint32_t size; uint32_t version`.
 ///
 /// # Safety
-/// It is `repr(C)`, begins so, has no padding, and every pattern of bits is a value of it.
+/// The type is `repr(C)`, begins with these two members, has no padding, and every bit pattern is a valid value.
 pub(crate) unsafe trait Versioned: Copy {
-    /// The name in C, for messages.
+    /// Name of the structure in C, for messages.
     const NAME: &'static str;
-    /// What it holds where nothing was said.
+    /// The value with the defaults of all members.
     fn usual() -> Self;
 }
 
-/// The version of every structure so far. One that changes the meaning of a member, rather than adding some, gets
-/// another.
+/// The version of every structure so far. A structure gets a new version if the meaning of a member changes, not if
+/// members are added.
 pub(crate) const VERSION: u32 = 1;
 const HEADER: usize = 8;
-/// Larger ones are mistakes, most likely a header that was never written.
+/// A larger stated size is taken as a mistake, most likely an uninitialised structure.
 const LARGEST: usize = 4096;
 
-/// All zero, which is the usual choice of most members, but for the header.
+/// A structure with its header and otherwise zeros, which are the default of most members.
 pub(crate) const fn zeroed<T: Versioned>() -> T {
-    // SAFETY: any bits make a value, says `Versioned`.
+    // SAFETY: `Versioned` guarantees that every bit pattern is a valid value.
     let mut value: T = unsafe { MaybeUninit::zeroed().assume_init() };
     let (size, version) = header::<T>();
-    // SAFETY: so it begins, says `Versioned`.
+    // SAFETY: `Versioned` guarantees that the structure begins with two `u32`.
     unsafe { (&raw mut value).cast::<[u32; 2]>().write([size, version]) };
     value
 }
 
-/// The first two members.
+/// The first two members of a structure: its size in bytes, and the version.
 pub(crate) const fn header<T>() -> (u32, u32) {
     assert!(size_of::<T>() <= LARGEST && size_of::<T>() % HEADER == 0);
     #[allow(clippy::cast_possible_truncation, reason = "at most LARGEST")]
@@ -53,7 +53,7 @@ fn checked(size: usize) -> Result<usize, Code> {
     }
 }
 
-/// The size that a structure of the caller states.
+/// The size that a structure of the C caller states, if size and version are acceptable.
 ///
 /// # Safety
 /// `at` is null, or at least eight bytes can be read there.
@@ -62,7 +62,7 @@ unsafe fn stated<T: Versioned>(at: *const T) -> Result<usize, Code> {
     if at.is_null() {
         return Err(-libc::EFAULT);
     }
-    // SAFETY: so the caller says; alignment is not relied upon.
+    // SAFETY: required of the caller under `# Safety` above; the read does not rely on alignment.
     let [size, version] = unsafe { at.cast::<[u32; 2]>().read_unaligned() };
     if version != VERSION {
         return Err(-libc::EINVAL);
@@ -82,12 +82,13 @@ fn explained<T: Versioned>(code: Code) -> Failure {
     }
 }
 
-/// What the caller says. Members that its structure lacks are as usual; members that ours lacks must be zero.
+/// Copies a structure of the C caller. Members that its version lacks get their defaults; members that this library
+/// does not know must be zero.
 ///
 /// # Safety
 /// `from` is null, or points to as many bytes as it states.
 pub(crate) unsafe fn take<T: Versioned>(from: *const T) -> Result<T, Failure> {
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     let size = unsafe { stated(from) }.map_err(explained::<T>)?;
     let mut value = T::usual();
     let known = size.min(size_of::<T>());
@@ -103,39 +104,40 @@ pub(crate) unsafe fn take<T: Versioned>(from: *const T) -> Result<T, Failure> {
     Ok(value)
 }
 
-/// Fills what the caller's structure has room for; what it has beyond ours becomes zero. Its size and version stay.
+/// Copies `value` into the C caller's structure, as far as it has room. Its further members become zero. Its size and
+/// version stay.
 ///
 /// # Safety
 /// `to` is null, or points to as many bytes as it states.
 #[inline]
 pub(crate) unsafe fn give<T: Versioned>(to: *mut T, value: &T) -> Result<(), Code> {
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     let size = unsafe { stated(to) }?;
-    // SAFETY: as the caller says; `size` was checked.
+    // SAFETY: required of the caller under `# Safety` above; `size` was checked.
     unsafe { fill(to, value, size) };
     Ok(())
 }
 
-/// Whether a structure of the caller's can be filled.
+/// Checks that a structure of the C caller can be filled.
 ///
 /// # Safety
 /// As [`give`].
 #[inline]
 pub(crate) unsafe fn check<T: Versioned>(to: *mut T) -> Result<(), Code> {
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { stated(to) }.map(drop)
 }
 
-/// As [`give`], and says what is wrong with the structure.
+/// Fills the structure as [`give`] does; the error says what is wrong with it.
 ///
 /// # Safety
 /// As [`give`].
 pub(crate) unsafe fn give_or_tell<T: Versioned>(to: *mut T, value: &T) -> Result<(), Failure> {
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { give(to, value) }.map_err(explained::<T>)
 }
 
-/// Makes the caller's structure one of `size` bytes with the usual values.
+/// Initialises the C caller's structure of `size` bytes with the defaults.
 ///
 /// # Safety
 /// `to` is null, or points to `size` bytes.
@@ -146,14 +148,14 @@ pub(crate) unsafe fn init<T: Versioned>(to: *mut T, size: usize) -> Result<c_int
     let size = checked(size).map_err(explained::<T>)?;
     #[allow(clippy::cast_possible_truncation, reason = "at most LARGEST")]
     let header = [size as u32, VERSION];
-    // SAFETY: `size` is at least that of a header.
+    // SAFETY: `size` was checked to be at least the size of the header.
     unsafe { to.cast::<[u32; 2]>().write_unaligned(header) };
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { fill(to, &T::usual(), size) };
     Ok(0)
 }
 
-/// Writes all but the header.
+/// Writes all members behind the header.
 ///
 /// # Safety
 /// `to` points to `size` bytes, at least a header.

@@ -1,4 +1,4 @@
-//! One activation, as C sees it.
+//! A description of one activation for C.
 
 use crate::error::{Code, cold};
 use crate::time::ns;
@@ -6,24 +6,24 @@ use crate::versioned::{Versioned, give, header, init};
 use punctual_rt::{Nanos, Wake};
 use std::ffi::c_int;
 
-/// Woke within the tolerance.
+/// The thread woke within the tolerance.
 pub const PRT_CLASS_ON_TIME: u32 = 0;
-/// The release was past before the wait began.
+/// The release was already past when the wait began.
 pub const PRT_CLASS_PAST_ON_ARRIVAL: u32 = 1;
 /// The kernel's sleep returned after the release.
 pub const PRT_CLASS_LATE_FROM_SLEEP: u32 = 2;
-/// While polling, time was taken from the thread; by whom is not known.
+/// The thread lost time while it polled; the cause is unknown.
 pub const PRT_CLASS_HIT_WHILE_POLLING: u32 = 3;
-/// While polling, the kernel ran another thread on this CPU.
+/// While the thread polled, the kernel ran another thread on this CPU.
 pub const PRT_CLASS_PREEMPTED: u32 = 4;
-/// While polling, an interrupt, the firmware or the hypervisor took the CPU.
+/// While the thread polled, an interrupt, the firmware or the hypervisor took the CPU.
 pub const PRT_CLASS_INTERRUPTED: u32 = 5;
-/// Woke before the release, as anticipation may.
+/// The thread woke before the release, which `PRT_WAIT_ANTICIPATE` allows.
 pub const PRT_CLASS_EARLY: u32 = 6;
-/// The outside event did not come in time.
+/// The outside event did not come within `external_patience_ns`.
 pub const PRT_CLASS_TIMED_OUT: u32 = 7;
 
-/// One activation.
+/// The description of one activation.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_wake {
@@ -31,25 +31,25 @@ pub struct prt_wake {
     pub size: u32,
     /// Set by `prt_wake_init`.
     pub version: u32,
-    /// Number of the release, counting missed ones, from 0.
+    /// Number of the release, counted from 0 and including missed ones.
     pub index: u64,
-    /// The planned instant.
+    /// The instant at which the activation was due.
     pub release_ns: i64,
-    /// When the thread was back.
+    /// When the thread read the clock after waiting.
     pub woke_ns: i64,
-    /// Woke minus release; negative when early.
+    /// Woke minus release; negative if early.
     pub error_ns: i64,
-    /// From the former release to this one: the period with what it was steered by.
+    /// Time from the previous release to this one: the period, plus what it was steered by.
     pub interval_ns: i64,
-    /// Releases after this one that had passed as well when the thread was back, and will not be run.
+    /// Number of later releases that had also passed when the thread woke, and will not be run.
     pub missed: u64,
-    /// By how much the kernel's sleep was longer than asked for; -1 when there was none.
+    /// By how much longer than requested the kernel's sleep took; -1 if there was no sleep.
     pub overshoot_ns: i64,
     /// Time spent polling.
     pub polled_ns: i64,
     /// One of `PRT_CLASS_...`.
     pub class_of: u32,
-    /// Zero.
+    /// Reserved; always 0.
     pub reserved: u32,
 }
 
@@ -83,7 +83,7 @@ impl prt_wake {
     }
 }
 
-/// Hands an activation over, to who wants it.
+/// Describes an activation in the C caller's structure; does nothing if that is null.
 ///
 /// # Safety
 /// `to` is null, or points to a structure as large as it says.
@@ -92,13 +92,13 @@ pub(crate) unsafe fn tell(to: *mut prt_wake, wake: &Wake) -> Result<(), Code> {
     if to.is_null() {
         return Ok(());
     }
-    // SAFETY: as the caller says.
+    // SAFETY: required of the caller under `# Safety` above.
     unsafe { give(to, &prt_wake::of(wake)) }
 }
 
 /// Prepares a structure of `size` bytes (`sizeof *wake`) to be filled; once is enough for any number of waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_wake_init(wake: *mut prt_wake, size: usize) -> c_int {
-    // SAFETY: null, or so large, says the caller.
+    // SAFETY: the C caller promises NULL or a structure of `size` bytes.
     cold(|| unsafe { init(wake, size) })
 }

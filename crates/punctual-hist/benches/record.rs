@@ -1,4 +1,4 @@
-//! What recording one value costs. Run with `cargo bench -p punctual-hist`.
+//! Measures the time that recording one value takes. Run with `cargo bench -p punctual-hist`.
 
 use punctual_hist::{Histogram, Nanos};
 use std::hint::black_box;
@@ -9,7 +9,7 @@ const VALUES: u32 = 20_000_000;
 #[allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 fn main() {
     let (mut writer, reader) = Histogram::new();
-    // Latencies between 8 and 72 us in no order, as a busy loop would see them.
+    // Latencies between 8 and 72 us in random order.
     let mut state = 1u64;
     let started = Instant::now();
     for _ in 0..VALUES {

@@ -1,9 +1,9 @@
-//! A histogram at rest: what analysis, recordings and reports work on.
+//! A histogram that no thread writes to any more, for analysis, recordings and reports.
 
 use crate::{BUCKETS, Nanos, bucket_high, bucket_index, bucket_low};
 use alloc::{boxed::Box, vec};
 
-/// Counts per bucket with the exact extremes and the exact sum of what was recorded.
+/// Number of values in each bucket, with the exact minimum, maximum and sum of the recorded values.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Counts {
     pub(crate) buckets: Box<[u64]>,
@@ -25,7 +25,7 @@ impl core::fmt::Debug for Counts {
 }
 
 impl Counts {
-    /// Nothing recorded yet. Allocates 30 KB.
+    /// Makes an empty histogram. Allocates 30 KB.
     pub fn new() -> Self {
         Self::default()
     }
@@ -49,14 +49,14 @@ impl Counts {
         self.sum = self.sum.saturating_add(value.saturating_mul(n));
     }
 
-    /// Adds all of `other`. Merging is associative and commutative, and loses nothing.
+    /// Adds all values of `other`. Merging is associative and commutative, and loses nothing.
     pub fn merge(&mut self, other: &Self) {
         let (min, max, sum) = (other.min, other.max, other.sum);
         self.merge_nonzero(other.nonzero(), Nanos::from_ns(min), Nanos::from_ns(max), Nanos::from_ns(sum));
     }
 
-    /// Adds `(bucket, count)` pairs whose extremes and sum are known exactly from elsewhere. Costs the number of
-    /// pairs, where [`Counts::merge`] costs the number of buckets; a pair past the end of the layout adds nothing.
+    /// Adds `(bucket, count)` pairs whose exact minimum, maximum and sum are known. Takes time in proportion to the
+    /// number of pairs, whereas [`Counts::merge`] visits every bucket. A pair whose bucket does not exist is ignored.
     pub fn merge_nonzero(&mut self, pairs: impl IntoIterator<Item = (usize, u64)>, min: Nanos, max: Nanos, sum: Nanos) {
         let mut any = false;
         for (index, n) in pairs {
@@ -72,8 +72,8 @@ impl Counts {
         }
     }
 
-    /// What was recorded since `earlier`, a former snapshot of the same histogram. The extremes are bucket edges,
-    /// narrowed by the running extremes; the sum is exact.
+    /// The values recorded since the snapshot `earlier` of the same histogram was taken. The sum is exact. Minimum and
+    /// maximum are bucket edges, and never lie outside the minimum and maximum of the whole histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut grown = Self::new();
@@ -89,12 +89,12 @@ impl Counts {
         grown
     }
 
-    /// How many values were recorded.
+    /// Number of recorded values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(0, |total, n| total.saturating_add(*n))
     }
 
-    /// Whether nothing was recorded.
+    /// Whether no value was recorded.
     pub fn is_empty(&self) -> bool {
         self.buckets.iter().all(|n| *n == 0)
     }
@@ -114,14 +114,14 @@ impl Counts {
         self.sum.checked_div(self.count()).map(Nanos::from_ns)
     }
 
-    /// The sum of all values, saturating.
+    /// The sum of all values; [`Nanos::MAX`] if it is larger.
     pub fn sum(&self) -> Nanos {
         Nanos::from_ns(self.sum)
     }
 
-    /// The value below or at which `rank` of the values lie (`rank` counts from 1): the upper edge of its bucket, so
-    /// never understated, at most 1.6 % overstated, and never beyond the exact extremes. `None` when there are fewer
-    /// than `rank` values, or `rank` is 0.
+    /// The value of rank `rank` in ascending order, counted from 1. The result is the upper edge of the value's bucket,
+    /// limited by the exact extremes: never too small, and at most 1.6 % too large. `None` if `rank` is 0 or larger
+    /// than the number of values.
     pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
         if rank == 0 {
             return None;
@@ -136,9 +136,9 @@ impl Counts {
         None
     }
 
-    /// The percentile given in parts per million (500 000 is the median): the smallest recorded value with at least
-    /// that share of all values at or below it. `None` when there are too few values for the share to differ from the
-    /// maximum: a p99.99 of 200 values is not a number.
+    /// The percentile given in parts per million (500 000 is the median): the smallest recorded value that at least
+    /// this share of all values does not exceed. `None` if there are too few values to tell this percentile from the
+    /// maximum, for example p99.99 of 200 values.
     pub fn percentile_ppm(&self, ppm: u32) -> Option<Nanos> {
         let count = u128::from(self.count());
         let above = 1_000_000u128.saturating_sub(u128::from(ppm));
@@ -149,7 +149,7 @@ impl Counts {
         self.value_at_rank(u64::try_from(rank).ok()?)
     }
 
-    /// The non-empty buckets in ascending order, as (index, count).
+    /// Index and count of each bucket that is not empty, in ascending order.
     pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.buckets.iter().copied().enumerate().filter(|(_, n)| *n > 0)
     }

@@ -1,21 +1,20 @@
-//! The live histogram: one thread writes, any thread reads, neither waits for the other.
+//! A histogram that one thread writes while any number of threads read it. Neither side waits for the other.
 
 use crate::{BUCKETS, Counts, Nanos, bucket_high, bucket_index, bucket_low};
 use alloc::{sync::Arc, vec::Vec};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The counts of a histogram: plain atomic words of a fixed layout, so that they may lie in memory that another process
-/// reads. All bytes zero is the empty histogram.
+/// The bucket counts of a histogram, as atomic words in a fixed layout, so that they can lie in memory shared with
+/// another process. If all bytes are zero, the histogram is empty.
 #[repr(C, align(64))]
 pub struct BucketCells([AtomicU64; BUCKETS]);
 
-/// What a histogram keeps beside its counts: the exact extremes and the exact sum. Apart from the counts so that several
-/// histograms of one loop can have theirs side by side, in a few cache lines instead of one each. All bytes zero is the
-/// empty histogram.
+/// The exact minimum, maximum and sum of a histogram. They are stored apart from the bucket counts, so that the
+/// extremes of several histograms of one loop share a few cache lines. If all bytes are zero, the histogram is empty.
 #[derive(Default)]
 #[repr(C)]
 pub struct ExtremeCells {
-    /// `u64::MAX` minus the smallest value, so that zero means none yet.
+    /// `u64::MAX` minus the smallest value, so that zero means that there is no value yet.
     min_from_top: AtomicU64,
     max: AtomicU64,
     sum: AtomicU64,
@@ -28,20 +27,20 @@ impl Default for BucketCells {
     }
 }
 
-/// A histogram over storage that its owner placed, in shared memory for example.
+/// A histogram in memory that the caller provides, for example shared memory.
 ///
-/// One thread records, any number read. Two recording threads would lose counts, nothing worse; [`Histogram`] makes
-/// that impossible by handing out one writing end.
+/// Only one thread may record; any number may read. If two threads record at once, counts are lost, but memory stays
+/// sound. [`Histogram`] rules this out: it has a single writing end.
 #[derive(Clone, Copy)]
 pub struct HistogramCells<'a> {
-    /// How many values fell into each bucket.
+    /// Number of values in each bucket.
     pub buckets: &'a BucketCells,
-    /// The extremes and the sum.
+    /// The exact minimum, maximum and sum.
     pub extremes: &'a ExtremeCells,
 }
 
 impl HistogramCells<'_> {
-    /// Records one value. Only one thread may.
+    /// Records one value. Only one thread may record.
     ///
     /// # Real-time
     /// Wait-free, no allocation, no kernel entry: about ten instructions and at most three cache lines.
@@ -52,7 +51,7 @@ impl HistogramCells<'_> {
         self.widen(value, value, value);
     }
 
-    /// Fetches what recording a value near `value` will touch, so that it is in the cache when it matters.
+    /// Loads the memory that recording a value near `value` will touch, so that it is in the cache by then.
     ///
     /// # Real-time
     /// Two loads.
@@ -62,11 +61,12 @@ impl HistogramCells<'_> {
         core::hint::black_box((bucket, self.extremes.sum.load(Relaxed)));
     }
 
-    /// Records the arithmetic series `first, first + step, …` of `n` values, as skipped releases make it. Only one
-    /// thread may.
+    /// Records the arithmetic series `first, first + step, …` of `n` values, as consecutive skipped releases produce
+    /// it. Only one thread may record.
     ///
     /// # Real-time
-    /// Bounded by the number of buckets (3776) however long the series, so a stall of an hour costs microseconds.
+    /// Bounded by the number of buckets (3776), however long the series is. Recording the releases missed in a stall of
+    /// an hour takes microseconds.
     pub fn record_series(self, first: Nanos, step: Nanos, n: u64) {
         let (mut value, mut left, step) = (first.as_ns(), n, step.as_ns());
         while left > 0 {
@@ -77,12 +77,12 @@ impl HistogramCells<'_> {
         }
     }
 
-    /// A copy of the counts. A value recorded meanwhile is either in or not; none is ever half in. The extremes and
-    /// the sum may be ahead of the counts by the values recorded during the copy.
+    /// Copies the histogram. A value recorded during the copy is either included or not, never in part. Minimum,
+    /// maximum and sum may already include values whose buckets were copied before they were recorded.
     pub fn snapshot(self) -> Counts {
         let buckets: Vec<u64> = self.buckets.0.iter().map(|b| b.load(Relaxed)).collect();
         let Some(first) = buckets.iter().position(|n| *n > 0) else { return Counts::default() };
-        // The bucket's store may become visible before the minimum's.
+        // The count of a bucket may become visible to this thread before the minimum does.
         let min = u64::MAX.saturating_sub(self.extremes.min_from_top.load(Relaxed));
         Counts {
             buckets: buckets.into_boxed_slice(),
@@ -92,7 +92,7 @@ impl HistogramCells<'_> {
         }
     }
 
-    /// Records `run` members of a series that all fall into the bucket of `first`.
+    /// Records `run` members of a series, all of which fall into the bucket of `first`.
     fn record_run(self, first: u64, step: u64, run: u64) {
         let last = first.saturating_add(step.saturating_mul(run.saturating_sub(1)));
         let twice_the_sum = u128::from(first).saturating_add(u128::from(last)).saturating_mul(u128::from(run));
@@ -134,11 +134,11 @@ impl Storage {
     }
 }
 
-/// Makes the two ends of a live histogram.
+/// Creates a live histogram as a writing and a reading end.
 pub struct Histogram;
 
 impl Histogram {
-    /// One end to write, one to read. Allocates 30 KB, once.
+    /// Returns the writing and the reading end. Allocates 30 KB, once.
     #[allow(clippy::new_ret_no_self, reason = "a histogram is its two ends")]
     pub fn new() -> (HistogramWriter, HistogramReader) {
         let storage = Arc::new(Storage::default());
@@ -146,7 +146,7 @@ impl Histogram {
     }
 }
 
-/// The writing end; there is only one, so plain loads and stores suffice.
+/// The writing end. There is only one, so plain loads and stores suffice.
 pub struct HistogramWriter {
     storage: Arc<Storage>,
 }
@@ -155,22 +155,23 @@ impl HistogramWriter {
     /// Records one value.
     ///
     /// # Real-time
-    /// As [`HistogramCells::record`].
+    /// Costs the same as [`HistogramCells::record`].
     #[inline]
     pub fn record(&mut self, value: Nanos) {
         self.storage.cells().record(value);
     }
 
-    /// Records the arithmetic series `first, first + step, …` of `n` values, as skipped releases make it.
+    /// Records the arithmetic series `first, first + step, …` of `n` values, as consecutive skipped releases produce
+    /// it.
     ///
     /// # Real-time
-    /// As [`HistogramCells::record_series`].
+    /// Costs the same as [`HistogramCells::record_series`].
     pub fn record_series(&mut self, first: Nanos, step: Nanos, n: u64) {
         self.storage.cells().record_series(first, step, n);
     }
 }
 
-/// How many of `left` members of the series starting at `value` share its bucket; at least one.
+/// Number of the first `left` members of a series starting at `value` that fall into the bucket of `value`; at least 1.
 fn members_in_bucket(value: u64, step: u64, left: u64) -> u64 {
     if step == 0 {
         return left;
@@ -187,7 +188,7 @@ pub struct HistogramReader {
 }
 
 impl HistogramReader {
-    /// A copy of the counts, as [`HistogramCells::snapshot`] makes it.
+    /// Copies the histogram, as [`HistogramCells::snapshot`] does.
     pub fn snapshot(&self) -> Counts {
         self.storage.cells().snapshot()
     }

@@ -1,15 +1,15 @@
-//! Which bucket a value belongs to.
+//! The bucket that each value belongs to.
 //!
-//! Values below 64 ns have a bucket each; above, each power of two is cut into 64 equal buckets, so a bucket is never
-//! wider than 1/64 (1.6 %) of its lower edge. The whole range of `u64` is covered: nothing can overflow.
+//! Each value below 64 has a bucket of its own. Above, every power of two is divided into 64 equal buckets, so no
+//! bucket is wider than 1/64 (1.6 %) of its lower edge. The buckets cover all of `u64`, so no value is out of range.
 
-/// Each power of two is cut into `2^SUB_BUCKET_BITS` buckets.
+/// Every power of two is divided into `2^SUB_BUCKET_BITS` buckets.
 pub const SUB_BUCKET_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BUCKET_BITS;
-/// How many buckets cover `0..=u64::MAX`.
+/// Number of buckets that cover `0..=u64::MAX`.
 pub const BUCKETS: usize = 3776;
 
-/// The bucket of `value`.
+/// The index of the bucket that `value` belongs to.
 #[inline]
 #[allow(
     clippy::arithmetic_side_effects,
@@ -26,7 +26,7 @@ pub const fn bucket_index(value: u64) -> usize {
     octave + ((value >> shift) & (SUB - 1)) as usize
 }
 
-/// The smallest value of bucket `index`; indices past the end give the last bucket's.
+/// The smallest value of bucket `index`. An index past the end is treated as the last bucket.
 #[allow(clippy::arithmetic_side_effects, reason = "index is clamped to BUCKETS - 1, so shift is at most 57")]
 pub const fn bucket_low(index: usize) -> u64 {
     let index = if index < BUCKETS { index } else { BUCKETS - 1 } as u64;
@@ -37,7 +37,7 @@ pub const fn bucket_low(index: usize) -> u64 {
     (SUB + (index & (SUB - 1))) << shift
 }
 
-/// The largest value of bucket `index`; indices past the end give the last bucket's.
+/// The largest value of bucket `index`. An index past the end is treated as the last bucket.
 #[allow(clippy::arithmetic_side_effects, reason = "below the last bucket the next one's lower edge is at least 1")]
 pub const fn bucket_high(index: usize) -> u64 {
     if index >= BUCKETS - 1 { u64::MAX } else { bucket_low(index + 1) - 1 }

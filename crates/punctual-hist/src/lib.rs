@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// This crate knows nothing of clocks, threads, CPUs or files.
+// This crate must not use clocks, threads, CPUs or files.
 #![warn(missing_docs)]
 #![no_std]
 #![forbid(unsafe_code)]
@@ -10,7 +10,8 @@ extern crate alloc;
 extern crate std;
 
 mod atomics {
-    //! What the model checker replaces.
+    //! The atomic types of this crate. A test under the model checker Loom replaces this module by one with types of
+    //! Loom.
     pub(crate) use core::sync::atomic::{AtomicU64, Ordering, fence};
 }
 mod counts;

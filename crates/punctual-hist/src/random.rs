@@ -1,16 +1,16 @@
-//! Numbers in no order that are the same on every machine, so that whatever is drawn by them can be drawn again.
+//! Pseudo-random numbers that are the same on every machine, so that a result that depends on them can be reproduced.
 
-/// `SplitMix64` (Steele, Lea and Flood 2014).
+/// The generator `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// The sequence of this seed.
+    /// Starts the sequence that belongs to `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// The next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,13 +18,13 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number in 0..1, neither end included.
+    /// A random number above 0 and below 1.
     #[allow(clippy::cast_precision_loss, reason = "53 bits are what a fraction has")]
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) * f64::EPSILON / 2.0
     }
 
-    /// A number below `n`; 0 where `n` is 0. Unfair by less than `n / 2^64`.
+    /// A random number below `n`, or 0 if `n` is 0. Probabilities differ by less than `n / 2^64`.
     #[allow(clippy::cast_possible_truncation, reason = "the upper half of a product of 64 bits fits into 64")]
     pub fn below(&mut self, n: usize) -> usize {
         (u128::from(self.bits()).saturating_mul(n as u128) >> 64) as usize
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn the_published_sequence() {
-        // Computed apart from this code, from the published algorithm.
+        // Computed by a separate program from the published algorithm.
         let wanted = [
             0.741_564_878_771_823_4,
             0.159_910_392_876_920_16,

@@ -1,6 +1,6 @@
-//! One numbered record of a few words that a reader gets whole or not at all.
+//! A numbered record of a few words, which a reader gets whole or not at all.
 //!
-//! Loom tries every interleaving of these lines in `tests/model_stats.rs` of `punctual-rt`.
+//! The Loom model in `tests/model_stats.rs` of `punctual-rt` checks every interleaving of a writer and a reader.
 
 use crate::atomics::{
     AtomicU64,
@@ -8,21 +8,22 @@ use crate::atomics::{
     fence,
 };
 
-/// A numbered record of `WORDS` words, which one thread writes and any number read, none of them waiting.
+/// A numbered record of `WORDS` words, which one thread writes and any number of threads read. Nobody waits.
 ///
-/// A record whose bytes are all zero was never written, so memory that another process reads may hold it.
+/// A record whose bytes are all zero was never written, so a slot can lie in zeroed memory shared with another process.
 #[repr(C, align(64))]
 pub struct Slot<const WORDS: usize> {
-    /// Twice the record's number, plus 1 while it is written, plus 2 once it is there.
+    /// Twice the record's number, plus 1 while the record is being written, plus 2 when it is complete.
     stamp: AtomicU64,
     words: [AtomicU64; WORDS],
 }
 
 impl<const WORDS: usize> Slot<WORDS> {
-    /// Replaces the record by number `number`, which must be larger than the former. Only one thread may.
+    /// Replaces the record by one with number `number`, which must be larger than the previous number. Only one thread
+    /// may write.
     ///
     /// # Real-time
-    /// Wait-free: one store for each word, and two.
+    /// Wait-free: one store for each word, and two more.
     #[inline]
     pub fn write(&self, number: u64, words: &[u64; WORDS]) {
         let stamp = number.wrapping_mul(2);
@@ -34,7 +35,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         self.stamp.store(stamp.wrapping_add(2), Release);
     }
 
-    /// Fetches the record's cache line.
+    /// Loads the record's stamp, so that its cache line is in the cache.
     ///
     /// # Real-time
     /// One load.
@@ -43,7 +44,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         self.stamp.load(Relaxed)
     }
 
-    /// Changes one word of the record that is there. A reader sees the word before or after.
+    /// Changes one word of the current record. A reader gets the word as it was before, or as it is after.
     ///
     /// # Real-time
     /// One store.
@@ -54,7 +55,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         }
     }
 
-    /// The record with its number; `None` if never written, or being written just now.
+    /// The record and its number; `None` if it was never written, or is being written at this moment.
     #[inline]
     pub fn read(&self) -> Option<(u64, [u64; WORDS])> {
         let stamp = self.stamp.load(Acquire);

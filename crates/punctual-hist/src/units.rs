@@ -1,7 +1,8 @@
-//! Lengths of time and instants, as types, so that a microsecond is never added to a nanosecond.
+//! Types for lengths of time and instants, so that a microsecond is never added to a nanosecond by mistake.
 //!
-//! All arithmetic saturates, by operator and by method: a silent wrap is a wrong latency, and a panic in a control loop is
-//! worse. The methods `plus`, `minus` and `times` do what the operators do, for use in constants.
+//! All arithmetic saturates, by operators and by methods: a silent overflow gives a wrong latency, and a panic in a
+//! control loop is worse. The methods `plus`, `minus` and `times` do what the operators do, and can be used in
+//! constants.
 
 use core::fmt;
 use core::iter::Sum;
@@ -27,9 +28,9 @@ use core::time::Duration;
 pub struct Nanos(u64);
 
 impl Nanos {
-    /// No time at all.
+    /// A length of zero.
     pub const ZERO: Self = Self(0);
-    /// The longest length.
+    /// The longest length that can be represented.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `n` nanoseconds.
@@ -57,7 +58,7 @@ impl Nanos {
         self.0
     }
 
-    /// The number of seconds, for ratios and rates; never for arithmetic on instants.
+    /// The length in seconds. Use it for ratios and rates, not to compute instants, because it is rounded to 53 bits.
     #[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -81,7 +82,7 @@ impl Nanos {
         Self(self.0.saturating_mul(n))
     }
 
-    /// This length as a difference forward in time, saturating at 292 years.
+    /// This length as a positive [`Delta`]; at most 292 years.
     #[allow(clippy::cast_possible_wrap, reason = "compared before")]
     pub const fn ahead(self) -> Delta {
         Delta(if self.0 > i64::MAX as u64 { i64::MAX } else { self.0 as i64 })
@@ -96,7 +97,7 @@ impl Nanos {
         }
     }
 
-    /// How many whole `step`s fit; zero when `step` is zero.
+    /// How many whole `step`s fit into this length; zero when `step` is zero.
     pub const fn whole(self, step: Self) -> u64 {
         match self.0.checked_div(step.0) {
             Some(n) => n,
@@ -111,7 +112,8 @@ impl fmt::Debug for Nanos {
     }
 }
 
-/// As [`Duration`] prints with `{:?}`, in the largest unit that makes it at least 1: `1.5ms`.
+/// Prints what [`Duration`] prints with `{:?}`: in the largest unit in which the value is at least 1, for example
+/// `1.5ms`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&Duration::from(*self), f)
@@ -124,7 +126,7 @@ impl From<Nanos> for Duration {
     }
 }
 
-/// Longer than 584 years becomes [`Nanos::MAX`].
+/// A duration of more than 584 years becomes [`Nanos::MAX`].
 impl From<Duration> for Nanos {
     fn from(length: Duration) -> Self {
         Self(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
@@ -178,7 +180,7 @@ impl MonoTime {
         Self(self.0.saturating_sub(length.0))
     }
 
-    /// Time from `earlier` to here; zero when `earlier` is later.
+    /// Time from `earlier` to this instant; zero when `earlier` is later.
     pub const fn since(self, earlier: Self) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
@@ -188,7 +190,7 @@ impl MonoTime {
         Self(self.0.saturating_add_signed(delta.0))
     }
 
-    /// From `other` to here with its sign, saturating.
+    /// Time from `other` to this instant, negative when `other` is later; saturating.
     pub const fn signed_since(self, other: Self) -> Delta {
         if self.0 >= other.0 { self.since(other).ahead() } else { Delta(other.since(self).ahead().0.saturating_neg()) }
     }
@@ -200,7 +202,7 @@ impl fmt::Debug for MonoTime {
     }
 }
 
-/// Seconds since the clock's origin, as the kernel's log prints them.
+/// Prints seconds since the clock's origin, in the form of the kernel's log.
 impl fmt::Display for MonoTime {
     #[allow(clippy::arithmetic_side_effects, reason = "the divisor is a constant and not 0")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -208,7 +210,7 @@ impl fmt::Display for MonoTime {
     }
 }
 
-/// A signed length of time in nanoseconds: by how much an instant is moved, or by how much one differs from another.
+/// A signed length of time in nanoseconds: the distance by which an instant is moved, or by which two instants differ.
 /// Arithmetic saturates.
 ///
 /// ```
@@ -237,7 +239,7 @@ impl Delta {
         self.0
     }
 
-    /// Its length, without the sign.
+    /// The length of this difference, without its sign.
     pub const fn length(self) -> Nanos {
         Nanos(self.0.unsigned_abs())
     }
@@ -254,7 +256,7 @@ impl Delta {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The nearest value no longer than `limit` in either direction.
+    /// This difference, limited to `limit` in either direction.
     #[must_use]
     pub const fn within(self, limit: Nanos) -> Self {
         let limit = limit.ahead().0;
@@ -274,7 +276,7 @@ impl fmt::Debug for Delta {
     }
 }
 
-/// As [`Nanos`], with its sign.
+/// Prints what [`Nanos`] prints, preceded by the sign.
 impl fmt::Display for Delta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match f.sign_plus() {
@@ -319,13 +321,13 @@ macro_rules! operators {
 
 operators! {
     Nanos, Add add Nanos => Nanos: Nanos::plus;
-    /// Never below zero.
+    /// Zero when the right side is larger.
     Nanos, Sub sub Nanos => Nanos: Nanos::minus;
     Nanos, Mul mul u64 => Nanos: Nanos::times;
     /// Rounded down; zero when the divisor is zero.
     Nanos, Div div u64 => Nanos: Nanos::divided_by;
     MonoTime, Add add Nanos => MonoTime: MonoTime::plus;
-    /// Not before the clock's origin.
+    /// The result is never before the clock's origin.
     MonoTime, Sub sub Nanos => MonoTime: MonoTime::minus;
     /// As with `std::time::Instant`: zero when the other one is later.
     MonoTime, Sub sub MonoTime => Nanos: MonoTime::since;

@@ -1,33 +1,33 @@
-//! The worst activations of one thread, with enough about each to ask why.
+//! The worst activations of one thread, with enough detail about each to look for its cause.
 
 use crate::{MonoTime, Nanos, Slot};
 use alloc::{sync::Arc, vec::Vec};
 
-/// How many activations the list keeps.
+/// Number of activations that the list keeps.
 pub const WORST_K: usize = 32;
 const WORDS: usize = 6;
 
-/// One activation that ran, as the thread that ran it saw it.
+/// An activation that ran, as seen by the thread that ran it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Activation {
-    /// The planned instant.
+    /// The instant at which the activation was due.
     #[cfg_attr(feature = "serde", serde(rename = "release_ns"))]
     pub release: MonoTime,
-    /// When the thread read the clock after waking.
+    /// When the thread read the clock for the first time after waking.
     #[cfg_attr(feature = "serde", serde(rename = "woke_ns"))]
     pub woke: MonoTime,
-    /// Number of this activation, counting skipped ones, from 0.
+    /// Number of this activation, counted from 0 and including skipped ones.
     pub index: u64,
-    /// The CPU it woke on.
+    /// The CPU on which the thread woke.
     #[cfg_attr(feature = "serde", serde(rename = "woke_on_cpu"))]
     pub cpu: u32,
-    /// Involuntary context switches of the thread since `counted_since`.
+    /// Number of involuntary context switches of the thread within `counted_over`.
     pub involuntary_switches: u32,
-    /// Minor and major page faults since `counted_since`.
+    /// Number of minor and major page faults within `counted_over`.
     pub faults: u32,
-    /// Changes of CPU since `counted_since`.
+    /// Number of times the thread changed CPU within `counted_over`.
     pub migrations: u32,
     /// Length of the window in which the three counters above were counted, ending at `woke`.
     #[cfg_attr(feature = "serde", serde(rename = "counted_over_ns"))]
@@ -35,7 +35,7 @@ pub struct Activation {
 }
 
 impl Activation {
-    /// Woke minus release; zero if early.
+    /// `woke` minus `release`; zero if the thread woke early.
     pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
@@ -70,11 +70,11 @@ impl Activation {
 
 type Slots = Arc<[Slot<WORDS>]>;
 
-/// Makes the two ends of a worst list.
+/// Creates a list of worst activations as a writing and a reading end.
 pub struct WorstList;
 
 impl WorstList {
-    /// One end to write, one to read. Allocates once.
+    /// Returns the writing and the reading end. Allocates once.
     #[allow(clippy::new_ret_no_self, reason = "a list is its two ends")]
     pub fn new() -> (WorstWriter, WorstReader) {
         let slots: Slots = core::iter::repeat_with(Slot::default).take(WORST_K).collect();
@@ -83,18 +83,18 @@ impl WorstList {
     }
 }
 
-/// The writing end.
+/// The writing end of a worst list.
 pub struct WorstWriter {
     slots: Slots,
-    /// Activations that have entered the list so far, which numbers the records in the slots.
+    /// Number of activations that have entered the list so far. It numbers the records in the slots.
     entered: u64,
     latency: [Option<Nanos>; WORST_K],
-    /// The smallest latency kept, once the list is full.
+    /// The smallest latency in the list, once the list is full.
     floor: Option<Nanos>,
 }
 
 impl WorstWriter {
-    /// Whether an activation this late would enter the list: the cheap question to ask each time.
+    /// Whether an activation of this latency would enter the list. Cheap enough to ask for every activation.
     ///
     /// # Real-time
     /// One comparison.
@@ -103,7 +103,8 @@ impl WorstWriter {
         self.floor.is_none_or(|floor| latency > floor)
     }
 
-    /// Puts `activation` in place of the least late one, if it is later.
+    /// Adds `activation` to the list if its latency is larger than the smallest one there, which it replaces when the
+    /// list is full.
     ///
     /// # Real-time
     /// Wait-free; two passes over 32 words.
@@ -129,8 +130,8 @@ pub struct WorstReader {
 }
 
 impl WorstReader {
-    /// The list, worst first. A slot that is being overwritten is tried a few times, then left out of this snapshot;
-    /// once the writer rests the list is complete.
+    /// A copy of the list, worst first. A slot that the writer overwrites during four attempts is left out of this
+    /// copy. The list is complete while the writer does not write.
     pub fn snapshot(&self) -> Vec<Activation> {
         let read =
             |slot: &Slot<WORDS>| (0..4).find_map(|_| slot.read()).map(|(_, words)| Activation::from_words(&words));

@@ -1,9 +1,9 @@
-//! Writes the recording of a run of 211 hours at 100 us on 8 CPUs, reads it again and reports on it: how large is the
-//! file, does the writer's memory stay constant, how long takes the report?
+//! Writes the recording of a run of 211 hours at 100 us on 8 CPUs, reads it back and reports on it. Shows the size of
+//! the file, whether the writer's memory stays constant, and how long the report takes.
 //!
-//! Simulated interval by interval: bucket counts are drawn from their distribution, not sample by sample. The shape is
-//! that of a published run of 211 hours (Xenomai 3.1, user task, 100 us), each CPU and hour a little different.
-//! Without `--bench` (as `cargo test --all-targets` runs it) only the first hours are written.
+//! The run is simulated interval by interval: bucket counts are drawn from their distribution, not sample by sample.
+//! The distribution is that of a published run of 211 hours (Xenomai 3.1, user task, 100 us), varied slightly by CPU
+//! and hour. Without `--bench` (as `cargo test --all-targets` runs it) only the first hours are written.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 #![allow(
@@ -29,10 +29,10 @@ const CPUS: u32 = 8;
 const PERIOD: Nanos = Nanos::from_us(100);
 const FILE_LIMIT: u64 = 64 << 20;
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
-/// The writer may not need this much more memory at the end than after the first hour.
+/// The largest growth of the writer's memory after the first hour that is accepted.
 const GROWTH_LIMIT_KIB: u64 = 512;
 
-/// Samples per microsecond of latency, from 0.5 us.
+/// Published number of samples per microsecond of latency; the first entry begins at 0.5 us.
 const PUBLISHED: [f64; 24] = [
     1_599_357_037.0,
     1_621_130_106.0,
@@ -103,7 +103,7 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// Writes the recording; gives the number of activations and by how much the writer's memory grew after an hour.
+/// Writes the recording. Returns the number of activations, and the growth of the writer's memory after the first hour.
 fn write(path: &std::path::Path, length: Nanos) -> Result<(u64, u64), Box<dyn std::error::Error>> {
     let mut writer = RecordingWriter::create(path)?;
     writer.append(&Frame::Header(Box::new(header(length))))?;
@@ -138,7 +138,7 @@ fn append_worst(writer: &mut RecordingWriter, threads: &mut [Thread]) -> Result<
     if worst.is_empty() { Ok(()) } else { writer.append(&Frame::Worst(worst)) }
 }
 
-/// Largest resident set of this process so far.
+/// Largest resident set of this process so far, in KiB.
 fn peak_kib() -> Result<u64, Box<dyn std::error::Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM in /proc/self/status")?;
@@ -178,7 +178,7 @@ const EPOCH_NS: u64 = 86_400_000_000_000;
 struct Thread {
     cpu: u32,
     random: SplitMix,
-    /// Probability of each bucket, this hour.
+    /// Probability of each bucket in the current hour.
     shape: Vec<(u16, f64)>,
     shaped_for: Option<u64>,
     min: Nanos,
@@ -230,7 +230,8 @@ impl Thread {
         }
     }
 
-    /// Poisson counts, none above the bucket of `max`, at least one in it.
+    /// Draws bucket counts with a Poisson distribution. No bucket lies above that of `max`, which has at least one
+    /// value.
     fn buckets(&mut self, due: u64, max: Nanos) -> Vec<(u16, u64)> {
         let top = bucket_index(max.as_ns());
         let random = &mut self.random;
@@ -242,7 +243,7 @@ impl Thread {
         drawn.filter(|(_, n)| *n > 0).collect()
     }
 
-    /// The largest of a second's samples: the bucket where the distribution leaves `u^(1/n)` below.
+    /// Draws the largest of a second's samples: the value whose probability of not being exceeded is `u^(1/n)`.
     fn block_max(&mut self) -> Nanos {
         let n = BLOCK.whole(PERIOD) as f64;
         let above = -self.random.unit().ln() / n;
@@ -277,8 +278,8 @@ impl Thread {
     }
 }
 
-/// The published distribution stretched by `scale`, cut into our buckets; between the published points it is straight
-/// on a logarithmic scale, and the tail goes on falling as it did.
+/// The published distribution stretched by `scale`, in our buckets. Between published points it is interpolated
+/// linearly on a logarithmic scale, and the tail is extrapolated.
 fn shape(scale: f64) -> Vec<(u16, f64)> {
     let density = |us: f64| {
         let position = (us - 0.5).max(0.0);
@@ -297,7 +298,7 @@ fn shape(scale: f64) -> Vec<(u16, f64)> {
     weights.into_iter().map(|(bucket, weight)| (bucket, weight / total)).filter(|(_, p)| *p > 1e-13).collect()
 }
 
-/// A number of events with this mean: exact below 30, by the normal approximation above.
+/// Draws a number of events with this mean: exactly below 30, by the normal approximation above.
 fn poisson(random: &mut SplitMix, mean: f64) -> u64 {
     if mean < 30.0 {
         let (floor, mut product, mut n) = ((-mean).exp(), random.unit(), 0);

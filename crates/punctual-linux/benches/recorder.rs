@@ -1,5 +1,5 @@
-//! What our bookkeeping costs between two waits: from the clock reading after the wake-up to the next sleep call.
-//! Run with `cargo bench -p punctual-linux`.
+//! Measures the bookkeeping between two waits: from the clock reading after the wake-up to the next sleep call. Run
+//! with `cargo bench -p punctual-linux`.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says why")]
 
@@ -14,7 +14,8 @@ fn main() {
     println!("bookkeeping, after a real sleep (1 ms): median {} ns (limit 150)", sleeping.as_ns());
 }
 
-/// The same steps as the probe's loop. The last clock reading is the one a sleep makes before it enters the kernel.
+/// Takes the same steps as the loop of the probe. The last clock reading is the one that a sleep makes before it enters
+/// the kernel.
 fn median(wait: &Wait, period: Nanos, activations: usize) -> Nanos {
     let from = now().plus(period);
     let mut pacer = Pacer::new(Grid::new(from, period), wait, Sleeper::Absolute).expect("a timer");

@@ -1,6 +1,6 @@
-//! What it costs to read all counters once, which housekeeping does ten times a second: on this machine, and for 64 CPUs
-//! with 400 interrupt lines (as plain files, so without what the kernel spends on telling).
-//! Run with `cargo bench -p punctual-linux --bench witness`.
+//! Measures one reading of all counters, which housekeeping does ten times a second: on this machine, and for 64 CPUs
+//! with 400 interrupt lines (from plain files, so without the kernel's time for producing the text). Run with `cargo
+//! bench -p punctual-linux --bench witness`.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says why")]
 
@@ -37,7 +37,7 @@ fn main() {
     println!("{CPUS} CPUs, {LINES} lines that all count: {}", costs(&mut witness, next));
 }
 
-/// Every line counts on every CPU, which is the worst that can be.
+/// The worst case: every interrupt line counts on every CPU.
 fn table(step: u32) -> String {
     let mut text = (0..CPUS).fold(" ".to_owned(), |text, cpu| text + &format!("  CPU{cpu}"));
     text.push('\n');

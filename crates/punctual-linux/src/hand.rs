@@ -1,8 +1,8 @@
-//! The one narrow way to the machine: everything that is changed, and everything that is looked at in order to change
-//! it, goes through a [`Hand`].
+//! The only interface to the machine for changes: all changes, and all reading in preparation of changes, go through a
+//! [`Hand`].
 //!
-//! Each operation is as small as it can be and still be done at once, so that a test can end the program before, in the
-//! middle of and after each of them. Paths are those of the machine, whatever folder it is below.
+//! Each operation is as small as possible, so that a test can end the program before, during and after each of them.
+//! Paths are those of the machine, also if its files lie below another folder.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
@@ -20,7 +20,7 @@ punctual_facts::named! {
     }
 }
 
-/// What is known of a path; links are not followed.
+/// The properties of a path. Links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
     pub kind: FileKind,
@@ -35,8 +35,8 @@ pub struct Lock(pub(crate) File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A program that is just being started may have the file open as well, and then closing it would not release
-        // the lock.
+        // A program that is just being started may have the file open as well, so closing it would not release the
+        // lock.
         let _ = rustix::fs::flock(&self.0, rustix::fs::FlockOperation::Unlock);
     }
 }
@@ -45,18 +45,18 @@ impl Drop for Lock {
 pub enum LockAnswer {
     Taken(Lock),
     Held {
-        /// The number that the holder wrote into the file; `None` where it wrote none.
+        /// Process id that the holder wrote into the file; `None` if it wrote none.
         by: Option<u32>,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitState {
-    /// The unit runs or is about to.
+    /// Whether the unit runs or is starting.
     pub active: bool,
-    /// The unit cannot be started before the next boot.
+    /// Whether the unit is masked until the next boot.
     pub masked: bool,
-    /// The unit cannot be started after the next boot either.
+    /// Whether the unit is masked permanently.
     pub masked_for_good: bool,
 }
 
@@ -65,11 +65,11 @@ pub enum UnitVerb {
     Stop,
     Start,
     Mask {
-        /// The mask outlives the next boot.
+        /// Whether the mask outlives the next boot.
         lasting: bool,
     },
     Unmask {
-        /// The mask to remove is the one that outlives a boot.
+        /// Whether to remove the mask that outlives a boot.
         lasting: bool,
     },
 }
@@ -77,18 +77,18 @@ pub enum UnitVerb {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     pub well: bool,
-    /// The exit code; `None` where a signal ended the program.
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
     pub how: String,
     pub said: String,
 }
 
-/// Looks at a machine and changes it.
+/// Inspects and changes a machine.
 ///
-/// A path or unit that does not exist is `NotFound`, or `None` where a method says so; a thread that is gone is
-/// `ESRCH`.
+/// For a path or unit that does not exist, methods return the error `NotFound`, or `None` if they say so. For a thread
+/// that has ended, they return `ESRCH`.
 pub trait Hand {
-    /// A regular file with these permission bits that belongs to the user and group of this process.
+    /// Properties of a regular file with these permission bits that belongs to the user and group of this process.
     fn ours(&self, mode: u32) -> Meta;
     fn boot_id(&self) -> io::Result<String>;
     fn stat(&self, path: &str) -> io::Result<Option<Meta>>;
@@ -98,7 +98,7 @@ pub trait Hand {
     fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy>;
     /// Settings of a network device, in the order of `names`.
     fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>>;
-    /// `None` where there is no unit of that name.
+    /// The state of a unit; `None` if there is no unit with this name.
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>>;
     /// Tries to take the lock without waiting.
     fn lock(&self, path: &str) -> io::Result<LockAnswer>;
@@ -107,9 +107,9 @@ pub trait Hand {
     fn write_value(&self, path: &str, value: &str) -> io::Result<()>;
     /// Makes a new file and syncs it.
     fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()>;
-    /// Renames a file over another one (or none) in the same folder, and syncs the folder.
+    /// Renames a file to another path in the same folder, replacing any file there, and syncs the folder.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Overwrites a file without replacing it, and syncs it.
+    /// Overwrites a file in place, and syncs it.
     fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     fn truncate(&self, path: &str, length: u64) -> io::Result<()>;

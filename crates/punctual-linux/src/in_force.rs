@@ -1,4 +1,4 @@
-//! What was in force: the few settings that make two latency numbers incomparable, read before, during and after.
+//! The settings that make latencies incomparable if they differ, read before, during and after a measurement.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
@@ -6,7 +6,7 @@ use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
 use std::io::{self, Read};
 
-/// Holds another id in each boot.
+/// File with an id that differs at each boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 const MACHINE_WIDE: &[&str] = &[
@@ -34,7 +34,7 @@ const PER_CPU: &[&str] = &[
     "thermal_throttle/package_throttle_count",
 ];
 
-/// What is in force now for these CPUs. Files that do not exist here are left out; of files that cannot be read the
+/// The settings in force now for these CPUs. Files that do not exist are left out; for files that cannot be read, the
 /// reason is kept.
 pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     let mut values: Vec<(String, String)> =
@@ -47,14 +47,13 @@ pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     InForce { moment, values }
 }
 
-/// How often heat throttled the CPUs up to then, as the counters in `state` tell.
+/// How often the CPUs were throttled for heat up to that moment, according to the counters in `state`.
 pub fn times_throttled(state: &InForce) -> u64 {
     let counters = state.values.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
     counters.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
-/// How long the kernel keeps real-time threads from running when they have used up their share of a period; `None`
-/// where it never does.
+/// How long the kernel stops real-time threads that have used up their share of a period; `None` if it never does.
 pub fn real_time_pause() -> Option<Nanos> {
     let number = |name: &str| text(&format!("/proc/sys/kernel/{name}"))?.parse::<i64>().ok();
     let (runtime, period) = (number("sched_rt_runtime_us")?, number("sched_rt_period_us")?);
@@ -62,7 +61,7 @@ pub fn real_time_pause() -> Option<Nanos> {
     Some(Nanos::from_us(pause))
 }
 
-/// Which boot this is; `None` where the kernel does not say.
+/// The id of the current boot; `None` if the kernel does not provide it.
 pub fn boot_id() -> Option<String> {
     text(BOOT_ID).filter(|id| !id.contains(' '))
 }
@@ -78,7 +77,7 @@ fn told(read: io::Result<String>) -> Option<String> {
     }
 }
 
-/// The lowest latency that anyone asked for, in microseconds: four bytes in native order.
+/// The lowest latency limit requested by any program, in microseconds. The device returns four bytes in native order.
 fn dma_latency() -> Option<String> {
     let mut bytes = [0; 4];
     let read = fs::File::open("/dev/cpu_dma_latency").and_then(|mut file| file.read_exact(&mut bytes));

@@ -1,5 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP as a flag: a run ends cleanly, its recording complete. And, for who holds a terminal,
-//! the signals before which it must be put right.
+//! SIGINT, SIGTERM and SIGHUP as a flag, so that a run ends in order and its recording is complete. Also the signals
+//! before which a process has to restore its terminal.
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::{SigId, flag, low_level};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// A flag that the first of these signals sets. The second one ends the process at once.
+/// A flag that is set by the first of these signals. The second one ends the process at once.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::default();
     second_ends_at_once(&interrupted)?;
@@ -24,12 +24,12 @@ fn second_ends_at_once(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Signals of a process that has changed its terminal. Until [`Signals::let_go`] none of them ends or stops the process
-/// by itself: its owner asks for them several times a second.
+/// The signals of a process that has changed its terminal. Until [`Signals::let_go`], none of them ends or stops the
+/// process by itself; their owner has to check for them several times a second.
 #[derive(Default)]
 pub struct Signals {
     interrupted: Arc<AtomicBool>,
-    /// The last signal that asked for the end; 0 for none.
+    /// The last signal that requested the end; 0 for none.
     ending: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
     resumed: Arc<AtomicBool>,
@@ -40,7 +40,7 @@ pub struct Signals {
 impl Signals {
     pub fn catch() -> io::Result<Self> {
         let mut signals = Self::default();
-        // SIGQUIT can only come from another process: the key for it is switched off in the terminal.
+        // SIGQUIT can come only from another process, because its key is disabled in the terminal.
         for signal in ENDING.into_iter().chain([SIGQUIT]) {
             signals.caught.push(flag::register(signal, Arc::clone(&signals.interrupted))?);
             let number = usize::try_from(signal).unwrap_or_default();
@@ -58,7 +58,7 @@ impl Signals {
         Arc::clone(&self.interrupted)
     }
 
-    /// A signal since the last call that asked for the end.
+    /// The signal that requested the end since the last call, if any.
     pub fn take_ending(&self) -> Option<i32> {
         i32::try_from(self.ending.swap(0, Relaxed)).ok().filter(|signal| *signal != 0)
     }
@@ -79,20 +79,21 @@ impl Signals {
     }
 
     pub fn stop_here(&self) {
-        // Where even this fails, the process simply does not stop.
+        // If this fails, the process does not stop.
         let _ = low_level::emulate_default_handler(SIGTSTP);
     }
 
-    /// Ends the process as the signal's default action does.
+    /// Ends the process as the default action of the signal does.
     pub fn end_by(&self, signal: i32) {
-        // Where this fails, the run ends by the flag.
+        // If this fails, the run ends by the flag.
         let _ = low_level::emulate_default_handler(signal);
     }
 
-    /// The terminal is restored: from now on the first signal sets the flag and the second one ends the process.
+    /// To be called when the terminal is restored: from now on the first signal sets the flag, and the second one ends
+    /// the process.
     pub fn let_go(&mut self) {
-        // The new handlers are installed before the old ones are removed, so that no signal is missed. Where they are
-        // refused no second signal ends the process at once, which is no worse than before.
+        // The new handlers are installed before the old ones are removed, so that no signal is missed. If they cannot
+        // be installed, no second signal ends the process at once, as before this call.
         let _ = second_ends_at_once(&self.interrupted);
         for signal in [SIGTSTP, SIGQUIT] {
             let _ = flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true)));
@@ -111,7 +112,7 @@ mod tests {
     fn what_is_caught_is_told_once() {
         let mut signals = Signals::catch().unwrap();
         assert_eq!((signals.take_ending(), signals.take_resized()), (None, false));
-        // The other signals would end the whole test program.
+        // The other signals would end the test program.
         low_level::raise(SIGWINCH).unwrap();
         assert_eq!((signals.take_resized(), signals.take_resized()), (true, false));
         assert!(!signals.take_stop() && !signals.take_resumed() && !signals.interrupted().load(Relaxed));

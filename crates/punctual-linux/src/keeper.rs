@@ -1,4 +1,4 @@
-//! A measurement's frames on their way into a recording: written to its file and folded, whether or not they can be written.
+//! Writes the frames of a measurement to a recording file, and folds them in memory, also if they cannot be written.
 
 use crate::recording::{RecordingError, RecordingWriter};
 use punctual_hist::MonoTime;
@@ -13,18 +13,18 @@ pub struct RecordingKeeper {
 }
 
 impl RecordingKeeper {
-    /// For a new recording, in a file that must not exist yet.
+    /// Creates a keeper for a new recording, in a file that must not exist yet.
     pub fn create(path: &Path) -> Result<Self, RecordingError> {
         Ok(Self { writer: RecordingWriter::create(path)?, growing: Growing::default(), failure: None })
     }
 
-    /// For one more run of a recording that was read from this file.
+    /// Creates a keeper for another run of a recording that was read from this file.
     pub fn resume(path: &Path, former: Recording) -> Result<Self, RecordingError> {
         let writer = RecordingWriter::resume(path, former.cut_off.as_ref())?;
         Ok(Self { writer, growing: Growing::behind(former), failure: None })
     }
 
-    /// Writes and folds the next frame. A write error is returned once, and the frame is folded in any case.
+    /// Writes and folds the next frame. The first write error is returned, and the frame is folded in any case.
     pub fn keep(&mut self, frame: Frame) -> Result<(), RecordingError> {
         let frame = self.growing.placed(frame);
         let written = self.writer.append(&frame);
@@ -64,7 +64,7 @@ impl RecordingKeeper {
         &self.growing
     }
 
-    /// The recording with the first write error in it: the frame that tells it may be one that was lost.
+    /// The recording, with the first write error in it, because the frame that reports the error may itself be lost.
     pub fn into_recording(self) -> Option<Recording> {
         let mut recording = self.growing.into_recording()?;
         if let Some(end) = &mut recording.end {

@@ -1,10 +1,11 @@
-//! Acts: the only crate of the tool that touches the machine.
+//! Everything that touches the machine: reading it, measuring on it, tracing it and changing it.
 //!
-//! It decides nothing: what to do arrives as values of the crates below, and what happened leaves as such. [`live`]
-//! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
-//! measuring threads, [`load`] what disturbs them, [`trace`] looks for causes, [`recording`] the file that a [`keeper`] fills
-//! ([`result_file`]: or one that another program wrote), [`merge`] several of them; [`apply`] changes the machine and puts it
-//! back by its [`hand`], by what [`journal`] keeps; [`privilege`] explains a refusal, [`under_way`] tells whoever would disturb a campaign.
+//! This crate decides nothing: what to do arrives as values of other crates, and what happened is returned as values.
+//! [`live`] reads the machine, [`measure`] runs a scenario and produces the frames of its recording, [`probe`] contains
+//! the measuring threads, [`load`] the loads that disturb them, and [`trace`] looks for causes. [`recording`] is the
+//! recording file that a [`keeper`] fills, [`result_file`] the file of another program, and [`merge`] combines several.
+//! [`apply`] changes the machine through its [`hand`], and restores it from the [`journal`]. [`privilege`] explains
+//! refusals, and [`under_way`] warns other programs of a running campaign.
 
 pub mod apply;
 pub mod hand;

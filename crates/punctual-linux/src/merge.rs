@@ -1,6 +1,6 @@
-//! Runs from several recordings, written into one.
+//! Writes runs from several recordings into one.
 //!
-//! Which run goes where was decided before; here frames are read from one file and appended to another, one at a time,
+//! The caller has decided which run goes where. Frames are read from one file and appended to another, one at a time,
 //! so that memory does not grow with the recordings.
 
 use crate::recording::{RecordingError, RecordingWriter, read_frames};
@@ -12,7 +12,7 @@ pub fn merge(merging: &Merging, from: &[PathBuf], out: &Path) -> Result<u64, Rec
     let mut writer = RecordingWriter::create(out)?;
     let written = append(merging, from, &mut writer).and_then(|()| writer.finish());
     if let Err(error) = written {
-        // The original recordings still exist, and half a copy would look like a whole one.
+        // The original recordings still exist, and a partial copy would look like a complete one.
         let _best_effort = std::fs::remove_file(out);
         return Err(error);
     }

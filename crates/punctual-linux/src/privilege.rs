@@ -1,8 +1,8 @@
-//! Why the kernel refused, in words a user can act on: which limit, which control group, which capability.
+//! Explains why the kernel refused something: by which limit, control group or capability.
 
 use std::fs;
 
-/// Why the real-time class was refused, and what would grant it.
+/// The reason why the real-time class was refused, and what would grant it.
 pub fn explain_policy(errno: i32) -> String {
     match errno {
         libc::EPERM => explain_permission(),
@@ -28,7 +28,7 @@ fn explain_permission() -> String {
     )
 }
 
-/// The soft limit on the line of `/proc/self/limits` that begins with these three words.
+/// The soft limit in the line of `/proc/self/limits` that begins with `name`.
 fn limit(name: &str) -> String {
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find(|line| line.starts_with(name)).unwrap_or_default();
@@ -55,8 +55,8 @@ fn group_without_budget() -> Option<String> {
     })
 }
 
-/// A process with the capability that is still refused is in a control group without real-time run time: with
-/// `RT_GROUP_SCHED` and cgroup v2, that is every group but the root.
+/// If a process with the capability is refused, its control group has no real-time run time. With `RT_GROUP_SCHED` and
+/// cgroup v2, that is every group except the root.
 fn refused_despite_capability() -> Option<String> {
     const CAP_SYS_NICE: u64 = 1 << 23;
     let status = fs::read_to_string("/proc/self/status").ok()?;

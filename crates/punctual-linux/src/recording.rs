@@ -1,7 +1,7 @@
-//! Recordings as files: frames are appended, checkpoints reach the disk, and a file that could not be finished can
-//! still be read.
+//! Recordings as files: frames are appended, checkpoints bring them to the disk, and an unfinished file can still be
+//! read.
 //!
-//! What a frame looks like is known to `punctual_numbers::recording` alone. Nothing here runs on a measuring thread.
+//! Only `punctual_numbers::recording` knows the format of frames. Nothing here runs on a measuring thread.
 
 use crate::sync::Syncer;
 use punctual_numbers::recording::{
@@ -21,7 +21,7 @@ pub enum RecordingError {
     Exists { path: PathBuf },
     #[error("{}: create recording: {reason}", path.display())]
     Create { path: PathBuf, reason: io::Error },
-    /// What was written before this frame is a readable recording.
+    /// Writing failed. What was written before this frame is a readable recording.
     #[error("{}: write recording: {reason}", path.display())]
     Write { path: PathBuf, reason: io::Error },
     #[error("{}: go on with recording: {reason}", path.display())]
@@ -38,15 +38,15 @@ pub enum RecordingError {
 pub enum Unresumable {
     #[error("{0}")]
     Refused(io::Error),
-    /// Another program appends to the file; perhaps it measures.
+    /// Another program appends to the file, perhaps a running measurement.
     #[error("another program writes to it")]
     Held,
-    /// Behind the damage stand bytes that could still be of use.
+    /// The file is damaged before its end, and the bytes behind the damage could still be of use.
     #[error("{reason}, and {rest} bytes after it would be lost")]
     Damaged { reason: CutReason, rest: u64 },
 }
 
-/// Appends frames to a recording, in memory that does not grow with the run. The first error is returned once; after it
+/// Appends frames to a recording, in memory that does not grow with the run. The first error is returned once. Later
 /// frames are counted and dropped, and the file ends with the last good frame.
 #[derive(Debug)]
 pub struct RecordingWriter {
@@ -55,28 +55,28 @@ pub struct RecordingWriter {
     /// `None` before the first checkpoint, and once the recording is finished.
     syncer: Option<Syncer>,
     buffer: Vec<u8>,
-    /// Length of the file up to the last good frame.
+    /// Length of the file up to the end of the last good frame.
     good_bytes: u64,
     failed: bool,
     dropped: u64,
 }
 
 impl RecordingWriter {
-    /// Makes the file, which must not exist, and writes its first line. From then on a file beyond `ulimit -f` is an
-    /// error like any other: the signal that would end the process is caught.
+    /// Creates the file, which must not exist, and writes its first line. From then on, exceeding `ulimit -f` is an
+    /// ordinary error, because the signal that would end the process is caught.
     pub fn create(path: &Path) -> Result<Self, RecordingError> {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let file = file.map_err(|reason| match reason.kind() {
             io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.to_owned() },
             _ => RecordingError::Create { path: path.to_owned(), reason },
         })?;
-        // No other program can have opened it yet.
+        // Cannot fail because of another program, which cannot have opened the new file yet.
         let _best_effort = hold(&file);
         let mut writer = Self::over(path, file);
         survive_file_size_limit().map_err(|reason| RecordingError::Create { path: path.to_owned(), reason })?;
         encode_preamble(&mut writer.buffer);
         if let Err(error) = writer.flush().and_then(|()| writer.sync()) {
-            // The file is new and empty, and the name is free for the next attempt.
+            // The file is new and empty. Removing it frees the name for the next attempt.
             let _best_effort = std::fs::remove_file(path);
             return Err(error);
         }
@@ -84,8 +84,8 @@ impl RecordingWriter {
         Ok(writer)
     }
 
-    /// Opens a recording to append to it. An incomplete last frame is removed for good. A recording with damage before
-    /// its end is refused.
+    /// Opens a recording to append to it. An incomplete last frame is removed permanently. A recording with damage
+    /// before its end is refused.
     pub fn resume(path: &Path, cut_off: Option<&CutOff>) -> Result<Self, RecordingError> {
         let refused = |reason| RecordingError::Resume { path: path.to_owned(), reason };
         let unopened = |reason| refused(Unresumable::Refused(reason));
@@ -109,7 +109,7 @@ impl RecordingWriter {
         self.file.sync_data().map_err(|reason| self.fail(reason))
     }
 
-    /// Appends one frame. After a failure frames are dropped and counted without further errors.
+    /// Appends one frame. After an error, frames are dropped and counted without further errors.
     pub fn append(&mut self, frame: &Frame) -> Result<(), RecordingError> {
         if self.failed {
             self.dropped = self.dropped.saturating_add(1);
@@ -123,7 +123,7 @@ impl RecordingWriter {
         self.flush()
     }
 
-    /// Writes the whole buffer, or none of it.
+    /// Writes the whole buffer, or nothing of it.
     fn flush(&mut self) -> Result<(), RecordingError> {
         match self.file.write_all(&self.buffer) {
             Ok(()) => {
@@ -137,7 +137,7 @@ impl RecordingWriter {
         }
     }
 
-    /// Removes half a frame from the end, so that readers need not ignore it.
+    /// Removes a partial frame from the end, so that readers need not ignore it.
     fn fail(&mut self, reason: io::Error) -> RecordingError {
         self.failed = true;
         let _best_effort = self.file.set_len(self.good_bytes);
@@ -152,7 +152,7 @@ impl RecordingWriter {
         self.request_sync().map_err(|reason| self.fail(reason))
     }
 
-    /// The syncing thread is started by the first request, and runs on the CPUs of the requesting thread.
+    /// The first request starts the syncing thread, which runs on the CPUs of the requesting thread.
     fn request_sync(&mut self) -> io::Result<()> {
         match &self.syncer {
             Some(syncer) => syncer.request(),
@@ -177,7 +177,7 @@ impl RecordingWriter {
     }
 }
 
-/// Keeps other programs from appending to the file. Some file systems have no locks.
+/// Prevents other programs from appending to the file. Some file systems have no locks.
 fn hold(file: &File) -> io::Result<()> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(held @ rustix::io::Errno::WOULDBLOCK) => Err(held.into()),
@@ -185,7 +185,7 @@ fn hold(file: &File) -> io::Result<()> {
     }
 }
 
-/// By default `SIGXFSZ` ends the process in the middle of a measurement.
+/// Catches `SIGXFSZ`, which by default ends the process in the middle of a measurement.
 fn survive_file_size_limit() -> io::Result<()> {
     static ONCE: std::sync::OnceLock<Result<(), i32>> = std::sync::OnceLock::new();
     let seen = std::sync::Arc::default();
@@ -194,25 +194,25 @@ fn survive_file_size_limit() -> io::Result<()> {
     registered.map_err(io::Error::from_raw_os_error)
 }
 
-/// Without this sync a power failure may lose the name although the content is on the disk. Some file systems refuse
-/// it, and nothing better can be done there.
+/// Syncs the folder. Without this, a power failure may lose the name although the content is on the disk. Some file
+/// systems refuse it, which cannot be helped.
 fn sync_directory(path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _best_effort = File::open(parent).and_then(|directory| directory.sync_all());
 }
 
-/// Reads a recording in memory that does not grow with its length. Of a file that was cut off all good frames are read,
-/// and the result says so.
+/// Reads a recording in memory that does not grow with its length. If the file was cut off, all good frames are read,
+/// and the result reports it.
 pub fn read_file(path: &Path) -> Result<Recording, RecordingError> {
     fold(path, RecordingReader::new())
 }
 
-/// Reads what happened in a stretch of a recording.
+/// Reads what happened in a part of a recording's time.
 pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, RecordingError> {
     fold(path, RecordingReader::of_stretch(stretch))
 }
 
-/// Hands out the good frames of a recording one by one.
+/// Passes the good frames of a recording to `sink`, one by one.
 pub fn read_frames(path: &Path, mut sink: impl FnMut(Frame)) -> Result<(), RecordingError> {
     let mut reader = FrameReader::new();
     pieces(path, &mut open(path)?, |piece| reader.feed(piece, &mut sink))
@@ -222,7 +222,7 @@ fn fold(path: &Path, reader: RecordingReader) -> Result<Recording, RecordingErro
     fold_from(path, &mut open(path)?, reader)
 }
 
-/// Folds what is left of a file that is open.
+/// Folds the rest of an open file.
 pub(crate) fn fold_from(
     path: &Path,
     source: &mut impl Read,
@@ -236,7 +236,7 @@ fn open(path: &Path) -> Result<File, RecordingError> {
     File::open(path).map_err(|reason| RecordingError::Read { path: path.to_owned(), reason })
 }
 
-/// Hands out the bytes of a file in pieces.
+/// Passes on the bytes of a file in pieces.
 fn pieces(
     path: &Path,
     source: &mut impl Read,
@@ -247,7 +247,7 @@ fn pieces(
     in_pieces(source, |piece| feed(piece).map_err(unreadable), unread)
 }
 
-/// Hands out the rest of a file in pieces.
+/// Passes on the rest of a file in pieces.
 pub(crate) fn in_pieces<E>(
     source: &mut impl Read,
     mut take: impl FnMut(&[u8]) -> Result<(), E>,

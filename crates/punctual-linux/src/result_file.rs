@@ -1,7 +1,7 @@
-//! A file with a result in it, whoever wrote it: a recording of ours, or a run of another program.
+//! A file with a result: a recording of ours, or a run of another program.
 //!
-//! Opened once and read in pieces, so that it may be a pipe, and memory does not grow with it. What the bytes mean is known
-//! to `punctual_numbers` alone.
+//! The file is opened once and read in pieces, so that it may be a pipe, and memory does not grow with it. Only
+//! `punctual_numbers` knows what the bytes mean.
 
 use crate::recording::{RecordingError, fold_from, in_pieces};
 use punctual_numbers::foreign::{ForeignRun, Import, ImportOptions, Problem, SNIFFED};
@@ -25,7 +25,7 @@ pub enum ResultError {
     Import { path: PathBuf, problem: Problem },
 }
 
-/// Reads a file in the format that `options` name, or else in the one that its first bytes show.
+/// Reads a file in the format that `options` name, or otherwise in the format that its first bytes show.
 pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, ResultError> {
     let unread = |reason| ResultError::Read { path: path.to_owned(), reason };
     let mut file = File::open(path).map_err(unread)?;
@@ -42,11 +42,11 @@ pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, Re
     import.finish().map(Box::new).map(ResultFile::Foreign).map_err(problem)
 }
 
-/// Replaces a file in one step: readers find the old content or all of the new.
+/// Replaces a file in one step: readers find either the old content or the complete new one.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no name of a file"))?;
-    // Programs that collect files by their ending leave this name alone.
+    // Programs that collect files by their ending ignore this name.
     let mut beside = name.to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = folder.join(beside);

@@ -1,7 +1,8 @@
-//! Bringing a file to the disk without making its writer wait: under an I/O load that takes seconds, and the thread
+//! Syncs a file to the disk without making its writer wait. Under an I/O load syncing takes seconds, and the thread
 //! that writes recordings also watches the clocks.
 //!
-//! What is written survives the end of the process at once; only the end of the machine loses what is not yet synced.
+//! Written data survives the end of the process in any case. Only the end of the machine loses data that is not yet
+//! synced.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Syncs one file from a thread of its own, on the CPUs of the thread that makes it.
+/// Syncs one file in a thread of its own, on the CPUs of the thread that creates it.
 #[derive(Debug)]
 pub struct Syncer {
     wanted: Option<SyncSender<()>>,
@@ -20,7 +21,7 @@ pub struct Syncer {
 impl Syncer {
     pub fn new(file: &File) -> io::Result<Self> {
         let file = file.try_clone()?;
-        // One request may wait while another is served; it covers everything written until its turn.
+        // One request may wait while another is being served; it covers everything written until its turn.
         let (wanted, requests) = sync_channel(1);
         let failure = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&failure);
@@ -28,7 +29,7 @@ impl Syncer {
         Ok(Self { wanted: Some(wanted), failure, thread: Some(thread) })
     }
 
-    /// Asks for a sync without waiting. An error of a former sync is returned once.
+    /// Requests a sync without waiting. An error of an earlier sync is returned once.
     pub fn request(&self) -> io::Result<()> {
         if let Some(wanted) = &self.wanted {
             if let Err(TrySendError::Disconnected(())) = wanted.try_send(()) {
@@ -38,7 +39,7 @@ impl Syncer {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// Waits until all requests are served, and returns an error of the last ones.
+    /// Waits until all requests are served, and returns an error of the latest ones.
     pub fn wait(mut self) -> io::Result<()> {
         self.wanted = None;
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {

@@ -1,7 +1,8 @@
-//! Whether a campaign measures this machine now: a note for whoever else would measure it, since one disturbs the other.
+//! A note that a campaign measures this machine now, for other programs that would measure it, because each would
+//! disturb the other.
 //!
-//! Every user can read it, and root alone writes it; it is believed as long as the process lives that wrote it. Must not
-//! know what a campaign is, nor what is done about one.
+//! Every user can read the note, but only root writes it. It is valid while the process that wrote it lives. This
+//! module knows neither what a campaign is nor how others react.
 
 use crate::apply::{is_alive, this_process};
 use crate::journal::Owner;
@@ -10,7 +11,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The note vanishes with the boot, as the process does.
+/// The note is in a folder that is emptied at boot, when its process has ended as well.
 const NOTE: &str = "/run/punctual-campaign";
 const NEW: &str = "new";
 /// Every user may read the note.
@@ -22,13 +23,13 @@ pub struct UnderWay {
     pub folder: String,
 }
 
-/// The note; dropping this removes it.
+/// The note. Dropping this removes it.
 #[derive(Debug)]
 pub struct Note(PathBuf);
 
 impl Drop for Note {
     fn drop(&mut self) {
-        // A note that stays is not believed, because its process has ended.
+        // A note that cannot be removed is not valid any more once its process has ended.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -37,7 +38,7 @@ pub fn under_way() -> Option<UnderWay> {
     read(Path::new(NOTE), 0)
 }
 
-/// Notes that this process measures for the campaign in this folder, while the returned note lives.
+/// Writes a note that this process measures for the campaign in this folder, valid while the returned value lives.
 pub fn say_so(folder: &Path) -> io::Result<Note> {
     write(Path::new(NOTE), folder)
 }
@@ -56,7 +57,7 @@ fn read(note: &Path, writer: u32) -> Option<UnderWay> {
 fn write(note: &Path, folder: &Path) -> io::Result<Note> {
     let Owner { pid, started } = this_process()?;
     let new = note.with_extension(NEW);
-    // A killed process may have left this file. A file that is created anew follows no link.
+    // A killed process may have left this file. Creating it anew does not follow a link.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -77,7 +78,7 @@ mod tests {
         rustix::process::geteuid().as_raw()
     }
 
-    /// A note as that process would have written it.
+    /// Writes a note as the process with this number and start time would have done.
     fn noted(path: &Path, pid: u32, started: u64) {
         fs::write(path, format!("{pid} {started} /srv/my campaign\n")).unwrap();
     }

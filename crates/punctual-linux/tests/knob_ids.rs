@@ -1,4 +1,4 @@
-//! The run-time library's findings and the audit's knobs speak of the same things by the same names.
+//! The findings of the run-time library and the knobs of the audit use the same ids.
 
 use punctual_tuning::knobs;
 

@@ -1,6 +1,6 @@
-//! Loads as a measurement sees them: they start, they work, they end, and they leave nothing behind.
+//! Loads as a measurement uses them: they start, work, end, and leave nothing behind.
 //!
-//! The worker process is this very test program, started again with `worker_entry` as its only test.
+//! The worker process is this test program, started again with `worker_entry` as its only test.
 
 #![allow(clippy::unwrap_used, reason = "the functions shared by tests fail as tests do")]
 
@@ -14,10 +14,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LIMIT: Nanos = Nanos::from_secs(20);
-/// Who does not listen is killed after two seconds; on a busy machine all of it takes longer.
+/// A load that ignores the request to end is killed after two seconds, and a busy machine takes longer.
 const SOON: Duration = Duration::from_secs(10);
 
-/// The worker process. Standard output already holds the test runner's words, which the parent must bear.
+/// The worker process. The test runner has already written to standard output, which the parent must ignore.
 #[test]
 #[ignore = "the worker process of the other tests"]
 fn worker_entry() {
@@ -36,7 +36,7 @@ fn worker_entry() {
 /// Arguments of this program that run one ignored test only.
 const ONLY: &str = "--ignored --nocapture --test-threads=2 --exact";
 
-/// Starts workers by way of a shell that hands over the arguments and then becomes this program.
+/// Starts workers through a shell that sets the environment and then becomes this program.
 fn launcher_with(environment: &str) -> Launcher {
     let this = std::env::current_exe().unwrap();
     let script = format!(
@@ -54,7 +54,7 @@ fn impostor(script: &str) -> Launcher {
     Launcher { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
 }
 
-/// The CPUs this process may use, two at most.
+/// At most two CPUs that this process may use.
 fn cpus() -> CpuSet {
     let mask = rustix::thread::sched_getaffinity(None).unwrap();
     (0..1024_u32).filter(|cpu| mask.is_set(*cpu as usize)).take(2).collect()
@@ -64,7 +64,7 @@ fn start(name: &str, dir: &Path) -> RunningLoad {
     launcher().start(name, &cpus(), dir, LIMIT).unwrap()
 }
 
-/// Ends a load long before its own limit would, and checks that nobody of its process group is left.
+/// Ends a load long before its own limit would, and checks that no process of its group is left.
 fn stop(load: RunningLoad) -> LoadOutcome {
     let group = Pid::from_raw(load.id().try_into().unwrap()).unwrap();
     let asked = Instant::now();
@@ -74,7 +74,7 @@ fn stop(load: RunningLoad) -> LoadOutcome {
     outcome
 }
 
-/// Without a failure, but for what a disk that others keep busy does to a thread that writes.
+/// Whether the load ended without a failure, except one that a disk used by others can cause in a writing thread.
 fn ended_well(outcome: &LoadOutcome) -> bool {
     outcome.failure.as_ref().is_none_or(|failure| failure.contains("still hung in the kernel"))
 }
@@ -83,7 +83,7 @@ fn rest(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Waits until something holds, well below what loads are given here to end by themselves.
+/// Waits until a condition holds, for less time than the loads here take to end by themselves.
 fn soon(holds: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + SOON;
     while !holds() {
@@ -96,12 +96,12 @@ fn soon(holds: impl Fn() -> bool) -> bool {
 }
 
 fn is_gone(pid: u32) -> bool {
-    // A zombie is gone too: it waits for whoever adopted it.
+    // A zombie has ended as well, and only waits to be reaped.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
-/// Processes with this text on their command line.
+/// Number of processes with this text in their command lines.
 fn running(text: &str) -> usize {
     let lines =
         std::fs::read_dir("/proc").unwrap().flatten().filter_map(|p| std::fs::read(p.path().join("cmdline")).ok());
@@ -204,7 +204,7 @@ fn a_killed_load_is_reported_and_leaves_no_file() {
     assert!(is_empty(dir.path()));
 }
 
-/// A measuring process: starts the load it is told to, says its number, and hangs.
+/// A measuring process: starts the requested load, prints its process id, and hangs.
 #[test]
 #[ignore = "the parent process of another test"]
 fn parent_entry() {
@@ -216,7 +216,7 @@ fn parent_entry() {
 
 #[test]
 fn loads_do_not_outlive_a_killed_parent() {
-    // The last one starts a process that leaves its group, and one that does not.
+    // The last load starts a process that leaves its process group, and one that does not.
     let sleep = format!("sleep 9173.{}", std::process::id());
     let command = format!("cmd:sh -c 'setsid {sleep} & {sleep}'");
     for name in ["io-write", "memory", &command] {
@@ -284,7 +284,7 @@ fn files_that_may_not_grow_are_reported_and_survived() {
     }
 }
 
-/// Runs the test below in a mount namespace of its own, where it may mount a file system that is soon full.
+/// Runs the test below in a separate mount namespace, where it can mount a file system that is soon full.
 #[test]
 fn a_full_disk_is_reported_and_survived() {
     let dir = tempfile::tempdir().unwrap();
@@ -308,7 +308,7 @@ fn a_full_disk_is_reported_and_survived() {
 #[ignore = "runs inside another test's mount namespace"]
 fn full_disk_entry() {
     let dir = std::path::PathBuf::from(std::env::var("FULL_DIR").unwrap());
-    // Too little is left for even one block.
+    // Leaves too little room for even one block.
     std::fs::write(dir.join("user"), vec![1_u8; 5 << 20]).unwrap();
     let load = launcher().start("io-write", &cpus(), &dir, LIMIT).unwrap();
     rest(1_000);

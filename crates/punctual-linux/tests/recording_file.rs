@@ -1,4 +1,4 @@
-//! Recordings on a real file system, on good and on bad days.
+//! Recordings on a real file system, in good and in bad conditions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Where the child processes of these tests write.
+/// Environment variable with the path to which child processes of these tests write.
 const CHILD_PATH: &str = "PUNCTUAL_TEST_RECORDING";
 
 fn header() -> Frame {
@@ -45,7 +45,7 @@ fn header() -> Frame {
     }))
 }
 
-/// One second with `number + 1` samples.
+/// An interval of one second with `number + 1` samples.
 fn interval(number: u64) -> Frame {
     let cpu = CpuInterval { cpu: 0, ran: vec![(100, number + 1)], ..CpuInterval::default() };
     Frame::Interval(Interval {
@@ -56,7 +56,7 @@ fn interval(number: u64) -> Frame {
     })
 }
 
-/// How many intervals it holds, after making sure that they are the first ones and none is missing.
+/// Number of intervals in the recording, after checking that these are the first ones and none is missing.
 fn intervals_in(recording: &Recording) -> u64 {
     let count = recording.covered.whole(Nanos::from_secs(1));
     let ran = recording.cpus.get(&0).map_or(0, |cpu| cpu.ran.count());
@@ -143,7 +143,7 @@ fn what_cannot_be_read_is_said_to_be_so_and_why() {
     assert!(matches!(folder, RecordingError::Read { .. }), "{folder}");
 }
 
-/// Runs one of the ignored tests below in a process of its own, started by `sh` after `prepare`.
+/// Runs one of the ignored tests below in a process of its own, started by `sh` after the commands in `prepare`.
 fn child(test: &str, prepare: &str, path: &Path) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{prepare} exec \"$0\" \"$@\"")).arg(std::env::current_exe().unwrap());
@@ -162,7 +162,7 @@ fn writes_until_killed() {
     writer.append(&header()).unwrap();
     writer.checkpoint().unwrap();
     let mut out = std::io::stdout();
-    // Ends by itself should the parent be gone: the pipe breaks.
+    // Ends if the parent has ended, because the pipe breaks.
     for number in 0.. {
         writer.append(&interval(number)).unwrap();
         if number % 8 == 7 {
@@ -180,7 +180,7 @@ fn killed_at_any_moment_what_was_synced_is_there() {
         let path = directory.path().join(format!("{round}.punctual"));
         let mut child = child("writes_until_killed", "", &path).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // After the first checkpoint, at a moment that differs from round to round.
+        // Killed after the first checkpoint, at a moment that differs between rounds.
         let first = lines.by_ref().find_map(|line| line.unwrap().parse::<u64>().ok()).unwrap();
         std::thread::sleep(Duration::from_micros(round * 7919 % 20_000));
         child.kill().unwrap();

@@ -10,7 +10,8 @@ use punctual_hist::{Activation, MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
     Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FrameReader, Good, Granted, Header, InForce,
-    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, RecTime, WarmUp, Worst, encode, encode_preamble,
+    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst, encode,
+    encode_preamble,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::trace::{
@@ -64,7 +65,7 @@ fn header() -> Header {
             source: Some(text("tsc")),
             read_cost: Nanos::from_ns(24),
             tick: Nanos::from_ms(4),
-            phase: vec![(1, Nanos::from_us(500)), (3, Nanos::from_us(750))],
+            phase: [(1, 500), (3, 750)].map(|(cpu, us)| ThreadPhase { cpu, offset: Nanos::from_us(us) }).to_vec(),
         },
         checkpoint: Nanos::from_secs(1),
     }
@@ -164,7 +165,7 @@ fn happenings() -> Vec<Frame> {
     let marks = [
         MarkKind::PhaseStart(0),
         MarkKind::PhaseEnd(0),
-        MarkKind::LoadSkipped(text("net"), text("no loopback")),
+        MarkKind::LoadSkipped { load: text("net"), why: text("no loopback") },
         MarkKind::Note(text("a note")),
     ];
     let lost = Frame::MaximaLost(MaximaLost { at: RecTime::after_epoch(at), blocks: 0 });

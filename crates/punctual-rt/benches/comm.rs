@@ -1,5 +1,5 @@
-//! What it costs a loop to talk to the rest of the program, nobody waiting.
-//! Run with `cargo bench -p punctual-rt --bench comm`.
+//! Measures what the ways of communication cost a loop when no other thread waits at them. Run with `cargo bench -p
+//! punctual-rt --bench comm`.
 
 use punctual_rt::log::{Drain, Kind, LogRecord, LogValue};
 use punctual_rt::sync::{PiMutex, Signal};
@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 const ROUNDS: u64 = 20_000;
 
-/// The fastest of many rounds of 100: what it costs when nothing else happens on the machine.
+/// Prints the time per call in the fastest of many rounds of 100 calls, the cost on an otherwise idle machine.
 #[allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 fn cost<T>(name: &str, state: &mut T, tidy_up: impl Fn(&mut T), body: impl Fn(&mut T, u64)) {
     let round = |n: u64| {
@@ -93,7 +93,7 @@ fn main() {
     );
 }
 
-/// The drain runs between the rounds and does not count.
+/// The drain runs between the rounds and is not measured.
 fn log() {
     let mut drain = Drain::new();
     let mut state = (drain.writer("x", 128), drain);

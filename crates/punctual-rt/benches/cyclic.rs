@@ -1,5 +1,5 @@
-//! What a cycle costs beside its body: from the clock reading that ended the wait to the body, and after it, statistics
-//! included. Run with `cargo xtask bench cyclic`.
+//! Measures what a cycle costs in addition to its body: from the clock reading that ended the wait to the body, and
+//! after the body, including statistics. Run with `cargo xtask bench cyclic`.
 
 use punctual_rt::{Cyclic, Error, Nanos, Policy, Require, TaskConfig, Wait, now};
 
@@ -23,9 +23,9 @@ fn main() -> Result<(), Error> {
 }
 
 struct Costs {
-    /// From the reading that ended the wait to the body.
+    /// Time from the clock reading that ended the wait to the body.
     before: Nanos,
-    /// What `finish` takes, with the reading that is its own.
+    /// Time that `finish` takes, including its own reading of the clock.
     after: Nanos,
 }
 

@@ -1,5 +1,5 @@
-//! A thousand million cycles, each of them steered, late ones and missed ones among them: the grid is where the sum says
-//! to the nanosecond, and what a step of it costs. Run with `cargo xtask bench grid`.
+//! Steps a grid through a thousand million cycles, each steered, some late and some missed. Checks that the final
+//! release is exact to the nanosecond, and prints the cost of a step. Run with `cargo xtask bench grid`.
 
 use punctual_rt::{Delta, Grid, MonoTime, Nanos, now};
 
@@ -15,7 +15,7 @@ fn main() {
     while run < CYCLES {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let noise = state >> 40;
-        // Late by up to 16 us; once in 65536 by up to 255 whole periods.
+        // Late by up to 16 us; in one of 65536 cycles by up to 255 additional periods.
         let outage = if noise.trailing_zeros() >= 16 { PERIOD * (noise >> 16) } else { Nanos::ZERO };
         let woke = grid.release() + Nanos::from_ns(noise & 0x3FFF) + outage;
         missed += grid.advance(woke).missed;
@@ -30,7 +30,7 @@ fn main() {
     assert_eq!(Some(u128::from(grid.release().as_ns())), exact, "the grid drifted");
     println!(
         "grid: {run} cycles and {missed} missed releases, each cycle steered, exact to the nanosecond; {:.1} ns each",
-        // Seconds for a thousand million are nanoseconds for one.
+        // A thousand million steps: the total in seconds is the time of one step in nanoseconds.
         took.as_secs_f64()
     );
 }

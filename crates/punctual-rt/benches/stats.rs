@@ -1,4 +1,4 @@
-//! What the statistics cost a loop, and whether somebody reading them all the time changes that. Run with
+//! Measures what the statistics cost a loop, and whether a thread that reads them all the time changes this. Run with
 //! `cargo bench -p punctual-rt --bench stats`.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says why")]
@@ -32,7 +32,7 @@ fn main() {
     println!("  snapshots without a pause: {}", words(watched));
 }
 
-/// The time of one of many, nanoseconds: the median of batches, as others use this CPU as well.
+/// Nanoseconds per call: the median over batches, because other programs use this CPU as well.
 fn each_ns(batches: usize, batch: u32, mut one: impl FnMut()) -> f64 {
     let mut times: Vec<Nanos> = (0..batches)
         .map(|_| {
@@ -56,7 +56,7 @@ fn record_ns() -> f64 {
     ns
 }
 
-/// Latencies between 8 and 72 us in no order, as a busy loop would see them.
+/// A loop with random latencies between 8 and 72 us.
 struct Loop {
     writer: StatsWriter,
     state: u64,
@@ -107,7 +107,8 @@ fn snapshot_ns() -> f64 {
     each_ns(500, 1, || drop(black_box(reader.snapshot())))
 }
 
-/// The median and the 99th percentile of both calls with what a sleep leaves of the caches, less reading the clock.
+/// Median and 99th percentile of both calls after a sleep, which leaves the caches cold, without the time of reading
+/// the clock.
 fn after_sleeps(watched: bool, warmed: bool) -> (Nanos, Nanos) {
     let (mut cyclic, reader) = Loop::new();
     let stop = Arc::new(AtomicBool::new(!watched));

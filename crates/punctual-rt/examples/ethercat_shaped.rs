@@ -1,10 +1,11 @@
-//! A loop in the shape of an `EtherCAT` master's: its releases follow the clock of the bus, which runs faster than ours.
+//! A loop like that of an `EtherCAT` master: its releases follow the clock of the bus, which runs faster than the local
+//! one.
 //!
 //!     cargo run --release -p punctual-rt --example ethercat_shaped [SECONDS]
 //!
-//! The bus is pretended: a clock that is 400 us ahead, 30 ppm fast, wanders by another 4 ppm, is read with noise and
-//! outliers, and now and then a frame is lost. Printed each second: how far the releases were from the clock's whole
-//! milliseconds, which is what a drive on the bus would see beside the thread's latency.
+//! The bus is simulated. Its clock is 400 us ahead and 30 ppm fast, wanders by another 4 ppm, and is read with noise
+//! and outliers; some frames are lost. Each second, the program prints how far the releases were from the whole
+//! milliseconds of the bus clock. A drive on the bus would see this error in addition to the latency of the thread.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -16,14 +17,14 @@ use std::time::Duration;
 
 const PERIOD: Nanos = Nanos::from_ms(1);
 const PERIOD_NS: i64 = 1_000_000;
-/// How fast the servo follows.
+/// Bandwidth of the servo: the larger, the faster it follows the bus clock.
 const BANDWIDTH_HZ: f64 = 1.0;
 
-/// What the loop tells of one cycle.
-struct Seen {
-    /// The bus clock's time at the release, from its nearest whole millisecond.
+/// What the loop reports about one cycle.
+struct CycleReport {
+    /// Distance of the release from the nearest whole millisecond of the bus clock.
     phase_ns: i32,
-    /// By how much the bus clock is faster, as the servo has learned.
+    /// How much faster the bus clock runs than the local one, as learned by the servo.
     ppm: f64,
     locked: bool,
 }
@@ -46,10 +47,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             None => servo.coast(),
         };
         cycle.steer(by);
-        // Compute and prepare what the next frame takes along.
+        // Here a real master computes the contents of the next frame.
         let phase_ns = bus.phase_at(cycle.wake.release);
-        // Were the queue full, it would count it.
-        let _ = tell.push(Seen { phase_ns, ppm: servo.ppm(), locked: servo.locked() });
+        // A full queue refuses the record and counts it.
+        let _ = tell.push(CycleReport { phase_ns, ppm: servo.ppm(), locked: servo.locked() });
         left = left.saturating_sub(cycle.wake.missed.saturating_add(1));
         if left == 0 { Control::Stop } else { Control::Continue }
     })?;
@@ -64,19 +65,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints a line for each second of the loop, until it has ended; returns the last line.
-fn tell_each_second(mut told: Receiver<Seen>) -> String {
+/// Prints a line for each second until the loop has ended, and returns the last line.
+fn tell_each_second(mut told: Receiver<CycleReport>) -> String {
     let (mut second, mut phases, mut line) = (1, Vec::new(), String::new());
     loop {
         let ended = told.is_abandoned();
-        while let Some(Seen { phase_ns, ppm, locked }) = told.pop() {
+        while let Some(CycleReport { phase_ns, ppm, locked }) = told.pop() {
             phases.push(phase_ns);
             if phases.len() == 1_000 {
                 line = summary(&phases, ppm, locked);
                 println!("second {second}: {line}");
                 (second, phases) = (second + 1, Vec::new());
             }
-            // The run may end within a second, when releases were missed.
+            // The loop may end within a second, if releases were missed.
             if ended && told.is_empty() && phases.len() > 100 {
                 line = summary(&phases, ppm, locked);
             }
@@ -98,7 +99,7 @@ fn summary(phases: &[i32], ppm: f64, locked: bool) -> String {
     format!("phase error mean {:.3} us, sd {sd:.3} us, max {most:.3} us; {ppm:+.2} ppm, {locked}", mean / 1e3)
 }
 
-/// A bus that is not there, with the clock of its first station.
+/// A simulated bus with the clock of its first station.
 struct Bus {
     began: MonoTime,
     noise: u64,
@@ -109,16 +110,17 @@ impl Bus {
         Self { began, noise: 0x9E37_79B9_7F4A_7C15 }
     }
 
-    /// Sends a frame and receives it again: what the bus clock showed, and what ours showed when the frame passed it.
+    /// Sends a frame and receives it back. Returns the reading of the bus clock, and the local time at which the frame
+    /// passed it; `None` for a lost frame.
     fn exchange(&mut self) -> Option<(u64, MonoTime)> {
         let local = now();
         let (lost, outlier) = (self.below(100) == 0, self.below(2_000) == 0);
-        // Reading the clock takes the frame a while, not always the same one.
+        // The frame takes a varying time to read the clock.
         let path = self.below(2_000) + self.below(2_000) + if outlier { 20_000 + self.below(60_000) } else { 0 };
         (!lost).then(|| (self.clock_at(local).saturating_add_signed(path - 2_000), local))
     }
 
-    /// The bus clock's time at one of ours.
+    /// Reading of the bus clock at a local instant.
     fn clock_at(&self, at: MonoTime) -> u64 {
         let passed = at.signed_since(self.began).as_ns();
         let into = passed.rem_euclid(10_000_000_000);
@@ -132,7 +134,7 @@ impl Bus {
         i32::try_from(folded).unwrap_or(0)
     }
 
-    /// A number below `limit`, without pattern.
+    /// A pseudo-random number below `limit`.
     fn below(&mut self, limit: i64) -> i64 {
         self.noise ^= self.noise << 13;
         self.noise ^= self.noise >> 7;

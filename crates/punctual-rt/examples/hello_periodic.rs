@@ -1,8 +1,8 @@
-//! A task that runs each millisecond, and what came of it: the loop to start from.
+//! A task that runs every millisecond and then prints its statistics. Start from this example.
 //!
 //!     cargo run --release -p punctual-rt --example hello_periodic [SECONDS]
 //!
-//! It works as any user; what the system refused is printed, and costs punctuality.
+//! It runs as any user. Whatever the system refuses is printed, and makes wake-ups less punctual.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", config.check());
     let mut left = seconds.saturating_mul(1_000);
     let task = Task::spawn(&config, move |cycle| {
-        // Read inputs, compute, write outputs.
+        // The work of a cycle: read inputs, compute, write outputs.
         left = left.saturating_sub(cycle.wake.missed.saturating_add(1));
         if left == 0 { Control::Stop } else { Control::Continue }
     })?;

@@ -1,9 +1,9 @@
-//! A loop that measures, and an ordinary thread that makes something of it: three ways out of a loop that never wait.
+//! A loop that measures, and an ordinary thread that evaluates: three ways to pass data out of a loop without waiting.
 //!
 //!     cargo run --release -p punctual-rt --example producer_consumer [SECONDS] [TRACE-FILE]
 //!
-//! Every value goes through a queue, the newest one through a cell, and what happened through a log; with a file name the
-//! log becomes a trace that <https://ui.perfetto.dev> shows.
+//! A queue carries every value, a cell the newest value, and a log what happened. With a file name, the log becomes a
+//! trace that <https://ui.perfetto.dev> displays.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -17,14 +17,14 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::time::Duration;
 
-/// What the loop measures.
+/// One measurement of the loop.
 #[derive(Clone, Copy)]
 struct Sample {
     index: u64,
     angle: i64,
 }
 
-/// The loop's side.
+/// The loop's ends of the queue, the cell and the log.
 struct Producer {
     every: Sender<Sample>,
     newest: LatestWriter<Sample>,
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let (mut received, mut sum, mut former) = (0u64, 0i64, None);
     loop {
-        // In this order: what was sent before the end is received after it is seen.
+        // The order matters: values sent before the end are still received after it is noticed.
         let ended = samples.is_abandoned();
         while let Some(sample) = samples.pop() {
             if former.is_some_and(|former| former >= sample.index) {
@@ -105,7 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A wheel that turns once a second, in thousandths of a degree.
+/// Angle of a wheel that turns once a second, in thousandths of a degree.
 fn angle(index: u64) -> i64 {
     i64::try_from(index % 1_000).unwrap_or(0) * 360
 }

@@ -1,12 +1,12 @@
-//! What the lock-free modules are built on, under one name.
+//! Atomics, shared ownership and cells for the lock-free modules.
 //!
-//! The model tests (`tests/model.rs`) compile the same sources against a module of this name whose types explore
-//! every interleaving; so those modules take atomics, shared ownership and cells from here only.
+//! The model tests (`tests/model.rs`) compile the same modules against a replacement of this one, whose types explore
+//! every interleaving. So the lock-free modules take these types from here only.
 
 pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use std::sync::Arc;
 
-/// Memory that two threads take turns in; who is next must be agreed on by other means.
+/// Memory that two threads access in turns. Which thread may access it must be decided elsewhere.
 pub(crate) struct Cell<T>(core::cell::UnsafeCell<T>);
 
 impl<T> Cell<T> {
@@ -14,13 +14,13 @@ impl<T> Cell<T> {
         Self(core::cell::UnsafeCell::new(value))
     }
 
-    /// Lends a pointer for reading.
+    /// Passes a pointer for reading to `read`.
     #[inline]
     pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         read(self.0.get())
     }
 
-    /// Lends a pointer for writing.
+    /// Passes a pointer for writing to `write`.
     #[inline]
     pub(crate) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         write(self.0.get())

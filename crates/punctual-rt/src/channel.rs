@@ -1,29 +1,29 @@
-//! A bounded queue from one thread to one other: every value arrives, in order, or is refused and counted.
+//! A bounded queue from one thread to one other. Every value either arrives, in order, or is refused and counted.
 //!
-//! For values of which only the newest matters there is [`latest`](crate::latest()).
+//! If only the newest value matters, use [`latest`](crate::latest()).
 
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Makes a queue of at most `capacity` values, with its two ends. A capacity of 0 refuses everything.
+/// Makes a queue of at most `capacity` values and returns its two ends. A queue of capacity 0 refuses everything.
 ///
 /// # Panics
-/// When memory for `capacity` values cannot be had.
+/// If memory for `capacity` values cannot be allocated.
 ///
 /// # Real-time
-/// Allocates, and touches every page of the queue so that pushing does not fault later: call before the loop. When the
-/// second end is dropped, memory is freed: drop the real-time thread's end after its loop.
+/// Allocates, and touches every page of the queue so that pushing does not fault later: call before the loop. Dropping
+/// the second of the two ends frees memory: drop the real-time thread's end after its loop.
 pub fn spsc<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (mut producer, consumer) = RingBuffer::new(capacity);
     if let Ok(mut chunk) = producer.write_chunk_uninit(capacity) {
         let (slots, _) = chunk.as_mut_slices();
-        // The detour keeps the compiler from asking for zeroed, untouched memory instead.
+        // `black_box` keeps the compiler from requesting zeroed memory that is not yet touched.
         for slot in core::hint::black_box(slots) {
             *slot = MaybeUninit::<T>::zeroed();
         }
-        // Dropped without a commit: nothing was sent.
+        // The chunk is dropped without a commit, so nothing was sent.
     }
     let refused = Arc::new(AtomicU64::new(0));
     (Sender { producer, refused: Arc::clone(&refused) }, Receiver { consumer, refused })
@@ -39,20 +39,20 @@ impl<T> Sender<T> {
     /// Appends `value`.
     ///
     /// # Errors
-    /// Gives the value back when the queue is full; [`refused`](Self::refused) counts it.
+    /// Returns the value if the queue is full; [`refused`](Self::refused) counts it.
     ///
     /// # Real-time
     /// Wait-free. Allocates nothing, never enters the kernel.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), T> {
         self.producer.push(value).map_err(|PushError::Full(value)| {
-            // The only writer: no atomic addition needed.
+            // Only this end writes the counter, so no atomic addition is needed.
             self.refused.store(self.refused.load(Relaxed).wrapping_add(1), Relaxed);
             value
         })
     }
 
-    /// Values for which there is room; may be more by the time it is used, never fewer.
+    /// Number of values for which there is room. There may be more room when the result is used, never less.
     ///
     /// # Real-time
     /// Wait-free.
@@ -61,7 +61,7 @@ impl<T> Sender<T> {
         self.producer.slots()
     }
 
-    /// Values refused so far because the queue was full.
+    /// Number of values refused so far because the queue was full.
     ///
     /// # Real-time
     /// Wait-free.
@@ -70,7 +70,7 @@ impl<T> Sender<T> {
         self.refused.load(Relaxed)
     }
 
-    /// Whether the receiving end is gone.
+    /// Whether the receiving end was dropped.
     ///
     /// # Real-time
     /// Wait-free.
@@ -87,7 +87,7 @@ pub struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Takes the oldest value; `None` when there is none.
+    /// Takes the oldest value; `None` if the queue is empty.
     ///
     /// # Real-time
     /// Wait-free. Allocates nothing, never enters the kernel.
@@ -96,7 +96,7 @@ impl<T> Receiver<T> {
         self.consumer.pop().ok()
     }
 
-    /// Values waiting; may be more by the time it is used, never fewer.
+    /// Number of waiting values. There may be more when the result is used, never fewer.
     ///
     /// # Real-time
     /// Wait-free.
@@ -105,7 +105,7 @@ impl<T> Receiver<T> {
         self.consumer.slots()
     }
 
-    /// Whether nothing is waiting.
+    /// Whether the queue is empty.
     ///
     /// # Real-time
     /// Wait-free.
@@ -114,7 +114,7 @@ impl<T> Receiver<T> {
         self.consumer.is_empty()
     }
 
-    /// Values refused so far because the queue was full.
+    /// Number of values refused so far because the queue was full.
     ///
     /// # Real-time
     /// Wait-free.
@@ -123,7 +123,7 @@ impl<T> Receiver<T> {
         self.refused.load(Relaxed)
     }
 
-    /// Whether the sending end is gone. Values it has sent before can still be taken.
+    /// Whether the sending end was dropped. Values that it sent can still be taken.
     ///
     /// # Real-time
     /// Wait-free.

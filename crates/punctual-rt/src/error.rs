@@ -1,14 +1,14 @@
-//! What can be refused, grouped by when that happens: while a configuration is checked, while a thread is set up, at a lock,
-//! and while another program's statistics are read.
+//! Errors, grouped by the phase in which they occur: checking a configuration, setting up a thread, taking a lock, and
+//! reading another program's statistics.
 
 use std::{fmt, io};
 
-/// What was refused. `Copy`, so it can cross threads and languages. Prints as what happened and why; [`Error::remedy`] says
-/// what to do about it.
+/// Any error of this crate. It is `Copy`, so it can be passed to other threads and languages. Prints what happened and
+/// why; [`Error::remedy`] tells what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The configuration asks for what no system could do. Found before anything is started.
+    /// The configuration asks for something that no system can do. Nothing was started.
     Config(ConfigError),
     /// The kernel or the C library refused something while a thread was set up.
     Setup(SetupError),
@@ -18,7 +18,7 @@ pub enum Error {
     Page(PageError),
 }
 
-/// What is wrong with a configuration, on every system.
+/// An error in a configuration, which every system would refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -28,11 +28,11 @@ pub enum ConfigError {
     Margin,
     /// The steering limit is as long as the period, or longer.
     SteerMax,
-    /// The priority is outside 1..=95: 96 and above belong to the kernel's own threads, whose starvation hangs the machine.
+    /// The priority is outside 1..=95. Higher priorities belong to kernel threads, whose starvation hangs the machine.
     Priority(u8),
-    /// No kernel takes the reservation: 1024 ns <= runtime <= deadline <= period does not hold.
+    /// The reservation breaks the kernel's rule 1024 ns <= runtime <= deadline <= period.
     Reservation,
-    /// A length of time is zero that must not be.
+    /// A length of time is zero where zero is not allowed.
     ZeroLength,
     /// A task's name is empty, longer than 32 bytes, or has control characters.
     TaskName,
@@ -45,26 +45,26 @@ pub enum ConfigError {
 /// Why a [`PhaseServo`](crate::servo::PhaseServo) was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServoRefusal {
-    /// The period is zero, or longer than an hour.
+    /// The period is zero or longer than an hour.
     Period,
     /// The bandwidth is not a positive number.
     Bandwidth,
-    /// The bandwidth is too large for the period to be stable.
+    /// The bandwidth is too large for a stable servo at this period.
     TooWide {
-        /// The largest one that is stable, in thousandths of a hertz.
+        /// The largest stable bandwidth, in thousandths of a hertz.
         most_millihertz: u64,
     },
     /// The damping is not within 0.3 to 3.
     Damping,
     /// The step limit is zero, or more than half the period.
     Step,
-    /// The limit on the difference in speed is not within 0 to 100 000 ppm.
+    /// The limit on the frequency difference is not within 0 to 100 000 ppm.
     Frequency,
     /// The lock window is zero.
     Lock,
 }
 
-/// What the system refused while a thread was set up. Most variants carry the `errno` it gave.
+/// The system refused something while a thread was set up. Most variants carry the `errno`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -76,35 +76,35 @@ pub enum SetupError {
     Affinity {
         /// The first CPU that was refused.
         cpu: u32,
-        /// The kernel's reason.
+        /// The `errno` of the refusal.
         errno: i32,
     },
     /// The kernel refused to lock memory.
     MemoryLock(i32),
-    /// The thread's stack has less room than was to be touched.
+    /// The thread's stack is smaller than the number of bytes that were to be touched.
     Stack {
-        /// How much could be touched.
+        /// Number of bytes that could be touched.
         room_bytes: usize,
     },
     /// The heap that was to be touched could not be allocated.
     Heap(i32),
-    /// This C library cannot be told to keep freed memory, so a touched heap would not stay.
+    /// The C library cannot be told to keep freed memory, so a touched heap would not stay in memory.
     Allocator,
-    /// The kernel refused the request to keep idle CPUs awake.
+    /// The kernel refused the request to limit idle states.
     LatencyQos(i32),
-    /// No timer could be made.
+    /// No timer file descriptor could be created.
     Timer(i32),
-    /// The kernel does not let the thread sleep.
+    /// The kernel refused the call that puts the thread to sleep.
     Sleep(i32),
     /// The thread could not be started.
     Thread(i32),
-    /// A system call that reads back what was granted failed.
+    /// A system call that reads back the granted settings failed.
     ReadBack(i32),
-    /// There is no memory for a page of statistics.
+    /// Memory for the statistics page could not be allocated.
     StatsMemory(i32),
 }
 
-/// Why a lock was not taken.
+/// Why a lock could not be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockError {
@@ -112,7 +112,7 @@ pub enum LockError {
     WouldDeadlock,
     /// The lock was not free before the deadline.
     TimedOut,
-    /// The kernel refused, with this `errno`.
+    /// The kernel refused the lock with this `errno`.
     Refused(i32),
 }
 
@@ -122,18 +122,18 @@ pub enum LockError {
 pub enum PageError {
     /// The process has no page of statistics of that name.
     NoSuchTask,
-    /// The process, or its page of statistics, could not be opened, with this `errno`.
+    /// The process or its statistics page could not be opened; with the `errno`.
     Open(i32),
-    /// The owner of the page could still change its size: reading it could end the reader.
+    /// The owner can still shrink the page, which could crash a process that reads it.
     Unsealed,
-    /// The page has another layout version.
+    /// The statistics page has a layout version that this crate does not know.
     Version(u64),
-    /// The memory is named like a page of statistics and isn't one.
+    /// The memory has the name of a statistics page, but its contents are something else.
     Foreign,
 }
 
 impl Error {
-    /// The `errno` behind it, or 0.
+    /// The `errno` of the system, or 0 if there is none.
     pub const fn errno(self) -> i32 {
         match self {
             Self::Setup(error) => error.errno(),
@@ -144,7 +144,7 @@ impl Error {
         }
     }
 
-    /// What to do about it, in a sentence.
+    /// A sentence that tells what to do about the error.
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::Config(error) => error.remedy(),
@@ -172,7 +172,8 @@ impl ConfigError {
 }
 
 impl SetupError {
-    /// Why the standard library could not start a thread: a limit, where it does not say.
+    /// The error for a thread that the standard library could not start. Without an `errno`, a limit is assumed to be
+    /// the reason.
     #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(crate) fn of_thread(error: io::Error) -> Self {
         Self::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN))

@@ -1,51 +1,53 @@
-//! When the next release is, and how many passed: pure arithmetic, no clock.
+//! Computes the next release and the number of missed ones. Pure arithmetic; the clock is never read.
 
 use crate::Wake;
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// What becomes of releases that passed while the thread was kept away, or was still busy.
+/// What happens to releases that passed while the thread could not run or its body was still running.
 ///
-/// The release that was waited for is always run, at once and late. The choice concerns the releases after it that had
-/// passed as well when the thread was back. Each one that is not run is counted and reported to the body.
+/// The release that the thread waited for is always run, even if it is late. The variants decide about the later
+/// releases that had also passed when the thread woke. Those that are not run are counted, and reported to the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overrun {
-    /// Passed releases are not run; the next activation is the first release still to come, on the old grid.
+    /// Missed releases are not run. The next activation is the first release that is still to come on the same grid.
     #[default]
     Skip,
-    /// Passed releases are run without a pause, but no more than `max` in a row; the rest are missed, the oldest first.
+    /// Missed releases are run one after the other without waiting, at most `max` in a row. The oldest of the others
+    /// are missed.
     CatchUp {
-        /// The most activations that follow a late one without a wait between them.
+        /// The largest number of activations that follow a late one without waiting.
         max: u32,
     },
-    /// Passed releases are not run, and the grid begins anew one period from now: the phase is lost.
+    /// Missed releases are not run, and a new grid starts one period from now, so the phase is lost.
     Reanchor,
-    /// The loop of a [`Cyclic`](crate::Cyclic) or [`Task`](crate::Task) ends; a bare [`Pacer`](crate::Pacer) goes on as with
-    /// `Skip`.
+    /// The loop of a [`Cyclic`](crate::Cyclic) or [`Task`](crate::Task) ends. A bare [`Pacer`](crate::Pacer) continues
+    /// as with `Skip`.
     Stop,
 }
 
-/// The releases of a periodic task: `first`, `first + period + steer`, … A late wake-up never moves the grid.
+/// The releases of a periodic task: `first`, `first + period`, … plus steering. A late wake-up does not move later
+/// releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// The next release, and the one before it.
+    /// The next release, and the previous one.
     release: MonoTime,
     former: MonoTime,
     index: u64,
     period: Nanos,
-    /// No release at or after this is due.
+    /// Releases at or after this instant are not due.
     end: MonoTime,
     overrun: Overrun,
-    /// Whether the next release had passed when the thread last woke.
+    /// Whether the next release had already passed when the thread last woke.
     owed: bool,
-    /// Activations that were run one after the other because they were owed.
+    /// Number of activations since the last wait that were run because their releases had passed.
     in_a_row: u32,
-    /// By how much the next release was steered, and may be.
+    /// How far the next release was steered so far, and the limit.
     steered: Delta,
     steer_max: Nanos,
 }
 
 impl Grid {
-    /// A grid whose first release is `first`. A period of zero is taken as 1 ns, so that the grid always moves.
+    /// A grid whose first release is `first`. A period of zero is taken as 1 ns, so that releases always advance.
     pub const fn new(first: MonoTime, period: Nanos) -> Self {
         let period = at_least_1(period);
         Self {
@@ -62,19 +64,19 @@ impl Grid {
         }
     }
 
-    /// What becomes of releases that passed; [`Overrun::Skip`] unless said otherwise.
+    /// Sets what happens to missed releases; by default [`Overrun::Skip`].
     #[must_use]
     pub const fn with_overrun(self, overrun: Overrun) -> Self {
         Self { overrun, ..self }
     }
 
-    /// Nothing at or after `end` is due, so nothing there can be missed.
+    /// Ends the grid: no release at or after `end` is due, so none of them can be missed.
     #[must_use]
     pub const fn ending(self, end: MonoTime) -> Self {
         Self { end, ..self }
     }
 
-    /// The furthest one release may be steered; a hundredth of the period unless said otherwise.
+    /// Sets the largest distance by which one release may be steered; by default a hundredth of the period.
     #[must_use]
     pub const fn with_steer_max(self, steer_max: Nanos) -> Self {
         Self { steer_max, ..self }
@@ -90,16 +92,16 @@ impl Grid {
         self.period
     }
 
-    /// How many releases lie behind, missed ones included.
+    /// Number of releases so far, missed ones included.
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// Moves past the release that was waited for, and past those later ones at or before `now` that will not be run.
-    /// What the wait knows of the activation, its class and how it was reached, is for the wait to fill in.
+    /// Advances past the release that the thread waited for, and past later releases at or before `now` that will not
+    /// be run. The caller adds to the returned [`Wake`] what only the wait knows, for example its class.
     ///
     /// # Real-time
-    /// Pure; one division, and only when a release was missed.
+    /// Only computes; one division, and only if a release was missed.
     #[inline]
     pub fn advance(&mut self, now: MonoTime) -> Wake {
         let (release, index, interval) = (self.release, self.index, self.release - self.former);
@@ -116,12 +118,13 @@ impl Grid {
         Wake { index, release, woke: now, interval, missed, ..Wake::default() }
     }
 
-    /// For a task whose activations come from outside: `now` *is* the activation, and the grid follows it, a
-    /// sixteenth of the way each time, so that it keeps the mean phase for the statistics. The grid begins at the first
-    /// event. One more than half a period off moves the grid to it; whole periods without an event count as missed.
+    /// Advances a grid whose activations are events from outside: `now` is the activation. The grid follows the events
+    /// by a sixteenth of the difference each time, so that it keeps their mean phase for the statistics. The grid
+    /// begins at the first event. An event more than half a period away moves the grid to it; whole periods without an
+    /// event count as missed.
     ///
     /// # Real-time
-    /// Pure; one division at most.
+    /// Only computes; one division at most.
     #[inline]
     pub fn follow(&mut self, now: MonoTime) -> Wake {
         if self.index == 0 {
@@ -141,11 +144,11 @@ impl Grid {
         Wake { index: index.saturating_add(missed), release, woke: now, interval, missed, ..Wake::default() }
     }
 
-    /// Moves the next release, and all after it, by `by`; returns by how much it really was moved. Calls before the
-    /// same release add up, within the limit of [`Grid::with_steer_max`]; no release is moved to before `now`.
+    /// Moves the next release, and all after it, by `by`. Returns the distance really moved. Calls before the same
+    /// release add up, within the limit of [`Grid::with_steer_max`]. No release is moved to before `now`.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn steer(&mut self, by: Delta, now: MonoTime) -> Delta {
         let allowed = (self.steered + by).within(self.steer_max) - self.steered;
         let moved = self.move_release(allowed, now);
@@ -153,11 +156,11 @@ impl Grid {
         moved
     }
 
-    /// Sets the period from the next release on: that release moves, too, but not to before `now`. A period of zero is
-    /// taken as 1 ns. The steering limit stays, but for half the new period at most.
+    /// Sets the period from the next release on. That release moves as well, but not to before `now`. A period of zero
+    /// is taken as 1 ns. The steering limit stays, but is at most half the new period.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn set_period(&mut self, period: Nanos, now: MonoTime) {
         let period = at_least_1(period);
         let change = period.ahead() - self.period.ahead();
@@ -166,11 +169,11 @@ impl Grid {
         self.move_release(change, now);
     }
 
-    /// Moves the grid by any amount at once, less whole periods: only the phase changes. Where that would bring the next
-    /// release to before `now`, it is the first one of the moved grid after `now`.
+    /// Moves the grid by any distance at once. Whole periods are left out, so only the phase changes. If the next
+    /// release would move to before `now`, it becomes the first release of the moved grid after `now`.
     ///
     /// # Real-time
-    /// Pure; at most two divisions.
+    /// Only computes; at most two divisions.
     pub fn shift_phase(&mut self, by: Delta, now: MonoTime) {
         let less = Delta::from_ns(by.as_ns().checked_rem(self.period.ahead().as_ns()).unwrap_or(0));
         let moved = self.release + less;
@@ -178,11 +181,11 @@ impl Grid {
         self.former = self.release - self.period;
     }
 
-    /// Forgets the releases that have passed by `now`, as after a long initialisation; returns how many. They count
-    /// neither as run nor as missed.
+    /// Skips the releases that have passed by `now`, for example after a long initialisation, and returns their number.
+    /// They count neither as run nor as missed.
     ///
     /// # Real-time
-    /// Pure; at most one division.
+    /// Only computes; at most one division.
     pub fn resync(&mut self, now: MonoTime) -> u64 {
         if now < self.release {
             return 0;
@@ -194,7 +197,7 @@ impl Grid {
         passed
     }
 
-    /// How many of `passed` releases are run late instead of missed.
+    /// Number of the `passed` releases that are run late instead of being missed.
     fn run_all_the_same(&self, passed: u64) -> u64 {
         match self.overrun {
             Overrun::CatchUp { max } => passed.min(u64::from(max.saturating_sub(self.in_a_row))),
@@ -202,13 +205,13 @@ impl Grid {
         }
     }
 
-    /// How many releases from `next` on lie at or before `now` and before the end.
+    /// Number of releases from `next` on that lie at or before `now` and before the end.
     fn passed(&self, next: MonoTime, now: MonoTime) -> u64 {
         let last = now.min(self.end - Nanos::from_ns(1));
         if last < next { 0 } else { self.passed_by(next, last) }
     }
 
-    /// How many of `first`, `first + period`, … lie at or before `now`; `now` is not before `first`.
+    /// Number of the instants `first`, `first + period`, … that lie at or before `now`, which is not before `first`.
     fn passed_by(&self, first: MonoTime, now: MonoTime) -> u64 {
         (now - first).whole(self.period).saturating_add(1)
     }

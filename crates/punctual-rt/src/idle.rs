@@ -1,23 +1,23 @@
-//! The idle states of a CPU, as the kernel lists them: how long a wake-up may take, and what a gap between two kinds of
-//! wake-up is compared with.
+//! The idle states of a CPU as the kernel lists them. They tell how long a wake-up may take, and explain differences
+//! between two kinds of wake-up.
 
 use punctual_hist::Nanos;
 use std::path::Path;
 
-/// One idle state.
+/// An idle state of a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleState {
-    /// Its number on this CPU; 0 is the lightest.
+    /// Number of the state on this CPU; 0 is the lightest.
     pub number: u32,
-    /// Its name, as the driver calls it.
+    /// Name of the state in its driver.
     pub name: String,
-    /// How long leaving it takes at most, as the driver believes.
+    /// The longest time that leaving the state takes, according to the driver.
     pub exit_latency: Nanos,
-    /// Whether it may be entered.
+    /// Whether the CPU may enter the state.
     pub enabled: bool,
 }
 
-/// The idle states of a CPU, lightest first; empty where the kernel shows none, as in most virtual machines.
+/// The idle states of a CPU, lightest first; empty if the kernel lists none, as in most virtual machines.
 ///
 /// # Real-time
 /// Not for the loop: reads files.

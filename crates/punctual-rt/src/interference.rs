@@ -1,6 +1,6 @@
-//! Who took the CPU while polling: another thread, or something that the kernel's scheduler does not know of?
+//! Tells what took the CPU from a polling thread: another thread, or something that the scheduler does not know of.
 //!
-//! Must not decide whether an activation was late; it answers for one that was.
+//! The result explains an activation that was late. It must not decide whether an activation was late.
 
 use crate::sys::{self, Poison};
 
@@ -12,25 +12,26 @@ pub enum Interference {
     Unknown,
     /// The kernel ran another thread on the CPU, or throttled this one.
     Preempted,
-    /// No other thread ran: an interrupt, the firmware, or the hypervisor.
+    /// No other thread ran. The cause was an interrupt, the firmware, or the hypervisor.
     Interrupted,
 }
 
-/// What the kernel left behind for [`Signs::judge`].
+/// Traces of an interruption in the kernel's data, for [`Signs::judge`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Signs {
-    /// Whether the mark was gone; `None` when there is none to look at.
+    /// Whether the kernel cleared the mark; `None` if there is no mark.
     cleared: Option<bool>,
-    /// Involuntary switches counted since the last look, at least over the polling; `None` when not asked for.
+    /// Involuntary context switches since the last look, which include those during polling; `None` if they were not
+    /// read.
     switches: Option<u64>,
-    /// Whether this kernel clears the mark only on context switches and signals, so that interrupts leave it alone.
+    /// Whether this kernel clears the mark only on context switches and signals, and not on interrupts.
     exact: bool,
 }
 
 impl Signs {
-    /// No switch, or a mark that no switch removed, exclude another thread for certain. A removed mark alone proves one
-    /// only on kernels that remove it for nothing else; elsewhere the count of switches must have grown too, which
-    /// leaves one error: a switch before the polling *and* other work of the kernel's in it.
+    /// If there was no switch, or the mark is still there, no other thread ran. A cleared mark alone proves a switch
+    /// only on kernels that clear it for nothing else. On other kernels, the count of switches must have grown as well.
+    /// That is wrong only if a switch came before the polling and other kernel work during it.
     const fn judge(self) -> Interference {
         match (self.cleared, self.switches) {
             (Some(false), _) | (_, Some(0)) => Interference::Interrupted,
@@ -41,7 +42,7 @@ impl Signs {
     }
 }
 
-/// Watches one thread's polling. Made and used by that thread.
+/// Watches the polling of one thread. The thread that creates it must be the one that uses it.
 #[derive(Debug)]
 pub struct PollWatch {
     poison: Option<Poison>,
@@ -51,15 +52,15 @@ pub struct PollWatch {
 }
 
 impl PollWatch {
-    /// For the calling thread. `confirms` lets [`end`](Self::end) ask the kernel for the thread's count of switches
-    /// after a hit; without it the loop makes no system call, and older kernels (before 6.19) and other C libraries
-    /// than glibc more often leave the answer [`Interference::Unknown`].
+    /// Makes a watch for the calling thread. With `confirms`, [`end`](Self::end) asks the kernel for the thread's count
+    /// of switches after a hit. Without it the loop makes no system call, but the answer is more often
+    /// [`Interference::Unknown`] on kernels before 6.19 and with C libraries other than glibc.
     ///
     /// # Real-time
     /// Enters the kernel, looks up symbols: call before the loop.
     ///
     /// # Kernel
-    /// With `confirms`, any; without, Linux 4.18 and glibc 2.35 at least.
+    /// With `confirms`, any kernel; without, at least Linux 4.18 and glibc 2.35.
     pub fn of_current_thread(confirms: bool) -> Self {
         let exact = sys::kernel_clears_for_switches_only();
         let switches = if confirms { sys::thread_usage().involuntary_switches } else { 0 };
@@ -71,8 +72,8 @@ impl PollWatch {
         self.poison.is_some()
     }
 
-    /// Call right before polling; between here and [`end`](Self::end), nothing but polling: of a switch within a system
-    /// call newer kernels leave no trace.
+    /// Call right before polling. Do nothing but poll until [`end`](Self::end), because newer kernels leave no mark of
+    /// a switch during a system call.
     ///
     /// # Real-time
     /// One store.
@@ -83,7 +84,8 @@ impl PollWatch {
         }
     }
 
-    /// Call right after polling; `hit` when time was taken. What took it, or `None` when nothing did.
+    /// Call right after polling; `hit` says whether the thread lost time. Returns what took the time, or `None` if
+    /// nothing did.
     ///
     /// # Real-time
     /// One load and one store; with a hit and `confirms`, one kernel entry (`getrusage`, 0.3 us) unless the mark

@@ -1,19 +1,19 @@
-//! Small things that programs around a loop ask of the kernel: clocks, sleeps, counters of the thread.
+//! Kernel functions for programs around a loop: clocks, sleeps, and counters of the thread.
 //!
-//! Nothing here gives rights or takes them; policies, CPUs and memory are [`setup`](crate::setup)'s, with its rules.
+//! Nothing here changes rights. For policies, CPUs and memory, see [`setup`](crate::setup) with its rules.
 
 pub use crate::sys::{
     ThreadUsage, boot_time, current_cpu, real_time, sleep_for, sleep_until, thread_id, thread_usage, tick_length,
     time_stamp_counter,
 };
 
-/// Lets no signal interrupt the calling thread, whose process's other threads take them.
+/// Blocks all signals in the calling thread. The kernel delivers them to the other threads of the process.
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
 ///
 /// # Kernel
-/// Any; `SIGKILL`, `SIGSTOP` and what the thread itself causes (`SIGSEGV`) are not held off.
+/// Any; `SIGKILL`, `SIGSTOP` and signals that the thread itself causes (`SIGSEGV`) cannot be blocked.
 pub fn block_signals() {
     crate::sys::block_signals();
 }

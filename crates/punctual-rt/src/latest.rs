@@ -1,18 +1,19 @@
-//! A cell that hands over the newest value only: set points to a loop, measurements out of it.
+//! A cell that passes on only the newest value, for example set points to a loop or measurements out of it.
 //!
-//! Three slots: one belongs to the writer, one to the reader, and the third lies between them, to be exchanged by
-//! either side for its own in one atomic step. So no side ever waits, retries or sees half a value.
+//! There are three slots: one belongs to the writer, one to the reader, and one lies in the middle. Either side
+//! exchanges its own slot for the middle one in one atomic step. So neither side ever waits, retries or sees half a
+//! value.
 
 #![allow(unsafe_code, reason = "slots are owned in turn; each block says why it is sound")]
 
 use crate::atomics::{Arc, AtomicU8, Cell, Ordering};
 
-/// Bits of the state that tell which slot lies in the middle.
+/// Bits of the state that hold the number of the middle slot.
 const SLOT: u8 = 0b011;
-/// Set while the middle slot holds a value the reader has not had.
+/// Set while the middle slot holds a value that the reader has not taken.
 const NEW: u8 = 0b100;
 
-/// On cache lines of its own, so that writing one slot does not slow down reading another.
+/// Each slot has cache lines of its own, so that writing one does not slow down reading another.
 #[repr(align(64))]
 struct Slot<T>(Cell<T>);
 
@@ -20,7 +21,7 @@ struct Slots<T> {
     first: Slot<T>,
     second: Slot<T>,
     third: Slot<T>,
-    /// Which slot is in the middle, and whether it is [`NEW`].
+    /// Number of the slot in the middle, and whether its value is [`NEW`].
     middle: AtomicU8,
 }
 
@@ -39,10 +40,11 @@ impl<T> Slots<T> {
     }
 }
 
-/// Makes a cell that holds `initial`, with its two ends. The reader gets `initial` as not new until the first write.
+/// Makes a cell that holds `initial` and returns its two ends. Until the first write, the reader gets `initial` as not
+/// new.
 ///
 /// # Real-time
-/// Allocates: call before the loop. When the second end is dropped, memory is freed: drop the real-time thread's end
+/// Allocates: call before the loop. Dropping the second of the two ends frees memory: drop the real-time thread's end
 /// after its loop.
 pub fn latest<T: Copy + Send>(initial: T) -> (LatestWriter<T>, LatestReader<T>) {
     let slot = || Slot(Cell::new(initial));
@@ -57,8 +59,8 @@ pub struct LatestWriter<T> {
 }
 
 impl<T: Copy + Send> LatestWriter<T> {
-    /// Replaces what the cell holds. Returns whether the reader had taken the value before; `false` says it was
-    /// overwritten unseen (or is the initial one).
+    /// Replaces the value of the cell. Returns whether the reader had taken the previous value; `false` if nobody read
+    /// it, or it is the initial one.
     ///
     /// # Real-time
     /// Wait-free (one atomic exchange). Allocates nothing, never enters the kernel. Bounded by copying one `T`.
@@ -74,12 +76,12 @@ impl<T: Copy + Send> LatestWriter<T> {
     }
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading<T> {
-    /// The newest value written.
+    /// The newest value.
     pub value: T,
-    /// Whether it was written since the last read.
+    /// Whether the value was written since the previous read.
     pub is_new: bool,
 }
 
@@ -96,13 +98,15 @@ impl<T: Copy + Send> LatestReader<T> {
     /// Wait-free (at most one atomic exchange). Allocates nothing, never enters the kernel. Bounded by copying one `T`.
     #[inline]
     pub fn read(&mut self) -> Reading<T> {
-        // Relaxed: the exchange that follows orders; a value missed by a hair is found by the next read.
+        // Relaxed suffices, because the exchange below orders the accesses. A value written at this very moment is
+        // found by the next read.
         let is_new = self.slots.middle.load(Ordering::Relaxed) & NEW != 0;
         if is_new {
             self.own = self.slots.middle.swap(self.own, Ordering::AcqRel) & SLOT;
         }
         let value = self.slots.slot(self.own).with(|slot| {
-            // SAFETY: slot `own` belongs to this end alone; it was written before it was exchanged or made.
+            // SAFETY: slot `own` belongs to this end alone. Its value was written before the slot was exchanged or the
+            // cell was made.
             unsafe { slot.read() }
         });
         Reading { value, is_new }

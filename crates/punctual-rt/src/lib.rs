@@ -2,21 +2,21 @@
 //!
 //! # Which call may do what
 //!
-//! Each call says so under *Real-time* in its documentation; a `const fn` may be called anywhere. In short:
+//! The documentation of each call has a section *Real-time*. A `const fn` may be called anywhere. In short:
 //!
 //! | when | calls | what they may do |
 //! |---|---|---|
 //! | before the loop | [`TaskConfig::check`], [`Task::spawn`], [`Group`], [`Cyclic::new`], [`Setup::apply`], [`Stats::create`], [`spsc()`], [`latest()`], [`log::Drain`], [`watchdog::Watchdog::start`] | allocate, fault, read files, block, and fail |
 //! | to wait | [`Cyclic::wait`], [`Pacer::wait`], [`Delay::until`] | enter the kernel to sleep, and poll the clock; nothing else |
 //! | in the loop | [`Cycle::steer`], [`Cyclic::finish`], [`Sender::push`], [`Receiver::pop`], [`LatestWriter::write`], [`LatestReader::read`], [`servo::PhaseServo::sample`], [`watchdog::Heart::beat`], [`rt_log!`], [`now`] | read the clock; they neither allocate, lock nor enter the kernel |
-//! | in the loop, where it must be | [`sync::Signal::post`], [`sync::PiMutex::lock`] | enter the kernel if a thread waits there or holds the lock; the lock lends its owner the caller's priority |
+//! | in the loop, if necessary | [`sync::Signal::post`], [`sync::PiMutex::lock`] | enter the kernel if a thread waits there or holds the lock; the owner of the lock then runs at the caller's priority |
 //! | on any other thread, at any time | [`StatsReader::snapshot`], [`Task::stop`], [`Stopper::stop`] | allocate, without the loop noticing |
 //! | after the loop | [`Task::join`], dropping | block, free |
 //!
 //! # Units
 //!
-//! Lengths and instants are types. What is no time has its unit as the last word of its name (`stack_bytes`, `spin_ppm`,
-//! `rt_time_us`).
+//! Lengths and instants are types. Every other quantity has its unit as the last word of its name (`stack_bytes`,
+//! `spin_ppm`, `rt_time_us`).
 //!
 //! | type | what it is | made by | arithmetic, which saturates |
 //! |---|---|---|---|
@@ -30,11 +30,11 @@
 //! |---|---|---|
 //! | a configuration is checked | [`ConfigError`] | change the program: no system would take it |
 //! | a thread is set up | [`SetupError`] | grant the right or raise the limit that [`Error::remedy`] names, or ask for [`Require::BestEffort`] and look at [`Task::refusals`] |
-//! | at a lock | [`LockError`] | handle it in the loop: the lock was not had |
-//! | another program's statistics are read | [`PageError`] | say so to whoever asked |
+//! | at a lock | [`LockError`] | handle it in the loop: the lock was not taken |
+//! | another program's statistics are read | [`PageError`] | report it to the user |
 //!
-//! All of them convert into [`Error`]. After the set-up a loop has no errors: what goes wrong is counted in its statistics,
-//! and [`Wake`] tells of it.
+//! All of them convert into [`Error`]. After the set-up a loop has no errors: unexpected events are counted in its
+//! statistics, and [`Wake`] describes them.
 
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]

@@ -1,40 +1,40 @@
-//! Memory that cannot fault: locked, and touched before the loop.
+//! Memory that does not page-fault in the loop: locked, and touched before the loop starts.
 //!
-//! Locking concerns the whole process, so what one thread undoes must not be what another relies on: holders are
-//! counted here.
+//! Locking applies to the whole process. Threads that rely on it are counted here, so that one thread does not unlock
+//! what another still needs.
 
 use crate::{Error, SetupError, sys};
 use std::sync::{Mutex, PoisonError};
 
-/// How much must still fit under the limit on locked memory after everything was locked: later memory counts as well, even
-/// address space that is only set aside, of which the C library takes 64 MiB for each thread that allocates.
+/// Room that must remain under the limit on locked memory after all present memory was locked. Later memory counts as
+/// well, even reserved address space: glibc reserves 64 MiB for each thread that allocates.
 pub(crate) const ROOM_BYTES: usize = 1 << 30;
 
-/// What remains untouched at the lower end of a stack, for the frames of the function that touches the rest.
+/// Bytes at the lower end of a stack that stay untouched, for the frames of the function that touches the rest.
 const STACK_RESERVE_BYTES: usize = 16 * 1024;
 
-/// What to do about memory before a loop starts.
+/// What to do with memory before a loop starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
-    /// Memory stays as it is.
+    /// Memory is neither locked nor touched in advance.
     #[default]
     Leave,
     /// Lock all memory of the process, present and future, and touch some in advance.
     ///
-    /// A `fork` of the process undoes it silently: its pages become copies on the next write, and the loop faults once for
-    /// each (measured: 104 faults, half as long again for the longest body). Start helpers before the loop, or by
-    /// `posix_spawn` or `vfork`; `system` and `popen` of current C libraries do.
+    /// A later `fork` undoes this silently: pages become copy-on-write, and the loop faults once for each page that it
+    /// writes (measured: 104 faults, and the longest body took half as long again). Start other programs before the
+    /// loop, or with `posix_spawn` or `vfork`, as `system` and `popen` of current C libraries do.
     Lock {
         /// Bytes of the thread's stack to touch.
         stack_bytes: usize,
-        /// Bytes of heap to touch and give back to the allocator, which then keeps them; 0 leaves the allocator alone.
-        /// They are there for the thread that touched them: with glibc each thread has an arena, of at most 64 MiB but
-        /// for the main thread.
+        /// Bytes of heap to touch and return to the allocator, which then keeps them; 0 leaves the allocator alone.
+        /// They are available to the thread that touched them: with glibc each thread has an arena, which is at most 64
+        /// MiB except for the main thread.
         heap_bytes: usize,
     },
 }
 
-/// How many threads of this process rely on a state of the process, and whether it held before the first of them.
+/// Number of threads that rely on a state of the process, and whether the state held before the first of them.
 struct Holders {
     count: usize,
     was_so: bool,
@@ -48,7 +48,8 @@ impl Holders {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Whether the state must be undone: the last holder left, and the state did not hold before the first.
+    /// Removes one holder. Returns whether the state must be undone: no holder is left, and it did not hold before the
+    /// first.
     fn remove(&mut self) -> bool {
         self.count = self.count.saturating_sub(1);
         self.count == 0 && !self.was_so
@@ -61,10 +62,12 @@ fn held(of: &'static Mutex<Holders>) -> std::sync::MutexGuard<'static, Holders> 
 
 /// Locks all memory of the process, present and future.
 ///
-/// A limit that has just room for what is there would make the next thread or allocation fail: then nothing is locked.
+/// If the limit has room only for the present memory, nothing is locked, because the next thread or allocation would
+/// fail.
 ///
 /// # Errors
-/// [`SetupError::MemoryLock`]: neither `CAP_IPC_LOCK` nor a sufficient `RLIMIT_MEMLOCK` (1 GiB more than is in use).
+/// [`SetupError::MemoryLock`] without `CAP_IPC_LOCK` and with an `RLIMIT_MEMLOCK` of less than 1 GiB above the memory
+/// in use.
 ///
 /// # Real-time
 /// Faults in everything mapped: call before the loop.
@@ -87,17 +90,18 @@ pub fn lock_memory() -> Result<(), Error> {
     Ok(())
 }
 
-/// Undoes one [`lock_memory`]. Memory stays locked while other threads rely on it, or if it was locked before the first.
+/// Undoes one [`lock_memory`]. Memory stays locked while other threads rely on it, or if it was locked before the
+/// first.
 pub(crate) fn unlock_memory() {
     if held(&LOCKED).remove() {
         sys::unlock_all_memory();
     }
 }
 
-/// Touches `bytes` bytes of stack below the caller, so that the loop's frames are resident.
+/// Touches `bytes` bytes of stack below the caller's frame, so that later frames do not fault.
 ///
 /// # Errors
-/// [`SetupError::Stack`]: the stack has less room; nothing was touched.
+/// [`SetupError::Stack`] if the stack has less room; nothing was touched.
 ///
 /// # Real-time
 /// Faults: call before the loop.
@@ -112,7 +116,7 @@ pub fn prefault_stack(bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Touches one frame, and the next below it, until one reaches `lowest`.
+/// Touches one frame and calls itself, until a frame reaches `lowest`.
 #[inline(never)]
 fn touch_down_to(lowest: usize) {
     let mut frame = [0u8; 2048];
@@ -121,15 +125,16 @@ fn touch_down_to(lowest: usize) {
     if here > lowest {
         touch_down_to(lowest);
     }
-    // Keeps the frame alive until here, so that the call above is a call.
+    // Keeps the frame in use until here, so that the compiler cannot turn the recursion into a loop.
     core::hint::black_box(&mut frame);
 }
 
-/// Touches `bytes` bytes of heap and gives them back to the allocator, which is told to keep freed memory. The next `bytes`
-/// bytes that this thread allocates do not fault.
+/// Touches `bytes` bytes of heap and returns them to the allocator, which is told to keep freed memory. The next
+/// `bytes` bytes that this thread allocates do not fault.
 ///
 /// # Errors
-/// [`SetupError::Heap`]: no such memory. [`SetupError::Allocator`]: this C library (any but glibc) cannot be told to keep it.
+/// [`SetupError::Heap`] if memory is short; [`SetupError::Allocator`] if the C library (any but glibc) cannot be told
+/// to keep freed memory.
 ///
 /// # Real-time
 /// Allocates and faults: call before the loop.
@@ -150,8 +155,8 @@ pub(crate) fn prefault_heap(bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Undoes one [`prefault_heap`]: sets the C library's default thresholds. The library no longer adapts them by itself, and
-/// what another part of the program had set is lost.
+/// Undoes one [`prefault_heap`]: resets the thresholds of the C library to their defaults. The library no longer adapts
+/// them automatically, and values set by other parts of the program are lost.
 pub(crate) fn release_heap() {
     if held(&KEPT).remove() {
         sys::keep_freed_memory(false);
@@ -194,7 +199,7 @@ mod tests {
     fn a_touched_stack_does_not_fault() {
         let without = faults_of_a_deep_call(|| ());
         let with = faults_of_a_deep_call(|| prefault_stack(600 * 1024).unwrap());
-        // Where memory is locked by another test, or pages are large, there is nothing to tell apart.
+        // If another test has locked memory, or pages are large, there is no difference to observe.
         assert!(with <= 2, "{with} faults after touching, {without} without");
     }
 
@@ -204,7 +209,7 @@ mod tests {
             let Err(Error::Setup(SetupError::Stack { room_bytes: room })) = prefault_stack(usize::MAX) else {
                 panic!("not refused")
             };
-            // The C library may hand out a larger stack than was asked for.
+            // The C library may allocate a larger stack than requested.
             assert!(room > 200 * 1024, "{room}");
             assert!(matches!(prefault_stack(room + 64 * 1024), Err(Error::Setup(SetupError::Stack { .. }))));
             prefault_stack(room - 4096)

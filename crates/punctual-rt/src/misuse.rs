@@ -1,5 +1,5 @@
-//! What must not compile, and beside each the nearest thing that does, so that it is the misuse that is refused and not
-//! a slip of the pen. Only nightly compilers hold the reason against the one that is stated.
+//! Programs that must not compile, each beside a similar program that does, so that the misuse is what the compiler
+//! rejects, and not a typo. Only nightly compilers check the stated error code.
 
 /// A loop stays on the thread that was set up for it.
 ///
@@ -16,7 +16,7 @@
 /// ```
 struct LoopOnAnotherThread;
 
-/// So does what paces it, which watches that thread.
+/// A pacer stays on the thread that made it, because it watches that thread.
 ///
 /// ```no_run
 /// # use punctual_rt::{Grid, Nanos, Pacer, Sleeper, Wait, now};
@@ -31,7 +31,7 @@ struct LoopOnAnotherThread;
 /// ```
 struct PacerOnAnotherThread;
 
-/// One writer to a page of statistics, any number of readers.
+/// A statistics page has one writer and any number of readers.
 ///
 /// ```no_run
 /// # use punctual_rt::{Nanos, Stats, StatsConfig};
@@ -45,7 +45,7 @@ struct PacerOnAnotherThread;
 /// ```
 struct TwoWritersOfStatistics;
 
-/// One sender to a queue: it can be given away, but neither doubled nor lent to two threads.
+/// A queue has one sender. It can be moved to another thread, but neither cloned nor used by two threads.
 ///
 /// ```no_run
 /// let (mut sender, receiver) = punctual_rt::spsc(8);
@@ -65,7 +65,7 @@ struct TwoWritersOfStatistics;
 /// ```
 struct TwoSenders;
 
-/// A value that is copied while it is overwritten must not own anything.
+/// The type of a latest value must be `Copy`: a value that owns memory could not be copied out of a slot.
 ///
 /// ```no_run
 /// let (writer, reader) = punctual_rt::latest([0u8; 8]);
@@ -75,7 +75,7 @@ struct TwoSenders;
 /// ```
 struct LatestThatOwns;
 
-/// A task that has ended is gone.
+/// A task that has been joined can no longer be used.
 ///
 /// ```no_run
 /// # use punctual_rt::{Control, Nanos, Task, TaskConfig};
@@ -91,7 +91,7 @@ struct LatestThatOwns;
 /// ```
 struct TaskAfterItsEnd;
 
-/// A body outlives the function that starts it.
+/// A body must not borrow from the function that starts it.
 ///
 /// ```no_run
 /// # use punctual_rt::{Control, Nanos, Task, TaskConfig};
@@ -105,7 +105,7 @@ struct TaskAfterItsEnd;
 /// ```
 struct BodyThatBorrows;
 
-/// What a body keeps must be fit for its thread.
+/// The values that a body captures must be `Send`.
 ///
 /// ```no_run
 /// # use punctual_rt::{Control, Nanos, Task, TaskConfig};
@@ -119,7 +119,7 @@ struct BodyThatBorrows;
 /// ```
 struct BodyOfAnotherThread;
 
-/// The thread that took a lock is the one that gives it back.
+/// The thread that took a lock must be the one that releases it.
 ///
 /// ```no_run
 /// # use punctual_rt::sync::PiMutex;
@@ -134,7 +134,7 @@ struct BodyOfAnotherThread;
 /// ```
 struct LockOfAnotherThread;
 
-/// What one activation was told is no longer there in the next.
+/// A body must not keep its reference to the cycle after it returns.
 ///
 /// ```no_run
 /// # use punctual_rt::{Control, Nanos, Task, TaskConfig, Wake};
@@ -148,7 +148,8 @@ struct LockOfAnotherThread;
 /// ```
 struct CycleThatIsKept;
 
-/// Calls to the kernel below the rules of safety: a priority that would hang the machine is not even there to be asked.
+/// The system calls without the crate's checks are private, so that no program can request a priority that hangs the
+/// machine.
 ///
 /// ```no_run
 /// # use punctual_rt::Policy;

@@ -1,15 +1,15 @@
-//! A grid and a way to wait, together: one call per activation. Everything a periodic thread does between its body's
-//! end and its next beginning, without statistics and without a thread; it runs on a pretended clock as well.
+//! A grid combined with a way to wait: one call per activation. This is all that a periodic thread does between two
+//! bodies, without statistics and without creating a thread. It also runs on a simulated clock.
 
 use crate::grid::Grid;
 use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Waiter};
 use crate::{Class, Error, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// How long before the release the return from a wait is rehearsed: longer than returning takes.
+/// How long before the release the return from a wait is rehearsed. Must be longer than the return takes.
 const REHEARSAL: Nanos = Nanos::from_us(2);
 
-/// The largest error that counts as on time, unless said otherwise.
+/// The default of the largest error that is classed as on time.
 pub const TOLERANCE: Nanos = Nanos::from_us(10);
 
 /// Paces a thread along a grid.
@@ -35,10 +35,10 @@ pub(crate) struct Engine<C> {
 }
 
 impl Pacer {
-    /// A pacer for the current thread.
+    /// Makes a pacer for the current thread.
     ///
     /// # Errors
-    /// [`SetupError::Timer`](crate::SetupError::Timer) when no timer file descriptor can be had.
+    /// [`SetupError::Timer`](crate::SetupError::Timer) if no timer file descriptor can be created.
     ///
     /// # Real-time
     /// May enter the kernel: call before the loop.
@@ -49,15 +49,16 @@ impl Pacer {
         Ok(Self(Engine { grid, waiter: Waiter::new(wait, sleeper, TOLERANCE)? }))
     }
 
-    /// An error of at most `tolerance` is classed as on time; [`TOLERANCE`] unless said otherwise.
+    /// Sets the largest error that is classed as on time; by default [`TOLERANCE`].
     #[must_use]
     pub fn with_tolerance(mut self, tolerance: Nanos) -> Self {
         self.0.waiter.tolerance = tolerance;
         self
     }
 
-    /// After an activation that was hit while polling, asks the kernel whether another thread ran (`getrusage`, 0.3 us).
-    /// Without it the loop makes no system call but its wait, and kernels before 6.19 more often leave the answer open.
+    /// After an activation that lost time while polling, asks the kernel whether another thread ran (`getrusage`, 0.3
+    /// us). Without this, the loop makes no system call except its wait, but on kernels before 6.19 the cause is more
+    /// often unknown.
     ///
     /// # Real-time
     /// Enters the kernel: call before the loop.
@@ -67,51 +68,51 @@ impl Pacer {
         self
     }
 
-    /// What this pacer waits with on this machine.
+    /// The means with which this pacer waits on this machine.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn means(&mut self) -> Means {
         self.0.waiter.clock.means()
     }
 
-    /// Lets waits that are long end early when `stop` says so.
+    /// Makes long waits end early when `stop` is set.
     pub(crate) fn stopped_by(mut self, stop: Stopper) -> Self {
         self.0.waiter.stop = stop;
         self
     }
 
-    /// The grid as it stands.
+    /// The grid in its present state.
     pub const fn grid(&self) -> &Grid {
         &self.0.grid
     }
 
-    /// Goes on along another grid. What was learned of sleeps is kept.
+    /// Continues with another grid. What was learned about sleeps is kept.
     ///
     /// # Real-time
-    /// A copy of a hundred bytes.
+    /// Copies about a hundred bytes.
     pub fn set_grid(&mut self, grid: Grid) {
         self.0.grid = grid;
     }
 
-    /// Waits for the next release; returns at once when it is past.
+    /// Waits for the next release; returns at once if it is past.
     ///
     /// # Real-time
-    /// Allocates nothing, locks nothing; enters the kernel to wait, and otherwise not.
+    /// Allocates nothing, locks nothing, and enters the kernel only to wait.
     #[inline]
     pub fn wait(&mut self) -> Wake {
         self.0.wait(|| {}, |_| {})
     }
 
-    /// As [`Pacer::wait`]. `warm` is called where there is time to burn, between the sleep and the release, if the wait
-    /// polls there; what it takes beyond a microsecond or two can make the activation late. `deliver` gets the outcome, and
-    /// before that perhaps a draft of it, to be overwritten.
+    /// Waits as [`Pacer::wait`] does. If the wait polls, `warm` is called between the sleep and the release; if it
+    /// takes more than a microsecond or two, the activation may be late. `deliver` receives the outcome, and possibly a
+    /// draft of it before, which it must overwrite.
     #[inline]
     pub(crate) fn wait_delivering(&mut self, warm: impl FnOnce(), deliver: impl FnMut(&Wake)) -> Wake {
         self.0.wait(warm, deliver)
     }
 
-    /// See [`Grid::steer`].
+    /// Moves the next releases as [`Grid::steer`] does.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -119,7 +120,7 @@ impl Pacer {
         self.0.at_now(|grid, now| grid.steer(by, now))
     }
 
-    /// See [`Grid::set_period`].
+    /// Changes the period as [`Grid::set_period`] does.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -127,7 +128,7 @@ impl Pacer {
         self.0.at_now(|grid, now| grid.set_period(period, now));
     }
 
-    /// See [`Grid::shift_phase`].
+    /// Moves the grid as [`Grid::shift_phase`] does.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -135,7 +136,7 @@ impl Pacer {
         self.0.at_now(|grid, now| grid.shift_phase(by, now));
     }
 
-    /// See [`Grid::resync`].
+    /// Skips past releases as [`Grid::resync`] does.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -144,7 +145,7 @@ impl Pacer {
     }
 }
 
-/// Waits for single instants, as exactly as a task does for its releases.
+/// Waits for single instants, with the precision that a task has for its releases.
 ///
 /// ```
 /// use punctual_rt::{Delay, Nanos, Wait, now};
@@ -157,13 +158,13 @@ impl Pacer {
 pub struct Delay(Waiter<Monotonic>);
 
 impl Delay {
-    /// The longest time that a margin is reckoned from, whatever the length of the wait.
+    /// Upper limit of the period from which the margin is computed, however long the wait is.
     const SPAN_MAX: Nanos = Nanos::from_ms(1);
 
-    /// A delay for the current thread; what it learns of sleeps it keeps from one to the next.
+    /// Makes a delay for the current thread. What it learns about sleeps is kept between calls.
     ///
     /// # Errors
-    /// [`SetupError::Timer`](crate::SetupError::Timer).
+    /// [`SetupError::Timer`](crate::SetupError::Timer) if no timer file descriptor can be created.
     ///
     /// # Real-time
     /// May enter the kernel: call before the loop.
@@ -171,10 +172,10 @@ impl Delay {
         Ok(Self(Waiter::new(wait, Sleeper::Absolute, TOLERANCE)?))
     }
 
-    /// Waits until `instant`; returns at once when it is past.
+    /// Waits until `instant`; returns at once if it is past.
     ///
     /// # Real-time
-    /// As [`Pacer::wait`].
+    /// The same as of [`Pacer::wait`].
     pub fn until(&mut self, instant: MonoTime) -> Wake {
         let interval = instant - crate::now();
         let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX));
@@ -183,12 +184,13 @@ impl Delay {
 }
 
 impl<C: Clock> Engine<C> {
-    /// Waits for the next release. `warm` is called where there is time to burn, between the sleep and the release;
-    /// `deliver` gets the outcome, and before that a draft of it in rehearsal.
+    /// Waits for the next release. `warm` is called between the sleep and the release. `deliver` receives a draft of
+    /// the outcome during the rehearsal, and then the outcome.
     ///
-    /// What a caller gets depends on the few instructions between the last reading of the clock and its own next one, and
-    /// after a sleep these are cold. So the usual outcome is worked out *before* the release; the way out is rehearsed,
-    /// polling for an instant a little before it; and what is left to do afterwards is to compare and to store.
+    /// The latency that a caller sees depends on the few instructions between the last clock reading of the wait and
+    /// the caller's own next reading. After a sleep, these instructions are not in the cache. So the usual outcome is
+    /// computed *before* the release, and the return is rehearsed by polling for an instant shortly before it.
+    /// Afterwards only a comparison and a few stores remain.
     #[inline]
     pub(crate) fn wait(&mut self, warm: impl FnOnce(), mut deliver: impl FnMut(&Wake)) -> Wake {
         let (release, period) = (self.grid.release(), self.grid.period());
@@ -218,19 +220,20 @@ impl<C: Clock> Engine<C> {
             instant = release;
         }
         self.grid = former;
-        // After a hit in the rehearsal there may be time left; polling on would wipe out the marks of who it was.
+        // After lost time in the rehearsal the release may still be ahead. Polling again would erase the marks that
+        // tell the cause.
         let hit_early = instant < release && wake.woke < release;
         let back_at = if hit_early { self.waiter.poll_until(release) } else { wake.woke };
         let waited = self.waiter.polled_until(back_at, release, back, overshoot);
         self.told(&waited, deliver)
     }
 
-    /// Moves the grid on by the outcome of a wait.
+    /// Advances the grid by the outcome of a wait.
     #[inline(never)]
     fn told(&mut self, waited: &Waited, mut deliver: impl FnMut(&Wake)) -> Wake {
         let Waited { woke, class, overshoot, polled } = *waited;
         let wake = match (self.waiter.is_external(), class) {
-            // What did not come moves nothing, and what has not been due is not run.
+            // An event that did not come moves no release, and a release that is not yet due is not run.
             (true, Class::TimedOut) if woke < self.grid.release() => {
                 Wake { index: self.grid.index(), release: self.grid.release(), woke, ..Wake::default() }
             }

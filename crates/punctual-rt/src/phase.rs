@@ -1,16 +1,16 @@
-//! Where to put releases so that the kernel's tick does not meet them.
+//! Finds a phase for the releases at which the kernel's tick does not meet them.
 //!
-//! The tick fires at a fixed phase of `CLOCK_MONOTONIC`, every 1 to 10 ms; a release that lands on it is late by all
-//! that the tick does. [`scan`] polls the clock for a while and notes when time was taken from it; [`choose`] finds the
-//! tick among those gaps and the offset farthest from it.
+//! The tick fires at a fixed phase of `CLOCK_MONOTONIC`, every 1 to 10 ms. A release at the same instant is delayed by
+//! all that the tick does. [`scan`] polls the clock for a while and notes gaps, during which the thread lost time.
+//! [`choose`] finds the tick among the gaps, and the offset farthest from it.
 //!
-//! Releases at `offset + k·T` and ticks at `φ + j·H` come as near to each other as `offset − φ` is modulo `gcd(T, H)`:
-//! with T = 1 ms and H = 4 ms every fourth release has the same distance to a tick, and no other offset than one modulo
-//! 1 ms changes it. So all gaps are laid onto one circle of that length, and the offset is the point of it farthest from
-//! those places where gaps recur.
+//! Releases at `offset + k·T` and ticks at `φ + j·H` come as close to each other as `offset − φ` modulo `gcd(T, H)`.
+//! With T = 1 ms and H = 4 ms, every fourth release has the same distance to a tick, and only the offset modulo 1 ms
+//! matters. So all gaps are mapped onto one circle of that length. The chosen offset is the point on the circle
+//! farthest from the places where gaps recur.
 //!
-//! `choose` is pure; `scan` reads the clock and nothing else. Neither changes policy or affinity. The result holds only for
-//! the CPU that the caller runs on, as every CPU may have its own tick phase.
+//! `choose` only computes; `scan` reads the clock and nothing else. Neither changes policy or affinity. The result
+//! holds only for the CPU that the caller runs on, because every CPU may have its own tick phase.
 
 #[cfg(test)]
 mod tests;
@@ -19,71 +19,73 @@ use crate::sys;
 use punctual_hist::{MonoTime, Nanos};
 use std::time::Duration;
 
-/// How many gaps are noted at most: 16 per millisecond for a second.
+/// The largest number of gaps that are noted: 16 per millisecond for a second.
 const ROOM: usize = 16_384;
 const LONGEST: Nanos = Nanos::from_secs(10);
-/// Shorter gaps are the clock's own noise.
+/// Shorter gaps are fluctuations of the clock readings.
 const SHORTEST_GAP: Nanos = Nanos::from_us(1);
-/// Two lengths, in nanoseconds, whose greatest common divisor is smaller count as having none.
+/// If the greatest common divisor of two lengths is smaller, in nanoseconds, they count as having none.
 const FINEST: u64 = 1_000;
-/// The shortest piece of the circle, in nanoseconds.
+/// The shortest length of a piece of the circle, in nanoseconds.
 const PIECE: u64 = 2_000;
 /// The largest number of pieces of the circle.
 const PIECES: u64 = 512;
 
-/// What a scan saw.
+/// The result of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gaps {
     /// When the scan began to poll.
     pub began: MonoTime,
     /// When the scan ended.
     pub ended: MonoTime,
-    /// Each gap: the last instant the clock was read before it, and how long it took until it was read again. In order.
+    /// The gaps in order of time: the last clock reading before each gap, and the time until the next reading.
     pub seen: Vec<(MonoTime, Nanos)>,
-    /// Gaps for which there was no room.
+    /// Number of gaps for which there was no room.
     pub lost: u64,
-    /// Gaps shorter than this were not noted: the larger of 1 us and eight times what reading the clock usually takes.
+    /// Shorter gaps were not noted. The larger of 1 us and eight times the usual duration of a clock reading.
     pub shortest: Nanos,
-    /// The CPU that was scanned; `None` when the thread was moved meanwhile, so that the gaps may be of several CPUs.
+    /// The CPU that was scanned; `None` if the thread changed CPU, so that the gaps may belong to several CPUs.
     pub cpu: Option<u32>,
 }
 
 impl Gaps {
-    /// How long it polled.
+    /// Duration of the polling.
     pub const fn length(&self) -> Nanos {
         self.ended.since(self.began)
     }
 }
 
-/// An offset for the releases, and what it rests on.
+/// A chosen offset for the releases, and the evidence for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Releases belong at this phase of `CLOCK_MONOTONIC`, modulo [`circle`](Self::circle), and so modulo the period.
+    /// Recommended phase of the releases on `CLOCK_MONOTONIC`, modulo [`circle`](Self::circle), and so modulo the
+    /// period.
     pub offset: Nanos,
-    /// The tick's phase of `CLOCK_MONOTONIC` modulo the tick length; `None` when no gap came back tick after tick: the
-    /// CPU has none (`nohz_full`), it is too short to be seen, or the tick length given is wrong.
+    /// Phase of the tick on `CLOCK_MONOTONIC`, modulo the tick length. `None` if no gap recurred with every tick: the
+    /// CPU has no tick (`nohz_full`), the tick is too short to be seen, or the given tick length is wrong.
     pub tick_phase: Option<Nanos>,
-    /// Ticks seen at that phase.
+    /// Number of ticks seen at that phase.
     pub ticks_seen: u64,
-    /// Ticks that fit into the scan. The share of them that was seen says how sure the tick phase is.
+    /// Number of ticks that fit into the scan. The larger the share of ticks seen, the more certain is the tick phase.
     pub ticks_expected: u64,
-    /// The modulus of offsets: the greatest common divisor of period and tick length, to the microsecond.
+    /// Length of the circle, the modulus of offsets: the greatest common divisor of period and tick length, to the
+    /// microsecond.
     pub circle: Nanos,
-    /// Distance from the offset to the nearest place where gaps recur: half the circle when there is none, zero when no
-    /// place is free, or most of the scan was taken by others.
+    /// Distance from the offset to the nearest place where gaps recur. Half the circle if there is no such place; zero
+    /// if no place is free, or if the thread lost most of the time of the scan.
     pub clearance: Nanos,
-    /// Usual (median) length of the gaps that recur: what a release on the tick would have been late by.
+    /// Median length of the recurring gaps, which is the latency of a release at the tick.
     pub hit: Nanos,
-    /// How long the clearance lasts. Where the period and the tick length fit to each other only nearly (1 ms and a tick of
-    /// 3.333333 ms), the releases wander towards the tick, so start soon after the scan. `Nanos::MAX` when they fit exactly.
+    /// How long the clearance lasts. If period and tick length match only approximately (1 ms and a tick of 3.333333
+    /// ms), the releases drift towards the tick, so start soon after the scan. `Nanos::MAX` if they match exactly.
     pub lasts: Nanos,
 }
 
 impl Choice {
-    /// The first instant not before `earliest` that has the chosen phase.
+    /// The first instant at or after `earliest` with the chosen phase.
     ///
     /// # Real-time
-    /// Pure; one division.
+    /// Only computes; one division.
     pub fn align(&self, earliest: MonoTime) -> MonoTime {
         let off = offset_on(earliest, self.circle);
         let ahead = if self.offset >= off { self.offset - off } else { self.circle - (off - self.offset) };
@@ -91,20 +93,20 @@ impl Choice {
     }
 }
 
-/// Polls the clock for `length`, at most 10 s, on the CPU it is called on, and notes the gaps. A second sees every tick
-/// of any kernel at least a hundred times.
+/// Polls the clock for `length`, at most 10 s, on the current CPU, and notes the gaps. One second covers at least a
+/// hundred ticks of any kernel.
 ///
-/// To see what a real-time thread sees, call it with that thread's policy and affinity; other threads of this CPU will
-/// not run meanwhile.
+/// Call it with the policy and affinity of the real-time thread to see the gaps that it will see. Other threads of this
+/// CPU do not run meanwhile.
 ///
 /// # Real-time
-/// Not for the loop. Allocates before it polls; polls without entering the kernel where the clock is in the vDSO; bounded
-/// by `length`, and by a count of polls should the clock stand still.
+/// Not for the loop. Allocates before it polls. Polling does not enter the kernel if the clock is in the vDSO. Bounded
+/// by `length`, and by a number of readings in case the clock stands still.
 pub fn scan(length: Nanos) -> Gaps {
     let length = length.min(LONGEST);
     let read = sys::clock_read_cost();
     let shortest = (read * 8).max(SHORTEST_GAP);
-    // Not zeros, which would be pages yet to be faulted in.
+    // The values are not zero, because zeroed pages would fault during the scan.
     let mut room = vec![(MonoTime::from_ns(1), Nanos::from_ns(1)); ROOM];
     let (mut slots, mut lost, mut noted) = (room.iter_mut(), 0u64, 0usize);
     let cpu = sys::current_cpu();
@@ -135,8 +137,8 @@ pub fn scan(length: Nanos) -> Gaps {
     }
 }
 
-/// The offset for releases every `period` that keeps farthest from what `gaps` shows to recur, the tick (nominally every
-/// `tick`; zero when not known) first of all.
+/// Chooses the offset for releases every `period` that is farthest from the recurring gaps in `gaps`. The tick has
+/// precedence; `tick` is its nominal period, or zero if unknown.
 ///
 /// A `period` of zero is taken as 1 ns.
 ///
@@ -149,7 +151,7 @@ pub fn choose(gaps: &Gaps, period: Nanos, tick: Nanos) -> Choice {
     let found = tick_of(gaps, tick);
     let ring = Ring::of(gaps, circle, gaps.length().whole(tick_or_period), found.phase.is_some());
     let (offset, clearance) = ring.quietest();
-    // Where most of the scan was taken from it, what it did not see says nothing.
+    // If the thread lost most of the scan, a place without gaps means nothing.
     let taken = gaps.seen.iter().fold(Nanos::ZERO, |sum, (_, gap)| sum + *gap);
     let clearance = if taken * 2 > gaps.length() { Nanos::ZERO } else { clearance };
     Choice {
@@ -164,24 +166,24 @@ pub fn choose(gaps: &Gaps, period: Nanos, tick: Nanos) -> Choice {
     }
 }
 
-/// Where on a circle of `length` from the clock's origin.
+/// Position of an instant on a circle of `length` that begins at the clock's origin.
 fn offset_on(at: MonoTime, length: Nanos) -> Nanos {
     Nanos::from_ns(at.as_ns().checked_rem(length.as_ns()).unwrap_or(0))
 }
 
-/// The greatest length both are multiples of, but for less than a microsecond.
+/// The greatest common divisor of two lengths, up to deviations of less than a microsecond.
 fn common_divisor(period: Nanos, tick: Nanos) -> Nanos {
     let (mut a, mut b) = (period.max(tick).as_ns(), period.min(tick).as_ns());
     let finest = FINEST.min(b >> 4);
     while b > finest {
-        // The remainder nearest to zero, from either side.
+        // The remainder closest to zero, positive or negative.
         let rest = a.checked_rem(b).unwrap_or(0);
         (a, b) = (b, rest.min(b.saturating_sub(rest)));
     }
     Nanos::from_ns(a.max(1))
 }
 
-/// How long until the releases have wandered over `clearance`.
+/// Time until the releases have drifted by `clearance`.
 fn lasting(clearance: Nanos, circle: Nanos, period: Nanos, tick: Nanos) -> Nanos {
     let slip = |length: Nanos| {
         let rest = offset_on(MonoTime::from_ns(length.as_ns()), circle);
@@ -191,17 +193,17 @@ fn lasting(clearance: Nanos, circle: Nanos, period: Nanos, tick: Nanos) -> Nanos
     };
     let speed = (slip(period) - slip(tick)).abs();
     let seconds = clearance.as_secs_f64() / speed;
-    // Zero over zero, and what is longer than the clock can count, are for ever.
+    // Zero divided by zero, and times beyond the range of the clock, count as for ever.
     Duration::try_from_secs_f64(seconds).map_or(Nanos::MAX, Nanos::from)
 }
 
-/// The gaps of a scan, laid onto a circle.
+/// The gaps of a scan, mapped onto a circle that is divided into pieces.
 struct Ring {
     circle: Nanos,
     piece: u64,
-    /// How many gaps touch each piece.
+    /// Number of gaps that touch each piece.
     touched: Vec<u64>,
-    /// From this number on, the gaps of a piece are called recurring.
+    /// Gaps recur in a piece that at least this number of gaps touch.
     recurring: u64,
 }
 
@@ -220,9 +222,10 @@ impl Ring {
         sorted.sort_unstable();
         let everywhere = sorted.get(sorted.len() >> 3).copied().unwrap_or(0);
         let often = (ticks >> 3).max(2);
-        // One tick in eight more than what is everywhere, by more than chance heaps up there …
+        // Gaps recur in a piece that is touched more often than the quiet pieces, by one tick in eight plus five
+        // standard deviations.
         ring.recurring = everywhere.saturating_add(everywhere.isqrt().saturating_mul(5)).saturating_add(often);
-        // … unless a tick is known and stands out nowhere: then it is what is everywhere.
+        // If a tick is known but no piece stands out, the tick touches every piece, and one tick in eight suffices.
         if has_tick && sorted.last().is_none_or(|most| *most < ring.recurring) {
             ring.recurring = often;
         }
@@ -230,7 +233,7 @@ impl Ring {
         ring
     }
 
-    /// The pieces that a gap touches; each once, however long it is.
+    /// The pieces that a gap touches; each once, however long the gap is.
     fn places(&self, (start, length): (MonoTime, Nanos), pieces: usize) -> impl Iterator<Item = usize> + use<> {
         let from = offset_on(start, self.circle).as_ns();
         let to = from.saturating_add(length.as_ns().min(self.circle.as_ns()));
@@ -244,11 +247,11 @@ impl Ring {
         self.touched.get(place).is_some_and(|count| *count >= self.recurring)
     }
 
-    /// For each piece how many pieces away the nearest busy one is, on the circle.
+    /// For each piece, the distance on the circle to the nearest busy piece, in pieces.
     fn distances(&self) -> Vec<usize> {
         let pieces = self.touched.len();
         let mut away = vec![pieces; pieces];
-        // Twice round in both directions, so that what lies across the seam counts.
+        // Two rounds in either direction, so that distances across the end of the circle count.
         let mut spread = |order: &mut dyn Iterator<Item = usize>| {
             let mut since = pieces;
             for n in order {
@@ -263,8 +266,8 @@ impl Ring {
         away
     }
 
-    /// The middle of the piece to put releases at, and how far the nearest busy piece is: of those nearly as far as the
-    /// farthest, the one whose surroundings were touched least.
+    /// The middle of the piece for the releases, and the distance to the nearest busy piece. Among the pieces almost as
+    /// far as the farthest, the one with the fewest gaps around it is taken.
     fn quietest(&self) -> (Nanos, Nanos) {
         let away = self.distances();
         let farthest = away.iter().copied().max().unwrap_or(0);
@@ -279,7 +282,7 @@ impl Ring {
         let (place, away) = best.map_or((0, 0), |(place, away)| (place, *away));
         let pieces = |n: usize| self.piece.saturating_mul(u64::try_from(n).unwrap_or(u64::MAX));
         let middle = pieces(place).saturating_add(self.piece >> 1);
-        // From the middle of one to the edge of the other, half a piece is lost.
+        // The distance from the middle of one piece to the edge of another is shorter by half a piece.
         let clear = pieces(away).saturating_sub(self.piece >> 1).min(self.circle.as_ns() >> 1);
         let offset = offset_on(MonoTime::from_ns(middle), self.circle);
         (offset, Nanos::from_ns(if away == 0 { 0 } else { clear }))
@@ -300,14 +303,14 @@ struct Tick {
     seen: u64,
 }
 
-/// The phase, modulo the tick length, at which most gaps begin, if that is at least half of the ticks.
+/// The phase, modulo the tick length, at which most gaps begin, if at least half of the ticks have a gap there.
 fn tick_of(gaps: &Gaps, tick: Nanos) -> Tick {
     let expected = gaps.length().whole(tick);
     let window = Nanos::from_ns((tick.as_ns() >> 6).min(20_000));
     let mut starts: Vec<u64> = gaps.seen.iter().map(|(start, _)| offset_on(*start, tick).as_ns()).collect();
     starts.sort_unstable();
     let count = starts.len();
-    // Once more a tick later, so that a window may lie across the seam.
+    // Every start is repeated one tick later, so that a window may extend across the end of the circle.
     starts.extend_from_within(..);
     starts.iter_mut().skip(count).for_each(|start| *start = start.saturating_add(tick.as_ns()));
     let mut best: &[u64] = &[];

@@ -1,10 +1,10 @@
-//! Scheduling policies, checked when made.
+//! Scheduling policies and the check of their parameters.
 
 use crate::{ConfigError, Error};
 use punctual_hist::Nanos;
 use std::fmt;
 
-/// The highest priority that a thread can be given. The kernel's migration and watchdog threads run above it.
+/// The highest priority that this crate sets. The kernel's migration and watchdog threads run above it.
 pub const PRIORITY_MAX: u8 = 95;
 
 /// A scheduling policy with its parameters.
@@ -13,27 +13,27 @@ pub enum Policy {
     /// `SCHED_OTHER`.
     #[default]
     Other,
-    /// `SCHED_FIFO` at this priority.
+    /// `SCHED_FIFO` with this priority.
     Fifo(u8),
-    /// `SCHED_RR` at this priority.
+    /// `SCHED_RR` with this priority.
     RoundRobin(u8),
-    /// `SCHED_DEADLINE`: the kernel reserves run time in each period, granted before the deadline. It decides admission
-    /// only; the releases stay those of the [`Grid`](crate::Grid).
+    /// `SCHED_DEADLINE`: the kernel reserves run time in each period, to be granted before the deadline. The
+    /// reservation does not decide when releases are; the [`Grid`](crate::Grid) does.
     Deadline {
         /// Run time per period, at least 1024 ns.
         runtime: Nanos,
         /// Relative deadline, from `runtime` to `period`.
         deadline: Nanos,
-        /// How often the run time is granted.
+        /// Interval in which the run time is granted.
         period: Nanos,
     },
 }
 
-/// The kernel refuses reservations of less run time.
+/// The kernel refuses reservations with less run time.
 const RUNTIME_MIN: Nanos = Nanos::from_ns(1024);
 
 impl Policy {
-    /// Refuses priorities outside 1..=95, and reservations no kernel takes.
+    /// Refuses priorities outside 1..=95, and reservations that no kernel accepts.
     ///
     /// # Errors
     /// [`ConfigError::Priority`]; [`ConfigError::Reservation`] unless 1024 ns <= runtime <= deadline <= period.

@@ -1,49 +1,51 @@
-//! Polling the clock for a release: the last stretch of a wait, where a sleep would overshoot.
+//! Polls the clock for a release: the last part of a wait, because a sleep would end too late.
 //!
-//! The clock decides, not the CPU's counter: a target in counter ticks is as good as the conversion it came from. The
-//! counter serves only to rest in between (`TPAUSE`, `WFET`), in steps that end before the release and are anchored to
-//! the clock anew each time. Must not know why it is called, nor what a wake-up means.
+//! The clock decides when polling ends, not the CPU's counter, whose conversion to time is only approximate. The
+//! counter is used for short rests (`TPAUSE`, `WFET`) that end before the release; each is computed from a new clock
+//! reading. This module does not know the purpose of a wait.
 
 use crate::sys::{self, TimedPause};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Where the time comes from; a pretend one in tests.
+/// Source of time; tests use a simulated one.
 pub(crate) trait Clock {
     fn now(&mut self) -> MonoTime;
 }
 
-/// A CPU that can wait for its own counter; a pretend one in tests.
+/// A CPU that can wait for its own counter; tests use a simulated one.
 pub(crate) trait Rest {
     fn counter(&mut self) -> u64;
-    /// Waits for the counter to reach `tick`; may return early.
+    /// Waits until the counter reaches `tick`; may return early.
     fn until(&mut self, tick: u64);
 }
 
-/// The last stretch, polled without a rest: more than a rest takes to end, and than learning the rate errs.
+/// The time before the release that is polled without rests: longer than a rest takes to end plus the error of the
+/// learned rate.
 const GUARD: Nanos = Nanos::from_us(2);
-/// The very last stretch, polled without even a hint to the CPU (25-45 ns on x86).
+/// The time before the release that is polled without any hint to the CPU, because a hint takes 25 to 45 ns on x86.
 const BARE: Nanos = Nanos::from_us(1);
-/// The longest rest: within it the learned rate errs by less than half the guard.
+/// The longest rest. Within this time, the error of the learned rate is less than half of [`GUARD`].
 const REST_MAX: Nanos = Nanos::from_us(200);
-/// A shorter rest is not worth its beginning and end.
+/// Shorter rests are not worth the time that beginning and ending them takes.
 const REST_MIN: Nanos = Nanos::from_ns(500);
-/// Reading the clock takes longer than this on any CPU, so one reading for each 4 ns reaches the release on a sound clock.
+/// On every CPU a clock reading takes longer, so one reading for each 4 ns suffices to reach the release if the clock
+/// works.
 const READ_AT_LEAST_NS: u64 = 4;
-/// Readings granted beyond one for each 4 ns.
+/// Number of readings allowed in addition to one for each 4 ns.
 const READINGS_SPARE: u64 = 1_000;
 
-/// The state of one polling, and its outcome.
+/// The state of a polling, and in the end its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Polled {
-    /// The clock when it was last read, at the end at or after the release, unless the clock itself failed (stood
-    /// still, ran backwards).
+    /// The latest reading of the clock. At the end it is at or after the release, unless the clock stood still or ran
+    /// backwards.
     pub at: MonoTime,
-    /// Readings of the clock, and how many are granted.
+    /// Number of clock readings so far, and the allowed number.
     iterations: u64,
     limit: u64,
 }
 
-/// Polls the clock, in the most sparing way that the CPU has.
+/// Polls the clock, with the most economical way of resting that the CPU has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Poller {
     pause: Option<TimedPause>,
@@ -51,24 +53,24 @@ pub(crate) struct Poller {
 }
 
 impl Poller {
-    /// Finds out what this CPU has.
+    /// Detects what this CPU supports.
     ///
     /// # Real-time
-    /// `CPUID` leaves a virtual machine: call before the loop.
+    /// `CPUID` causes an exit from a virtual machine: call before the loop.
     ///
     /// # Kernel
-    /// On arm64, Linux 6.0 and later say whether `WFET` may be used; before, plain polling is.
+    /// On arm64, Linux 6.0 and later tell whether `WFET` may be used. On earlier kernels the poller does not rest.
     pub fn detect() -> Self {
         Self { pause: TimedPause::detect(), rate: Rate::UNKNOWN }
     }
 
-    /// Polls and hints only, whatever the CPU has.
+    /// A poller that never rests, whatever the CPU supports.
     #[cfg(test)]
     pub(crate) const fn plain() -> Self {
         Self { pause: None, rate: Rate::UNKNOWN }
     }
 
-    /// How it polls: `"tpause"`, `"wfet"`, or `"pause"` and `"isb"` for the hint to the CPU.
+    /// Name of the way of polling: `"tpause"`, `"wfet"`, or `"pause"` and `"isb"` for a mere hint to the CPU.
     pub const fn name(&self) -> &'static str {
         match self.pause {
             Some(TimedPause::Tpause) => "tpause",
@@ -81,11 +83,11 @@ impl Poller {
     /// Polls `CLOCK_MONOTONIC` until `release`.
     ///
     /// The number of readings is bounded, so that a clock that stands still or runs backwards cannot hang a real-time
-    /// thread; only then is [`Polled::at`] before the release. A release that is past costs one reading.
+    /// thread. Only in this case is [`Polled::at`] before the release. If the release is past, the clock is read once.
     ///
     /// # Real-time
-    /// Allocates nothing, does not enter the kernel where the clock is in the vDSO. Bounded: the time to the release,
-    /// and one reading of the clock (20-70 ns) for each 4 ns of it.
+    /// Allocates nothing, and does not enter the kernel if the clock is in the vDSO. Bounded by the time to the
+    /// release, and by one clock reading (20-70 ns) for each 4 ns of it.
     #[inline]
     pub fn poll_until(&mut self, release: MonoTime) -> Polled {
         match self.pause {
@@ -124,7 +126,7 @@ pub(crate) fn poll_plainly<C: Clock>(clock: &mut C, release: MonoTime) -> Polled
     Polled::begun(clock.now(), release).plainly(clock, release)
 }
 
-/// Rests while the release is more than the guard away and the rate is known, then polls.
+/// Rests while the release is more than [`GUARD`] away and the rate is known, then polls.
 #[inline]
 pub(crate) fn poll_resting<C: Clock, R: Rest>(
     clock: &mut C,
@@ -132,14 +134,15 @@ pub(crate) fn poll_resting<C: Clock, R: Rest>(
     rate: &mut Rate,
     release: MonoTime,
 ) -> Polled {
-    // The counter is always read before the clock: what comes between the two makes the rest end early, never late.
+    // The counter is always read before the clock: an interruption between the readings makes a rest too short, never
+    // too long.
     let first = cpu.counter();
     let began = clock.now();
     rate.observe(first, began);
     let mut polled = Polled::begun(began, release);
     let whole = rate.ticks(release - began).unwrap_or(0);
     let mut tick = first;
-    // By the counter, too, resting ends: a clock that stands still is rested for once, not at each reading.
+    // The counter limits resting too, so that a clock that stands still causes one rest and not one at each reading.
     while tick.wrapping_sub(first) < whole && polled.may_read(release) {
         let rest = (release - polled.at - GUARD).min(REST_MAX);
         let Some(ticks) = rate.ticks(rest) else { break };
@@ -183,10 +186,10 @@ impl Polled {
     }
 }
 
-/// How many counter ticks a nanosecond has, learned from pairs of counter and clock that polling reads anyway.
+/// Counter ticks per nanosecond, learned from pairs of counter and clock readings that polling makes anyway.
 ///
-/// Each estimate spans two calls. A counter that is stopped, reset or not steady gives estimates that disagree, and
-/// then the rate is unknown: nothing rests, everything polls.
+/// Each estimate spans two calls. If the counter stops, is reset or is not steady, estimates disagree and the rate
+/// becomes unknown. Then there are no rests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
     before: Option<(u64, MonoTime)>,
@@ -195,25 +198,26 @@ pub(crate) struct Rate {
     agreed: u8,
 }
 
-/// `2^24` as a shift.
+/// Number of bits by which `scaled` is shifted.
 const SCALE: u32 = 24;
-/// Estimates that must agree before the rate counts as known.
+/// Number of estimates that must agree before the rate is used.
 const KNOWN: u8 = 3;
-/// The count of agreeing estimates stops here: above [`KNOWN`], so that one disturbed estimate does not unlearn the rate.
+/// Upper limit of the count of agreeing estimates. It is above [`KNOWN`], so that one disturbed estimate does not make
+/// the rate unknown.
 const CERTAIN: u8 = 8;
-/// Estimates agree within 1/256.
+/// Number of bits of agreement: two estimates agree if they differ by less than 1/256.
 const AGREE: u32 = 8;
-/// The rate follows each estimate by 1/8 of the difference.
+/// As a power of two: each estimate changes the rate by 1/8 of the difference.
 const SMOOTH: u32 = 3;
-/// An estimate over less than this would be as coarse as the readings.
+/// An estimate over a shorter span would be dominated by the errors of the readings.
 const SPAN_MIN: Nanos = Nanos::from_us(100);
-/// Over more than this the machine may have slept.
+/// During a longer span the machine may have been suspended.
 const SPAN_MAX: Nanos = Nanos::from_secs(10);
 
 impl Rate {
     pub(crate) const UNKNOWN: Self = Self { before: None, scaled: 0, agreed: 0 };
 
-    /// Takes a pair, the counter read before the clock.
+    /// Adds a pair of readings; the counter was read before the clock.
     #[inline]
     pub(crate) fn observe(&mut self, tick: u64, at: MonoTime) {
         let Some((tick_before, before)) = self.before else {
@@ -252,7 +256,7 @@ impl Rate {
         }
     }
 
-    /// Ticks in `length`, when the rate is known.
+    /// Number of ticks in `length`, if the rate is known.
     #[inline]
     pub(crate) fn ticks(&self, length: Nanos) -> Option<u64> {
         if self.agreed < KNOWN || self.scaled == 0 {
@@ -269,7 +273,7 @@ mod tests {
     use proptest::prelude::*;
     use std::cell::Cell;
 
-    /// A machine on which nothing happens by itself: each reading of the clock takes `reading`, and so on.
+    /// A simulated machine in which time passes only by readings and rests.
     struct Machine {
         true_ns: Cell<u64>,
         reading_ns: u64,
@@ -277,9 +281,9 @@ mod tests {
         ticks_per_us: u64,
         /// What the clock shows at a true time.
         shows: fn(u64) -> u64,
-        /// By how much a rest is longer than asked for (an interrupt at its end).
+        /// By how much longer than requested a rest takes, for example because of an interrupt at its end.
         rest_late_ns: u64,
-        /// A rest ends after this at the latest (the kernel's cap).
+        /// The longest time after which a rest ends, which the kernel limits.
         rest_cap_ns: u64,
         rests: Cell<u64>,
     }
@@ -306,14 +310,14 @@ mod tests {
             poll_resting(&mut { self }, &mut { self }, rate, release)
         }
 
-        /// Polls for a release in `us` microseconds: how late that came back, negative when early, and at what cost.
+        /// Polls for a release in `us` microseconds. Returns how late the poll ended (negative if early), and its cost.
         fn poll_in(&self, rate: &mut Rate, us: u64) -> (i64, Polled) {
             let release = self.in_us(us);
             let polled = self.poll_resting(rate, release);
             (polled.at.signed_since(release).as_ns(), polled)
         }
 
-        /// A rate learned as a periodic thread learns it.
+        /// A rate learned in the way a periodic thread learns it.
         fn learned(&self) -> Rate {
             let mut rate = Rate::UNKNOWN;
             for _ in 0..10 {

@@ -1,6 +1,6 @@
-//! The kernel's version, out of what it calls its release. Pure.
+//! The kernel's version number, parsed from its release string.
 
-/// Major and minor number of a release such as `6.12.9-rt1`; `None` of what is none.
+/// Major and minor number of a release such as `6.12.9-rt1`; `None` if the text is not a release.
 pub(crate) fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

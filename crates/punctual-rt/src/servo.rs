@@ -1,21 +1,21 @@
-//! Steers the grid of a task so that its releases keep a fixed phase to a clock elsewhere: `EtherCAT` distributed clocks,
-//! PTP, a hardware pulse.
+//! Steers a task so that its releases keep a fixed phase to another clock: `EtherCAT` distributed clocks, PTP, or a
+//! hardware pulse.
 //!
-//! Pure arithmetic: it reads no clock and knows nothing of tasks, sleeping or field buses. It is given pairs of times
-//! and answers by how much to move the next release; moving it is the grid's job.
+//! Pure arithmetic: the servo reads no clock and knows nothing of tasks, sleeping or field buses. It is given pairs of
+//! times and returns by how much to move the next release; the grid moves it.
 //!
-//! # What is fed, and when
+//! # What to pass, and when
 //! Once per cycle, after the reference was read:
-//! * `reference_ns`: what the reference clock showed at some event, for instance when the frame passed the reference
-//!   slave;
+//! * `reference_ns`: the reading of the reference clock at some event, for instance when the frame passed the reference
+//! slave;
 //! * `local`: `CLOCK_MONOTONIC` at *the same event*, for instance just before the frame was sent, or half-way between
-//!   sending and receiving;
+//! sending and receiving;
 //! * `release`: the planned instant of this cycle ([`Wake::release`](crate::Wake)), *not* when the thread woke.
 //!
-//! The error is the reference's time at the release, modulo the period, minus the target:
-//! `(reference + (release − local) − target) mod period`, folded to (−period/2, period/2]. As both clocks are read at the
-//! same event, how late the thread woke, and how long it worked before the event, cancel; a constant delay between the
-//! two readings is a constant phase, which the target takes up.
+//! The error is the reference's time at the release, modulo the period, minus the target: `(reference + (release −
+//! local) − target) mod period`, folded to (−period/2, period/2]. Both clocks are read at the same event. So the
+//! latency of the thread and the time it worked before the event cancel out. A constant delay between the two readings
+//! is a constant phase, which the target compensates.
 //!
 //! ```
 //! use punctual_rt::servo::{PhaseServo, ServoConfig};
@@ -36,15 +36,16 @@
 //! ```
 //!
 //! # How it works
-//! * A proportional-integral controller with gains made from bandwidth and period (`kp = 2ζωT`, `ki = (ωT)²`), so the same
-//!   bandwidth settles in the same time at every period.
-//! * Of the last five errors the median counts. Each is first carried forward by how far the grid was moved and by the
-//!   learned drift, so the median does not lag and costs no stability.
-//! * A sample too far from where it was expected is ignored; many in a row are a step of the reference and begin anew.
-//! * A distance too long for the controller is *walked*, as fast as the step limit lets it, while the controller holds the
-//!   phase on the way: neither a first approach of half a period nor a new target winds anything up or overshoots.
-//! * It begins with a wide bandwidth that narrows as `2/(n·T)`, n samples seen, as the fit of a line would; so there is no
-//!   moment of change that could be felt.
+//! * A proportional-integral controller, whose gains follow from bandwidth and period (`kp = 2ζωT`, `ki = (ωT)²`). So
+//! the same bandwidth settles in the same time at every period.
+//! * The median of the last five errors is used. Each error is first carried forward by the movement of the grid and
+//! the learned drift, so that the median neither lags nor reduces stability.
+//! * A sample too far from its expected value is ignored. Many of these in a row are taken as a step of the reference,
+//! and the servo starts again.
+//! * A distance too long for the controller is *walked*, as fast as the step limit allows, while the controller holds
+//! the phase on the way. So neither a first approach of half a period nor a new target causes windup or overshoot.
+//! * The bandwidth is wide at first and narrows as `2/(n·T)` after n samples, as in the fit of a line, so there is no
+//! sudden change.
 
 mod config;
 mod filter;
@@ -60,51 +61,52 @@ use filter::Filter;
 use punctual_hist::{Delta, MonoTime, Nanos};
 pub use widen::Widener;
 
-/// The part of the step limit that walking uses; the rest is the controller's.
+/// The part of the step limit that walking uses; the rest is left to the controller.
 const WALKING_SHARE: f64 = 0.75;
-/// How many lock windows of error the controller handles; a larger error is walked off.
+/// Largest error that the controller handles, in lock windows. A larger error is walked off.
 const LINEAR_WINDOWS: f64 = 4.0;
-/// After this number of cycles in a row beyond [`LINEAR_WINDOWS`], what was learned is wrong: the bandwidth is wide again.
+/// After this number of cycles in a row beyond [`LINEAR_WINDOWS`], the learned values are wrong, and the bandwidth is
+/// widened again.
 const STRAINED_FOR: u32 = 16;
 
-/// Keeps a grid's releases at a fixed phase to a reference clock. See the [module](self) for what is fed when.
+/// Keeps a grid's releases at a fixed phase to a reference clock. The [module](self) describes what to pass, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseServo {
     config: ServoConfig,
-    /// The product ωT of bandwidth and period in the long run.
+    /// The final product ωT of bandwidth and period.
     narrow: f64,
     filter: Filter,
-    /// How much faster the reference runs than the local clock, learned.
+    /// How much faster the reference runs than the local clock, as learned: a ratio minus 1.
     frequency: f64,
-    /// How far from the target the controller holds the phase at the moment: what is still to be walked, in ns.
+    /// Distance that is still to be walked, in ns: how far from the target the controller holds the phase at present.
     walk: f64,
-    /// Samples since it began to narrow its bandwidth.
+    /// Number of samples since the bandwidth began to narrow.
     age: f64,
-    /// Cycles in a row in which the error was more than the controller handles.
+    /// Number of cycles in a row with an error larger than the controller handles.
     strained: u32,
-    /// What rounding to whole nanoseconds left over.
+    /// Remainder of rounding to whole nanoseconds, in ns.
     carry: f64,
-    /// The grid's last release that was sampled.
+    /// The latest sampled release.
     release: Option<MonoTime>,
-    /// Steered since the last sample, in ns.
+    /// How far the releases were moved since the last sample, in ns.
     moved: f64,
     /// Time since the last sample, in ns.
     elapsed: f64,
-    /// The error, filtered, at the last release known of, in ns.
+    /// The filtered error at the latest known release, in ns.
     error: f64,
-    /// From 0, not locked, to 1, locked for long.
+    /// From 0, not locked, to 1, locked for a long time.
     confidence: f64,
     locked: bool,
 }
 
 impl PhaseServo {
-    /// A servo that has seen nothing yet.
+    /// Makes a servo without any samples.
     ///
     /// # Errors
-    /// [`ConfigError::Servo`] says which value cannot be used.
+    /// [`ConfigError::Servo`] tells which value cannot be used.
     ///
     /// # Real-time
-    /// Allocates nothing; the servo takes 216 bytes, to be kept wherever the loop keeps its state.
+    /// Allocates nothing. The servo takes 216 bytes.
     pub fn new(config: ServoConfig) -> Result<Self, Error> {
         config.checked().map_err(ConfigError::Servo)?;
         let mut servo = Self {
@@ -127,14 +129,14 @@ impl PhaseServo {
         Ok(servo)
     }
 
-    /// By how much to move the next release, given what both clocks showed at one event, and this cycle's planned
-    /// release. Never more than the step limit. Until five samples have been seen, nothing is moved.
+    /// Returns by how much to move the next release, from the readings of both clocks at one event and this cycle's
+    /// planned release. The result is within the step limit, and zero until five samples were seen.
     ///
-    /// What the timer made of earlier answers need not be told: it shows in `release`. A `reference_ns` of only 32 bits is
-    /// first made whole by a [`Widener`].
+    /// The effect of earlier results need not be reported, because it shows in `release`. Extend a `reference_ns` of
+    /// only 32 bits with a [`Widener`] first.
     ///
     /// # Real-time
-    /// Pure and bounded: a few hundred instructions.
+    /// Only computes, in a few hundred instructions.
     pub fn sample(&mut self, reference_ns: u64, local: MonoTime, release: MonoTime) -> Delta {
         let reference = reference_ns.checked_rem(self.config.period.as_ns()).and_then(|r| i64::try_from(r).ok());
         let to_release = release.signed_since(local).as_ns();
@@ -148,30 +150,31 @@ impl PhaseServo {
         self.take(as_ns(self.folded(phase)))
     }
 
-    /// The plain form of [`sample`](Self::sample), for callers that have the error of this cycle's release already: positive
-    /// when the release is late. The servo assumes that its answer is steered in full. Use one of the two forms only.
+    /// As [`sample`](Self::sample), for callers that know the error of this cycle's release: positive if the release is
+    /// late. The servo assumes that the returned move is made in full. Use only one of the two methods.
     ///
     /// # Real-time
-    /// Pure and bounded: a few hundred instructions.
+    /// Only computes, in a few hundred instructions.
     pub fn correct(&mut self, error: Delta) -> Delta {
         self.release = None;
         self.take(as_ns(self.folded(error.as_ns())))
     }
 
-    /// By how much to move the next release when this cycle has no sample: the learned frequency goes on.
+    /// Returns by how much to move the next release if this cycle has no sample: the learned frequency difference stays
+    /// in effect.
     ///
     /// # Real-time
-    /// Pure and bounded.
+    /// Only computes, in bounded time.
     pub fn coast(&mut self) -> Delta {
         self.trust(-0.25);
         self.answer(0.0)
     }
 
-    /// The wanted time of the reference at the releases, modulo the period, from now on. The releases are walked there
-    /// within the step limit, the shorter way, without overshoot.
+    /// Sets the wanted reading of the reference at the releases, modulo the period. The releases walk there the shorter
+    /// way, within the step limit and without overshoot.
     ///
     /// # Real-time
-    /// Pure and bounded.
+    /// Only computes, in bounded time.
     pub fn set_target(&mut self, target: Delta) {
         let target = self.folded(target.as_ns());
         let by = self.config.target.as_ns().saturating_sub(target);
@@ -179,14 +182,14 @@ impl PhaseServo {
         self.shift(as_ns(by));
     }
 
-    /// The nominal period from now on. The learned frequency stays; the phase, which is one modulo the period, is sought
-    /// anew, and the target is the old one's place in the new period.
+    /// Sets the nominal period. The learned frequency difference stays. The phase is modulo the period, so it is
+    /// searched again, and the target becomes the old target modulo the new period.
     ///
     /// # Errors
-    /// [`ConfigError::Servo`] when the servo's values cannot be used with it; nothing was changed then.
+    /// [`ConfigError::Servo`] if the servo's other values cannot be used with this period; then nothing is changed.
     ///
     /// # Real-time
-    /// Pure and bounded.
+    /// Only computes, in bounded time.
     pub fn set_period(&mut self, period: Nanos) -> Result<(), Error> {
         let config = ServoConfig { period, ..self.config };
         config.checked().map_err(ConfigError::Servo)?;
@@ -195,36 +198,36 @@ impl PhaseServo {
         Ok(())
     }
 
-    /// How late the releases are against the target, filtered, in (−period/2, period/2], at the last sample; zero before
-    /// five samples.
+    /// The filtered error of the releases at the last sample, positive if they are late, in (−period/2, period/2]; zero
+    /// before five samples were seen.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn error(&self) -> Delta {
         Delta::from_ns(self.folded(rounded(self.error).as_ns()))
     }
 
-    /// How much faster the reference runs than the local clock, in parts per million, as learned.
+    /// How much faster the reference runs than the local clock, in parts per million, as learned so far.
     pub const fn ppm(&self) -> f64 {
         self.frequency * 1e6
     }
 
-    /// Whether the error is held within the lock window. The servo is locked after about `0.5/bandwidth` within the window,
-    /// and no longer so after errors of twice the window that last longer than outliers, or after `4/bandwidth` without
-    /// samples. While it walks to a new target the answer is `false`.
+    /// Whether the error is held within the lock window. The servo becomes locked after about `0.5/bandwidth` seconds
+    /// within the window. It loses the lock after errors of twice the window that last longer than outliers, or after
+    /// `4/bandwidth` seconds without samples. It is not locked while it walks to a new target.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn locked(&self) -> bool {
         self.locked && self.walk.abs() <= 2.0 * self.lock_window()
     }
 
-    /// The target the releases are kept at, or walked to, in (−period/2, period/2].
+    /// The target at which the releases are held, or towards which they walk, in (−period/2, period/2].
     pub const fn target(&self) -> Delta {
         self.config.target
     }
 
-    /// How many samples were ignored because they were too far from where they were expected.
+    /// Number of samples ignored because they were too far from their expected values.
     pub const fn rejected(&self) -> u64 {
         self.filter.rejected()
     }
@@ -245,14 +248,14 @@ impl PhaseServo {
         as_ns(self.config.limits.lock.ahead().as_ns())
     }
 
-    /// To (−period/2, period/2].
+    /// Folds a phase into (−period/2, period/2].
     fn folded(&self, phase_ns: i64) -> i64 {
         let period = self.period_ns();
         let rest = phase_ns.checked_rem_euclid(period).unwrap_or(0);
         if rest > period.wrapping_shr(1) { rest.saturating_sub(period) } else { rest }
     }
 
-    /// Filters the error and answers by how much to steer.
+    /// Filters the error `raw` and returns by how much to steer.
     fn take(&mut self, raw: f64) -> Delta {
         let ahead = self.moved + self.frequency * self.elapsed;
         (self.moved, self.elapsed) = (0.0, 0.0);
@@ -276,14 +279,14 @@ impl PhaseServo {
         self.control()
     }
 
-    /// Takes over a configuration that was checked.
+    /// Uses a configuration that was checked.
     fn configure(&mut self, config: ServoConfig) {
         self.config = config;
         self.config.target = Delta::from_ns(self.folded(config.target.as_ns()));
         self.narrow = core::f64::consts::TAU * config.bandwidth_hz * config.period.as_secs_f64();
     }
 
-    /// Forgets the phase, and keeps the frequency.
+    /// Forgets the phase and keeps the frequency.
     fn begin_anew(&mut self) {
         self.filter.begin_anew();
         (self.error, self.walk, self.age) = (0.0, 0.0, 0.0);
@@ -291,7 +294,7 @@ impl PhaseServo {
         self.release = None;
     }
 
-    /// Whether the error is one to call locked: in by one window, out by two, and only for long.
+    /// Decides whether the servo is locked: gained below one window, lost above two, and either only after some time.
     fn judge(&mut self) {
         let size = self.error.abs();
         if size < self.lock_window() {
@@ -299,14 +302,15 @@ impl PhaseServo {
         } else if size > 2.0 * self.lock_window() {
             let was_locked = self.locked;
             self.trust(-16.0);
-            // A target that was moved is walked to; only what the controller lost makes it start wide again.
+            // A target that was set anew is walked to. Only if the controller lost the phase does the bandwidth become
+            // wide again.
             if was_locked && !self.locked && (self.error - self.walk).abs() > self.lock_window() {
                 self.age = 0.0;
             }
         }
     }
 
-    /// Moves the leaky counter that decides about being locked, by `weight` cycles of the bandwidth.
+    /// Moves the confidence in the lock by `weight` cycles, scaled by the bandwidth.
     fn trust(&mut self, weight: f64) {
         let share = (self.narrow * (1.0 / core::f64::consts::TAU)).min(1.0 / 32.0);
         self.confidence = (self.confidence + weight * share).clamp(0.0, 1.0);
@@ -343,7 +347,7 @@ impl PhaseServo {
         within(frequency, most)
     }
 
-    /// The controller's pull, the learned drift, and a piece of the way still to walk, within the step limit.
+    /// The correction of the controller, the learned drift, and a part of the distance to walk, within the step limit.
     fn answer(&mut self, pull: f64) -> Delta {
         let drift = self.frequency * self.period();
         let stride = within(-self.walk, WALKING_SHARE * self.step());
@@ -359,7 +363,7 @@ impl PhaseServo {
         answer
     }
 
-    /// Restates every phase after the target was moved.
+    /// Adapts every phase after the target was moved by `by`.
     fn shift(&mut self, by: f64) {
         self.filter.shift(by);
         if self.filter.ready() {
@@ -369,7 +373,7 @@ impl PhaseServo {
         }
     }
 
-    /// Takes the shorter way round, with some hysteresis at the half period.
+    /// Chooses the shorter way round the period, with some hysteresis at half a period.
     fn refold(&mut self) {
         let period = self.period();
         if self.walk.abs() > 0.5625 * period {
@@ -386,18 +390,18 @@ const fn as_ns(ns: i64) -> f64 {
     ns as f64
 }
 
-/// To the nearest nanosecond; what is not a number becomes zero.
+/// Rounds to the nearest nanosecond; NaN becomes zero.
 #[allow(clippy::cast_possible_truncation, reason = "saturates")]
 fn rounded(ns: f64) -> Delta {
     Delta::from_ns((ns + 0.5_f64.copysign(ns)) as i64)
 }
 
-/// To the nearest whole number.
+/// Rounds to the nearest whole number.
 fn whole(turns: f64) -> f64 {
     as_ns(rounded(turns).as_ns())
 }
 
-/// The nearest value no farther than `most` from zero; unlike `clamp`, with nothing to panic about.
+/// Limits `value` to `most` in either direction; unlike `clamp`, it never panics.
 fn within(value: f64, most: f64) -> f64 {
     value.min(most).max(-most)
 }

@@ -1,7 +1,7 @@
-//! Methods of configurations that replace one value.
+//! A macro for configuration methods that replace one value.
 
-/// Writes one method for each line: it replaces the field of that name by the value, by an expression of it, or by what
-/// the method of that name of another field makes of it.
+/// Defines one method per line. It replaces the field of the same name by the argument, by an expression of the
+/// argument, or by the result of the method of the same name of another field.
 macro_rules! setters {
     ($($(#[$doc:meta])* $field:ident: $type:ty $(=> $how:tt)?;)*) => {$(
         $(#[$doc])*

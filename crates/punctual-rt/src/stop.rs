@@ -1,14 +1,14 @@
-//! How a loop is told to end.
+//! Tells a loop to end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Ends a loop from anywhere.
+/// Ends a loop; can be used in any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Stopper(Arc<AtomicBool>);
 
 impl Stopper {
-    /// Ends the loop at its next release, or within 0.1 s where that is later.
+    /// Ends the loop at its next release, or within 0.1 s if that release is later.
     ///
     /// # Real-time
     /// One store.

@@ -1,32 +1,32 @@
-//! The outcome of one wait: the value that the wait hands to the body and to the statistics.
+//! The outcome of one wait, which is passed to the body and to the statistics.
 
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// How an activation came about, for telling what made it late.
+/// The class of an activation, which tells what made it late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Class {
-    /// Woke within the wait's own resolution.
+    /// The thread woke within the tolerance.
     #[default]
     OnTime = 0,
-    /// The release was past before the wait began: the body, or what kept the thread away, took too long.
+    /// The release was already past when the wait began: the body took too long, or the thread could not run.
     PastOnArrival = 1,
-    /// The kernel's sleep returned after the release: timer, idle state, scheduling.
+    /// The kernel's sleep returned after the release, because of timer, idle state or scheduling.
     LateFromSleep = 2,
-    /// While polling for the release, time was taken from the thread; by whom is not known.
+    /// The thread lost time while it polled; the cause is unknown.
     HitWhilePolling = 3,
-    /// While polling, the kernel ran another thread on this CPU (or throttled this one).
+    /// While the thread polled, the kernel ran another thread on this CPU, or throttled this one.
     Preempted = 4,
-    /// While polling, an interrupt, the firmware or the hypervisor took the CPU; no other thread did.
+    /// While the thread polled, an interrupt, the firmware or the hypervisor took the CPU; no other thread ran.
     Interrupted = 5,
-    /// Woke before the release, as anticipation may.
+    /// The thread woke before the release, which [`Wait::Anticipate`](crate::Wait::Anticipate) allows.
     Early = 6,
-    /// The outside event did not happen in time; the wait gave up.
+    /// The outside event did not happen in time.
     TimedOut = 7,
 }
 
 impl Class {
-    /// Each class at the place of its number.
+    /// All classes, each at the index of its number.
     pub(crate) const ALL: [Self; 8] = [
         Self::OnTime,
         Self::PastOnArrival,
@@ -39,36 +39,36 @@ impl Class {
     ];
 }
 
-/// One activation, as the wait that led to it saw it.
+/// One activation, as seen by the wait that led to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {
-    /// Number of the release, counting missed ones, from 0. A wait for an outside event that gave up before a release was
-    /// due has the number of that one, which is still to come.
+    /// Number of the release, counted from 0 and including missed ones. If a wait for an outside event gave up before a
+    /// release was due, this is the number of that release, which is still to come.
     pub index: u64,
-    /// The planned instant.
+    /// The instant at which the activation was due.
     pub release: MonoTime,
     /// When the thread read the clock after its wait.
     pub woke: MonoTime,
-    /// Time from the former release that was run, or missed, to this one: the period with what it was steered by.
+    /// Time from the previous release, run or missed, to this one: the period, plus what it was steered by.
     pub interval: Nanos,
-    /// Releases that will not be run: those after this one that had passed as well when the thread was back. Where an
-    /// event from outside came, those before it for which none did.
+    /// Number of releases that will not be run: later ones that had also passed when the thread woke. With outside
+    /// events, the earlier ones for which no event came.
     pub missed: u64,
-    /// How the activation came about.
+    /// Class of the activation.
     pub class: Class,
-    /// By how much the kernel's sleep was longer than asked for; `None` when there was none.
+    /// By how much longer than requested the kernel's sleep took; `None` if there was no sleep.
     pub overshoot: Option<Nanos>,
     /// Time spent polling.
     pub polled: Nanos,
 }
 
 impl Wake {
-    /// Woke minus release; negative when early.
+    /// Woke minus release; negative if early.
     pub const fn error(&self) -> Delta {
         self.woke.signed_since(self.release)
     }
 
-    /// Woke minus release; zero when early.
+    /// Woke minus release; zero if early.
     pub const fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }

@@ -1,12 +1,12 @@
-//! Noticing from outside that a loop has stopped going round.
+//! Notices from another thread that a loop has stopped completing cycles.
 //!
-//! The loop's [`Heart`] beats once per cycle, which costs one store. The [`Watchdog`], a thread of its own, looks at
-//! an interval whether each heart has beaten within its limit, and otherwise calls an action.
+//! The loop's [`Heart`] beats once per cycle, which costs one store. The [`Watchdog`] is a thread that checks at an
+//! interval whether each heart has beaten within its limit, and calls an action if not.
 //!
-//! Time counts only as far as the watchdog itself ran: when it comes back late, the whole machine may have stood still (a
-//! paused virtual machine, firmware), so the time beyond its interval counts against no heart. The watchdog also comes back
-//! late when a thread of higher priority keeps its CPU: give it a CPU or a priority where the threads it watches cannot
-//! delay it.
+//! Only the time during which the watchdog itself could run counts. If it wakes late, the whole machine may have stood
+//! still (a paused virtual machine, firmware), so the time beyond its interval counts against no heart. The watchdog
+//! also wakes late if a thread of higher priority occupies its CPU. So give it a CPU or a priority at which the watched
+//! threads cannot delay it.
 
 use crate::sync::{PiMutex, Signal};
 use crate::sys::now;
@@ -20,33 +20,33 @@ use std::sync::atomic::{
 };
 use std::thread::{Builder, JoinHandle};
 
-/// The count of a heart that has retired.
+/// The count of a heart that was retired.
 const RETIRED: u64 = u64::MAX;
-/// The count that the watchdog remembers of a heart it has not looked at yet; no heart counts so far.
+/// The remembered count of a heart that the watchdog has not looked at yet. No heart reaches this count.
 const NEVER_SEEN: u64 = RETIRED - 1;
 
-/// The loop's end: beats.
+/// The end of a watchdog that the loop beats.
 ///
-/// Dropping it does not end the watch: a thread that panicked has stopped beating, and that is to be noticed. To end
-/// it, [`retire`](Self::retire).
+/// Dropping it does not end the watch: a thread that panicked no longer beats, and this must be noticed. Use
+/// [`retire`](Self::retire) to end the watch.
 pub struct Heart {
     beats: Arc<AtomicU64>,
     count: u64,
 }
 
 impl Heart {
-    /// The loop is alive: to be called once per cycle.
+    /// Tells the watchdog that the loop is alive. Call it once per cycle.
     ///
     /// # Real-time
     /// One store. Allocates nothing, never enters the kernel.
     #[inline]
     pub fn beat(&mut self) {
-        // Never one of the marks: at one beat per nanosecond this lasts 584 years.
+        // Never reaches one of the special counts: at one beat per nanosecond this takes 584 years.
         self.count = self.count.wrapping_add(1);
         self.beats.store(self.count, Relaxed);
     }
 
-    /// Ends the watch: the loop stops as intended.
+    /// Ends the watch because the loop stops as intended.
     ///
     /// # Real-time
     /// May free memory: call after the loop.
@@ -58,45 +58,47 @@ impl Heart {
 /// A heart that has not beaten in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// The name that it was given.
+    /// Name of the heart.
     pub heart: Arc<str>,
-    /// For how long at least it has not beaten, without the time in which the watchdog itself did not run.
+    /// The shortest time for which the heart may have been silent, without the time in which the watchdog could not
+    /// run.
     pub silent: Nanos,
-    /// The longest pause between two beats that it was allowed.
+    /// The longest allowed time between two beats.
     pub limit: Nanos,
-    /// How much longer it was silent while the watchdog itself did not run.
+    /// Additional time of silence during which the watchdog could not run.
     pub excused: Nanos,
-    /// When this was noticed.
+    /// When the watchdog noticed the miss.
     pub at: MonoTime,
 }
 
-/// How a watchdog runs.
+/// The configuration of a watchdog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchdogConfig {
-    /// How often it looks: a fraction of the shortest limit.
+    /// Time between two checks; choose a fraction of the shortest limit.
     pub interval: Nanos,
-    /// The policy of its thread.
+    /// Scheduling policy of the watchdog's thread.
     pub policy: Policy,
-    /// CPUs it may run on; empty for those the calling thread may run on.
+    /// CPUs that the watchdog may run on; empty for those of the calling thread.
     pub cpus: Vec<u32>,
 }
 
 impl WatchdogConfig {
-    /// Looks every `interval`, as an ordinary thread.
+    /// A watchdog that checks every `interval`, in an ordinary thread.
     pub const fn every(interval: Nanos) -> Self {
         Self { interval, policy: Policy::Other, cpus: Vec::new() }
     }
 }
 
-/// What a watchdog does about a miss; called on its thread.
+/// A function that a watchdog calls in its thread at each miss.
 ///
-/// Boxed so that several kinds can be chosen between at run time; any `FnMut(&Miss) + Send` will do.
+/// Boxed so that the kind can be chosen at run time. Any `FnMut(&Miss) + Send` can be used.
 pub type Action = Box<dyn FnMut(&Miss) + Send>;
 
-/// Writes a line of text to `output`. Failures to write are ignored, as there is nowhere else to report them.
+/// Makes an action that writes a line of text to `output`. Failures to write are ignored, because there is nowhere else
+/// to report them.
 ///
 /// # Real-time
-/// Allocates; what it returns blocks as long as `output` does, on the watchdog's thread.
+/// Allocates. The action blocks as long as `output` does, in the watchdog's thread.
 pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
     Box::new(move |miss| {
         let (silent, limit) = (miss.silent.as_ns() / 1_000, miss.limit.as_ns() / 1_000);
@@ -104,7 +106,7 @@ pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
     })
 }
 
-/// One heart, seen from outside.
+/// One heart, as the watchdog sees it.
 struct Watched {
     name: Arc<str>,
     limit: Nanos,
@@ -112,11 +114,11 @@ struct Watched {
     seen: u64,
     silent: Nanos,
     excused: Nanos,
-    /// Told already; to be told again only after it has beaten.
+    /// Whether the present silence was already reported. Reset by the next beat.
     missed: bool,
 }
 
-/// A heart that has not beaten, from both ends.
+/// Makes both ends of a heart that has not beaten.
 fn pair(name: &str, limit: Nanos) -> (Heart, Watched) {
     let beats = Arc::new(AtomicU64::new(0));
     let heart = Heart { beats: Arc::clone(&beats), count: 0 };
@@ -125,7 +127,8 @@ fn pair(name: &str, limit: Nanos) -> (Heart, Watched) {
 }
 
 impl Watched {
-    /// After `counted` more time that counts and `excused` that does not: a miss, if it is one and was not told.
+    /// Checks the heart after `counted` more time that counts and `excused` time that does not. Returns a miss that was
+    /// not reported yet.
     fn look(&mut self, counted: Nanos, excused: Nanos, at: MonoTime) -> Option<Miss> {
         let beats = self.beats.load(Relaxed);
         if beats != self.seen {
@@ -143,7 +146,7 @@ impl Watched {
     }
 }
 
-/// What the thread and its owner share.
+/// Data shared by the watchdog's thread and its owner.
 struct Heartbeats {
     hearts: PiMutex<Vec<Watched>>,
     stop: Signal,
@@ -152,7 +155,7 @@ struct Heartbeats {
 
 impl Heartbeats {
     fn look(&self, counted: Nanos, excused: Nanos, at: MonoTime) -> Vec<Miss> {
-        // Refused only by a kernel without PI futexes, and only while a heart is being added: the next look will do.
+        // Fails only on a kernel without PI futexes, and only while a heart is being added. The next check comes soon.
         let Ok(mut hearts) = self.hearts.lock() else { return Vec::new() };
         hearts.retain(|heart| heart.beats.load(Acquire) != RETIRED);
         hearts.iter_mut().filter_map(|heart| heart.look(counted, excused, at)).collect()
@@ -160,7 +163,7 @@ impl Heartbeats {
 
     fn run(&self, interval: Nanos, action: &mut Action) {
         let mut last = now();
-        // Ends early only when told to stop.
+        // The wait returns early only when the watchdog is told to stop.
         while !self.stop.wait_until(last + interval) {
             let at = now();
             let passed = at - last;
@@ -171,14 +174,15 @@ impl Heartbeats {
                     return;
                 }
                 self.misses.store(self.misses.load(Relaxed).saturating_add(1), Relaxed);
-                // A watchdog that died of its action would be missed by nobody; the panic has been printed already.
+                // A panic in the action must not end the watchdog, because nobody would notice. The panic message was
+                // already printed.
                 let _ = catch_unwind(AssertUnwindSafe(|| action(&miss)));
             }
         }
     }
 }
 
-/// Watches over hearts until it is dropped.
+/// Watches hearts until it is dropped.
 ///
 /// ```
 /// use punctual_rt::{Nanos, watchdog::{Watchdog, WatchdogConfig, write_to}};
@@ -197,11 +201,11 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the thread, with the policy and on the CPUs asked for, or not at all.
+    /// Starts the thread with the requested policy and CPUs, or not at all.
     ///
     /// # Errors
-    /// [`ConfigError::ZeroLength`] when the interval is zero; [`ConfigError::Priority`], [`SetupError::Policy`], [`SetupError::Affinity`]
-    /// when policy or CPUs are refused; [`SetupError::Thread`] when no thread can be had.
+    /// [`ConfigError::ZeroLength`] if the interval is zero; [`ConfigError::Priority`], [`SetupError::Policy`],
+    /// [`SetupError::Affinity`] if policy or CPUs are refused; [`SetupError::Thread`] if no thread can be started.
     ///
     /// # Real-time
     /// Starts a thread and waits for it to be set up: call before the loop.
@@ -227,11 +231,12 @@ impl Watchdog {
         Ok(watchdog)
     }
 
-    /// Begins to watch: from now on the heart must beat, never pausing for longer than `limit`. A miss is noticed
-    /// never before the limit and at most two intervals after it, and told once per silence.
+    /// Starts watching: from now on the heart must beat at least once every `limit`. A miss is noticed at most two
+    /// intervals after the limit, never before it, and is reported once per silence.
     ///
     /// # Errors
-    /// [`ConfigError::ZeroLength`] when `limit` is zero; [`LockError::Refused`](crate::LockError::Refused) on a kernel without PI futexes.
+    /// [`ConfigError::ZeroLength`] if `limit` is zero; [`LockError::Refused`](crate::LockError::Refused) on a kernel
+    /// without PI futexes.
     ///
     /// # Real-time
     /// Allocates and locks: call before the loop.
@@ -244,7 +249,7 @@ impl Watchdog {
         Ok(heart)
     }
 
-    /// Misses so far.
+    /// Number of misses so far.
     ///
     /// # Real-time
     /// One load.
@@ -252,16 +257,16 @@ impl Watchdog {
         self.watch.misses.load(Relaxed)
     }
 
-    /// Heartbeats being watched; one that retired counts until the next look.
+    /// Number of watched hearts. A retired heart counts until the next check.
     ///
     /// # Real-time
-    /// Locks, against the watchdog's own look at all hearts: not for a loop.
+    /// Takes the lock that the watchdog holds during a check: not for the loop.
     pub fn hearts(&self) -> usize {
         self.watch.hearts.lock().map_or(0, |hearts| hearts.len())
     }
 }
 
-/// Gives the calling thread what was asked for.
+/// Applies policy and CPUs of the configuration to the calling thread.
 fn set_up(config: &WatchdogConfig) -> Result<(), Error> {
     if !config.cpus.is_empty() {
         setup::pin_current(&config.cpus)?;
@@ -270,8 +275,8 @@ fn set_up(config: &WatchdogConfig) -> Result<(), Error> {
 }
 
 impl Drop for Watchdog {
-    /// Stops the thread and waits for it: the action is not called any more afterwards. (Dropped by the action itself,
-    /// it does not wait, and the action is not called any more once it has returned.)
+    /// Stops the thread and waits for it, so the action is not called afterwards. If the action itself drops the
+    /// watchdog, this does not wait, and the action is not called again after it has returned.
     fn drop(&mut self) {
         self.watch.stop.post();
         if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {

@@ -1,4 +1,4 @@
-//! One process reads another's statistics, also after that was killed, and nothing is left behind.
+//! A process reads the statistics of another one, also after that was killed. Nothing is left behind.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a test that talks to its other half")]
 
@@ -38,7 +38,7 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
     assert!(matches!(StatsReader::attach(child.id(), "slow"), Err(PageError::Open(_))));
 }
 
-/// Stops with whoever started it.
+/// The loop of the child process, which ends together with the process that started it.
 fn child() {
     let create = |name: &str| Stats::create(&StatsConfig::new(name, Nanos::from_ms(1))).unwrap();
     let (mut writer, _fast) = create("the fast one");

@@ -1,5 +1,5 @@
-//! The examples run, end by themselves, and say what they are there to say: as whoever runs the tests, and, if that is
-//! root, as an ordinary user too. How punctual they were is not judged here.
+//! The examples run, end on their own, and print what they promise: as the user who runs the tests and, if that is
+//! root, as an ordinary user too. Their punctuality is not judged here.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -8,16 +8,16 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// `nobody` of most distributions; any user that owns nothing will do.
+/// The user `nobody` of most distributions. Any user that owns nothing works.
 const ORDINARY: u32 = 65_534;
 
-/// The lines of each Rust block of a page, without their indentation.
+/// The lines of each Rust block in a page, without indentation.
 fn blocks(page: &str) -> Vec<String> {
     let of_rust = page.split("```rust").skip(1).filter_map(|rest| rest.split_once('\n')?.1.split("```").next());
     of_rust.map(|block| block.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")).collect()
 }
 
-/// Where Cargo puts examples: beside the folder of this test program.
+/// Path of an example: Cargo puts examples beside the folder of this test program.
 fn example(name: &str) -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let path = here.parent().and_then(|deps| deps.parent()).unwrap().join("examples").join(name);
@@ -31,7 +31,7 @@ fn said(output: &Output) -> String {
     out.into_owned()
 }
 
-/// Runs it for a second.
+/// Runs an example for a second.
 fn run(name: &str) -> String {
     run_for(name, "1")
 }
@@ -40,7 +40,8 @@ fn run_for(name: &str, seconds: &str) -> String {
     said(&Command::new(example(name)).arg(seconds).output().unwrap())
 }
 
-/// Runs it for a second as an ordinary user, from a place such a user may look into; `None` without the right to.
+/// Runs an example for a second as an ordinary user, from a folder that this user can read; `None` without the right to
+/// do so.
 fn run_as_ordinary_user(name: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join(name);
@@ -52,14 +53,15 @@ fn run_as_ordinary_user(name: &str) -> Option<String> {
         match Command::new(&program).arg("1").uid(ORDINARY).gid(ORDINARY).output() {
             Ok(output) => return Some(said(&output)),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
-            // Another thread of this test program forked while it was copied, and has not started its own program yet.
+            // Another thread of this test forked while the file was being copied, and has not started its own program
+            // yet.
             Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-/// The number before `after`.
+/// The number before the text `after`.
 fn number(text: &str, after: &str) -> u64 {
     let before = text.split(after).next().unwrap_or_default();
     let word = before.split_whitespace().next_back().unwrap_or_default();
@@ -69,7 +71,7 @@ fn number(text: &str, after: &str) -> u64 {
 #[test]
 fn hello_periodic_runs_a_thousand_releases() {
     for said in [Some(run("hello_periodic")), run_as_ordinary_user("hello_periodic")].into_iter().flatten() {
-        // However long the machine stood still: what was lost in an outage was due, too.
+        // If the machine stood still, the releases lost in an outage were due as well.
         assert!(number(&said, " due\n") >= 1_000 && said.contains("  latency "), "{said}");
     }
 }
@@ -86,7 +88,8 @@ fn ethercat_shaped_finds_the_clock_of_the_bus() {
     let last = settled.lines().find_map(|line| line.strip_prefix("last second: phase error mean ")).unwrap();
     let before = |unit| last.split(unit).next().and_then(|text| text.split(' ').next_back()?.parse::<f64>().ok());
     let (mean_us, ppm) = (before(" us, sd").unwrap(), before(" ppm, ").unwrap());
-    // It began 400 us off, and its clock gains 30 ppm, and 4 more for now: 30 us a second for a servo that does nothing.
+    // The bus clock began 400 us ahead. It gains 30 ppm, and 4 ppm more at present, which is over 30 us per second
+    // without a servo.
     assert!(mean_us.abs() < 5.0 && (ppm - 34.0).abs() < 5.0, "{settled}");
     for said in [Some(run("ethercat_shaped")), run_as_ordinary_user("ethercat_shaped")].into_iter().flatten() {
         let last = said.lines().find(|line| line.starts_with("last second: ")).unwrap_or_default();
@@ -103,7 +106,7 @@ fn producer_consumer_hands_over_every_sample_and_a_trace() {
     let (received, refused) = (number(&said, " samples received"), number(&said, " refused,"));
     assert!(received > 0 && received + refused == number(&said, " activations in"), "{said}");
     assert!(number(&said, " log records") >= received, "{said}");
-    // Three records a cycle, each with a time: no trace could be shorter.
+    // Each cycle stores three records with a time each, so the trace cannot be shorter.
     assert!(std::fs::metadata(&trace).unwrap().len() > received * 3 * 8, "{said}");
 }
 

@@ -1,5 +1,5 @@
-//! Under a filter that takes the calls away by which a thread reads how it is scheduled, as sandboxes do: who asked for best
-//! effort starts and is told, who insists is refused.
+//! Tests under a filter that forbids reading the scheduling attributes, as sandboxes have. A best-effort setup starts
+//! and lists the refusal; a strict one is refused.
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot set up is a failed test, wherever it is written")]
 
@@ -8,8 +8,8 @@ use punctual_rt::{Control, Error, Nanos, Phase, Require, SetupError, Task, TaskC
 
 #[allow(unsafe_code, reason = "a filter for system calls")]
 mod sys {
-    /// From here on the kernel answers `sched_getattr` and `sched_getaffinity` of the calling thread, and of those it
-    /// starts, with `errno`.
+    /// From now on the kernel answers `sched_getattr` and `sched_getaffinity` with `errno`, for the calling thread and
+    /// for the threads that it starts.
     pub fn take_away_the_reading_calls(errno: i32) {
         let load_number = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
         let jump_if_equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
@@ -33,7 +33,7 @@ mod sys {
     }
 }
 
-/// In a thread of its own, which takes the filter along.
+/// Runs in a thread of its own, so that the filter ends with it.
 fn under_a_filter(errno: i32, run: impl FnOnce() + Send + 'static) {
     let filtered = move || {
         sys::take_away_the_reading_calls(errno);

@@ -1,6 +1,7 @@
-//! Who took the time, on the real clock: told from what the kernel left behind.
+//! Tests on the real clock that the cause of lost time is found in the traces that the kernel left.
 //!
-//! With no tolerance at all, each polling is over its release by at least the reading that ended it, and so each asks.
+//! With a tolerance of zero, each polling exceeds its release by at least the last clock reading, so each asks for the
+//! cause.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,7 +9,7 @@ use punctual_rt::{Class, Cyclic, Grid, Nanos, Pacer, Phase, Sleeper, TaskConfig,
 use std::process::Command;
 
 const PERIOD: Nanos = Nanos::from_us(100);
-/// In the environment of a program that was started again, with a C library that has no marks.
+/// Environment variable of a program that was started again with a C library without marks.
 const WITHOUT_MARKS: &str = "PUNCTUAL_RT_TEST_WITHOUT_MARKS";
 
 fn pacer() -> Pacer {
@@ -16,10 +17,10 @@ fn pacer() -> Pacer {
     Pacer::new(grid, &Wait::Spin, Sleeper::Absolute).unwrap().with_tolerance(Nanos::ZERO)
 }
 
-/// Of what class the activations were that polled too long. One may come out at its release to the nanosecond, and one may
-/// be kept away until it is past.
+/// The classes of activations that polled too long. An activation may be exact to the nanosecond, or its thread may be
+/// kept from running until the release is past; these are left out.
 fn hits(mut wait: impl FnMut() -> Class) -> Vec<Class> {
-    // Beside others on its CPU a thread is mostly late, and polls too long at few releases.
+    // Beside other threads on its CPU, a thread is usually late, and polls too long at only a few releases.
     let all = (0..50_000).map(|_| wait());
     let hits = all.filter(|class| !matches!(class, Class::OnTime | Class::PastOnArrival)).take(400);
     let hits: Vec<_> = hits.collect();
@@ -27,7 +28,7 @@ fn hits(mut wait: impl FnMut() -> Class) -> Vec<Class> {
     hits
 }
 
-/// How often each came, for when it is not as it should be.
+/// Number of activations of each class, for the message of a failed test.
 fn sum(classes: &[Class]) -> String {
     let kinds = [Class::Preempted, Class::Interrupted, Class::HitWhilePolling];
     format!("{:?} of {}", kinds.map(|kind| (kind, count(classes, kind))), classes.len())
@@ -42,7 +43,7 @@ fn when_the_mark_stays_it_was_no_other_thread() {
     let mut pacer = pacer();
     let seen = hits(|| pacer.wait().class);
     if pacer.means().has_marks {
-        // Now and then another thread does run.
+        // Sometimes another thread really runs.
         assert!(count(&seen, Class::Interrupted) * 2 > seen.len(), "{}", sum(&seen));
     } else {
         assert_eq!(count(&seen, Class::HitWhilePolling), seen.len(), "{}", sum(&seen));
@@ -74,7 +75,7 @@ fn without_marks_only_the_count_of_switches_tells() {
     let seen = hits(|| asking.wait().class);
     assert!(count(&seen, Class::Interrupted) * 2 > seen.len(), "{}", sum(&seen));
 
-    // And a task hands the wish on.
+    // A task passes the setting on to its pacer.
     let config = TaskConfig::periodic(PERIOD).phase(Phase::Offset(Nanos::ZERO)).wait(Wait::Spin).tolerance(Nanos::ZERO);
     let of_task = |config: &TaskConfig| {
         let mut cyclic = Cyclic::new(config).unwrap();

@@ -1,5 +1,5 @@
-//! The lock-free modules under a model checker: their very sources, compiled against atomics that try out every
-//! interleaving and every value a weak memory order allows.
+//! The lock-free modules under the model checker Loom. Their sources are compiled against atomics that explore every
+//! interleaving, and every value that a weak memory order allows.
 
 #![allow(dead_code, missing_docs, reason = "the sources are compiled whole, the model uses parts")]
 #![allow(clippy::unwrap_used, reason = "tests")]
@@ -35,7 +35,7 @@ mod atomics {
     }
 }
 
-/// The kernel, as far as the sources know it.
+/// A model of the kernel, as far as the sources use it.
 mod sys {
     use crate::atomics::AtomicU32;
     use loom::sync::atomic::Ordering::Relaxed;
@@ -57,8 +57,8 @@ mod sys {
         MonoTime::from_ns(0)
     }
 
-    /// Compares and goes to sleep in one step, as the kernel does; of its memory barriers nothing is assumed. A deadline
-    /// that is set is over at once.
+    /// Compares and goes to sleep in one step, as the kernel does, without assuming any of its memory barriers. A
+    /// deadline that is set expires at once.
     pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoTime>, _: Scope) -> bool {
         let queue = QUEUE.0.lock().unwrap();
         if word.load(Relaxed) != expected {
@@ -100,7 +100,7 @@ mod sys {
         loom::thread::yield_now();
     }
 
-    /// Takes a free word or joins the queue. It touches the word without any memory order.
+    /// Takes a free word or joins the queue. It accesses the word without any memory order.
     pub(crate) fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<(), i32> {
         let (me, mut queue) = (remembered_thread_id(), LOCKERS.0.lock().unwrap());
         let free_or_marked = |seen: u32| if seen & libc::FUTEX_TID_MASK == 0 { me } else { seen | libc::FUTEX_WAITERS };
@@ -118,7 +118,7 @@ mod sys {
         Ok(())
     }
 
-    /// Hands the word to whoever waits longest.
+    /// Passes the word to the thread that has waited longest.
     pub(crate) fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
         let mut queue = LOCKERS.0.lock().unwrap();
         if word.load(Relaxed) & libc::FUTEX_TID_MASK != remembered_thread_id() {
@@ -182,7 +182,7 @@ mod of_signal {
         Arc::new(Semaphore { posts: AtomicU32::new(0), waiters: AtomicU32::new(0) })
     }
 
-    /// Every order with at most three involuntary switches; all orders would take minutes.
+    /// Explores all interleavings with at most three preemptions; without that limit it would take minutes.
     fn model(check: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
@@ -238,14 +238,14 @@ mod of_signal {
             let poster = Arc::clone(&shared);
             let thread = spawn(move || {
                 poster.1.with_mut(|value| {
-                    // SAFETY: the model checker itself watches over access to the cell.
+                    // SAFETY: the model checker itself checks access to the cell.
                     unsafe { *value = 7 }
                 });
                 poster.0.post(Process);
             });
             assert!(shared.0.take(None, Process));
             let seen = shared.1.with(|value| {
-                // SAFETY: as above.
+                // SAFETY: the model checker itself checks access to the cell.
                 unsafe { *value }
             });
             assert_eq!(seen, 7);
@@ -269,10 +269,10 @@ mod of_pi_mutex {
         Arc::new((AtomicU32::new(0), UnsafeCell::new(0)))
     }
 
-    /// The model checker reports access to the cell by two threads at once, or not ordered by the lock.
+    /// The model checker reports access to the cell by two threads at once, and access that the lock does not order.
     fn count_and_unlock(counter: &Counter) {
         counter.1.with_mut(|value| {
-            // SAFETY: the model checker itself watches over access to the cell.
+            // SAFETY: the model checker itself checks access to the cell.
             unsafe { *value += 1 }
         });
         unlock(&counter.0);
@@ -281,7 +281,7 @@ mod of_pi_mutex {
     fn value(counter: &Counter) -> u32 {
         assert_eq!(counter.0.load(Relaxed), 0, "free");
         counter.1.with(|value| {
-            // SAFETY: as above.
+            // SAFETY: the model checker itself checks access to the cell.
             unsafe { *value }
         })
     }

@@ -1,5 +1,5 @@
-//! Every interleaving, and every order in which a weak memory may show the stores, of the two protocols by which a
-//! reader copies what the loop writes: a copy that is accepted belongs together.
+//! Explores every interleaving, and every order in which weak memory may show stores, of the two protocols by which a
+//! reader copies what the loop writes. Values in an accepted copy must belong together.
 
 #![allow(dead_code, missing_docs, reason = "a test, of sources that are compiled whole")]
 
@@ -24,8 +24,8 @@ struct Guarded {
     other: AtomicU64,
 }
 
-/// The reader is the thread that is started: with the writer's own loads of the sequence as the last access before a
-/// store, the checker would not look for the reader's load before them.
+/// The reader runs in the spawned thread. If the writer did, its own loads of the sequence would be the last accesses
+/// before its stores, and the checker would not explore reader loads before them.
 #[test]
 fn two_words_guarded_by_a_sequence_are_never_of_different_ages() {
     let accepted = Arc::new(Mutex::new(BTreeSet::new()));

@@ -1,5 +1,5 @@
-//! Set-up as root, and as nobody: what is granted, what is refused, and what is left behind. Needs root, so it is ignored
-//! by default: `cargo test -p punctual-rt --test privileged -- --ignored privileged`.
+//! Tests the set-up as root and as the user `nobody`: what is granted, what is refused, and what is left behind. They
+//! need root, so they are ignored by default: `cargo test -p punctual-rt --test privileged -- --ignored privileged`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use punctual_rt::{
 use std::process::Command;
 use std::sync::{Arc, Barrier, OnceLock};
 
-/// Set in the environment of a program that was started again as somebody else.
+/// Environment variable of a program that was started again as another user.
 const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
 
 fn wanted() -> Setup {
@@ -23,7 +23,7 @@ fn in_a_thread(run: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
 }
 
-/// Runs the test of this name again, under `wrapper`; `true` in the program that was started so.
+/// Runs the test of this name again under `wrapper`. Returns `true` in the program that was started this way.
 fn is_again(name: &str, wrapper: &str) -> bool {
     if std::env::var_os(AGAIN).is_some() {
         return true;
@@ -66,14 +66,14 @@ fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
     }
     in_a_thread(|| {
         let before = grants();
-        // Here and not in a test of its own: two processes that change the same files do not know of each other.
+        // Part of this test, because two processes that change the same files would not know of each other.
         let prepared = Setup::new().latency_qos(LatencyQos::PerCpu).apply().unwrap();
         assert!(grants().cpu_latency.iter().all(|(_, limit)| limit == "n/a"));
         drop(prepared);
         assert_eq!(grants().cpu_latency, before.cpu_latency);
-        // It set the timer slack and the signals, too.
+        // The setup has set the timer slack and the signal mask, too.
         let before = grants();
-        // No kernel takes a reservation with a period of an hour: refused in the last step.
+        // No kernel accepts a reservation with a period of an hour, so the last step is refused.
         let (runtime, period) = (Nanos::from_ms(1), Nanos::from_secs(3600));
         let policy = Policy::Deadline { runtime, deadline: period, period };
         let refused = wanted().cpus(&[]).policy(policy).latency_qos(LatencyQos::PerCpu).apply();
@@ -145,7 +145,7 @@ fn privileged_nobody_at_best_effort_starts_and_has_every_refusal_listed() {
     });
 }
 
-/// With the two capabilities, nobody gets what root gets.
+/// With two capabilities, the user `nobody` gets what root gets.
 #[test]
 #[ignore = "needs root"]
 fn privileged_nobody_with_two_capabilities_gets_policy_and_memory() {
@@ -164,16 +164,16 @@ fn privileged_nobody_with_two_capabilities_gets_policy_and_memory() {
     });
 }
 
-/// On one CPU, a rival of higher priority runs across each release; 200 ms in all.
+/// On one CPU, a rival of higher priority runs across each release, for 200 ms in total.
 #[test]
 #[ignore = "needs root"]
 fn privileged_a_rival_that_runs_instead_is_named() {
     const RELEASES: u64 = 200;
     let (period, cpu) = (Nanos::from_ms(1), granted().unwrap().cpus[0]);
-    // A thread that is not set up yet gets no time beside one that is, and spins.
+    // A thread that is not set up yet gets no time on the CPU of a set-up thread that spins. So both start together.
     let (both, first) = (Arc::new(Barrier::new(2)), Arc::new(OnceLock::new()));
     let pacer = move |priority, ahead, wait: &Wait| {
-        // Kept for as long as the thread lives, which is not long.
+        // Forgotten, so that it lasts as long as the thread, which ends soon.
         std::mem::forget(Setup::new().policy(Policy::Fifo(priority)).cpus(&[cpu]).apply().unwrap());
         both.wait();
         let first = *first.get_or_init(|| now() + Nanos::from_ms(20));
@@ -201,7 +201,7 @@ fn privileged_a_rival_that_runs_instead_is_named() {
     let (has_marks, classes) = watched.join().unwrap();
     rival.join().unwrap();
     let count = |wanted| classes.iter().filter(|class| **class == wanted).count();
-    // Where there is no mark the switches that were counted may have been before the polling.
+    // Without a mark, the counted switches may have happened before the polling.
     let named = if has_marks { Class::Preempted } else { Class::HitWhilePolling };
     assert!(count(named) > 20 && count(named) > 4 * count(Class::Interrupted), "{classes:?}");
 }

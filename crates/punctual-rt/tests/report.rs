@@ -1,5 +1,5 @@
-//! The report's words, compared with what a reviewer has read: `BLESS=1 cargo test -p punctual-rt --test report` writes
-//! them anew.
+//! Compares the text of the report with a reviewed text. `BLESS=1 cargo test -p punctual-rt --test report` writes it
+//! anew.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,7 +18,7 @@ fn check(name: &str, actual: &str) {
     assert_eq!(expected, actual, "{} is stale: BLESS=1 writes it anew", path.display());
 }
 
-/// A sleeping loop on a CPU with a deep idle state, that once lost 250 releases and three others, and was suspended.
+/// A sleeping loop on a CPU with a deep idle state. It once lost 250 releases and three others, and was suspended.
 fn snapshot_of(cycles: u64, deep_every: u64) -> Snapshot {
     let config = StatsConfig {
         budget: Some(Nanos::from_us(30)),
@@ -45,7 +45,7 @@ fn snapshot_of(cycles: u64, deep_every: u64) -> Snapshot {
         index += 1 + missed;
     }
     let mut snapshot = reader.snapshot();
-    // What differs from run to run.
+    // These values differ from run to run.
     (snapshot.pid, snapshot.started) = (4_711, MonoTime::from_ns(999_000_000));
     snapshot.suspended = Nanos::ZERO;
     snapshot

@@ -1,10 +1,10 @@
-//! Both sides mean the same bytes and the same numbers, today and in later versions.
+//! The C header and the Rust library agree about layouts and numbers, in this version and in later ones.
 
 use crate::{compiler, installed, output, run, scratch};
 use punctual_capi as capi;
 use std::fmt::Write;
 
-/// A member: structure, name, offset, bytes.
+/// A member of a structure: structure, name, offset and size in bytes.
 type Member = (&'static str, &'static str, usize, usize);
 
 macro_rules! members {
@@ -16,7 +16,7 @@ macro_rules! members {
         }
         let mut whole = 0;
         $({
-            // SAFETY: an address within the value; nothing is read.
+            // SAFETY: the address of a member within the value; nothing is read.
             let at = unsafe { &raw const (*base).$member };
             let bytes = size(at);
             $all.push((stringify!($of), stringify!($member), at.addr() - base.addr(), bytes));
@@ -86,7 +86,7 @@ fn c_and_rust_agree_on_every_member() {
     assert_eq!(output(&mut run(&target)), listed(&members));
 }
 
-/// Programs are out there that rely on it. New members come at the end; then `BLESS=1` writes the list anew.
+/// Compiled C programs rely on the layout. New members are added at the end; then `BLESS=1` writes the list anew.
 #[test]
 fn no_member_ever_moves() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/layout-1.txt");

@@ -1,4 +1,4 @@
-//! The C ABI as C sees it: built, installed and linked as a user would.
+//! Tests of the C ABI from outside: the library is built, installed and linked as a user would do it.
 
 #![allow(unsafe_code, reason = "what is tested is called from C, and written for it")]
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
@@ -16,12 +16,12 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A folder for what tests build, in Cargo's own.
+/// The folder for files that tests build, provided by Cargo.
 fn scratch() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The library, installed once for all tests of this program.
+/// The folder where the library is installed, once for all tests of this program.
 fn installed() -> &'static Path {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
     INSTALLED.get_or_init(|| {
@@ -38,7 +38,7 @@ fn installed() -> &'static Path {
 const NEEDED: [(&str, &str); 5] =
     [("cc", "gcc"), ("c++", "g++"), ("pkg-config", "pkg-config"), ("nm", "binutils"), ("objdump", "binutils")];
 
-/// Why a program was not started, and what to do.
+/// An error message for a program that could not be started, with the package to install.
 fn not_started(program: &str, error: &std::io::Error) -> String {
     match NEEDED.iter().find(|(name, _)| *name == program) {
         Some((_, package)) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -48,7 +48,7 @@ fn not_started(program: &str, error: &std::io::Error) -> String {
     }
 }
 
-/// Runs to the end and gives what was printed; a failure shows everything.
+/// Runs a command to its end and returns its output. A failure panics with all output.
 fn output(command: &mut Command) -> String {
     let output = match command.output() {
         Ok(output) => output,
@@ -59,7 +59,7 @@ fn output(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// A compiler's command, with every warning an error.
+/// A compiler command that treats every warning as an error.
 fn compiler(source: &Path) -> Command {
     let is_cpp = source.extension().is_some_and(|ending| ending == "cpp");
     let (program, standard) = if is_cpp { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
@@ -69,14 +69,14 @@ fn compiler(source: &Path) -> Command {
     command
 }
 
-/// What pkg-config says about one of ours.
+/// The compiler options that pkg-config prints for one of our libraries.
 fn pkg_config(name: &str) -> Vec<String> {
     let mut command = Command::new("pkg-config");
     command.args(["--cflags", "--libs", name]).env("PKG_CONFIG_PATH", installed().join("lib/pkgconfig"));
     output(&mut command).split_whitespace().map(str::to_owned).collect()
 }
 
-/// Compiles a program with the library that pkg-config calls so.
+/// Compiles a program with the library that pkg-config knows by this name.
 fn program(source: &Path, library: &str) -> PathBuf {
     let ending = source.extension().unwrap_or_default().to_string_lossy();
     let name = format!("{}-{ending}-{library}", source.file_stem().unwrap_or_default().to_string_lossy());
@@ -85,7 +85,7 @@ fn program(source: &Path, library: &str) -> PathBuf {
     target
 }
 
-/// A command that finds the shared library.
+/// A command that runs a program with the installed shared library.
 fn run(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("LD_LIBRARY_PATH", installed().join("lib")).current_dir(scratch());

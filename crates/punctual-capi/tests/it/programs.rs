@@ -1,4 +1,4 @@
-//! Programs in C and C++, built with either library, and run.
+//! Builds and runs C and C++ programs, each with the static and the shared library.
 
 use crate::{compiler, installed, output, pkg_config, program, root, run, scratch};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,8 @@ fn every_misuse_from_c_is_a_number_and_no_crash() {
     }
 }
 
-/// Seen from the allocator: a library that is loaded late gets its threads' storage when it is first touched.
+/// The thread-local storage of a library that is loaded with `dlopen` is allocated at its first use. The test observes
+/// the allocator.
 #[cfg(target_env = "gnu")]
 #[test]
 fn the_first_cycles_of_a_library_loaded_late_allocate_nothing() {

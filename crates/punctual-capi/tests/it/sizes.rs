@@ -1,20 +1,20 @@
-//! Structures of any age and any content: understood, or refused, and nothing beyond them is touched.
+//! Structures of any size, version and content are either understood or refused, and no byte behind them is touched.
 
 use proptest::prelude::*;
 use punctual_capi::*;
 use std::ptr;
 
-/// As large as a structure may be, and room beyond, 8-byte aligned.
+/// Room for the largest structure and for bytes behind it that must stay untouched, aligned to 8 bytes.
 const WORDS: usize = 1024;
 const LARGEST: usize = 4096;
 const UNTOUCHED: u8 = 0xA5;
 
 fn bytes_of(words: &mut [u64; WORDS]) -> &mut [u8] {
-    // SAFETY: any word is eight bytes.
+    // SAFETY: the words are initialised memory of `WORDS * 8` bytes.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), WORDS * 8) }
 }
 
-/// A structure that states `size` bytes: header, then `content`, then what must stay.
+/// A structure that states `size` bytes: header, `content`, then bytes that must stay untouched.
 fn structure(size: u32, version: u32, content: &[u8]) -> [u64; WORDS] {
     let mut words = [0; WORDS];
     let bytes = bytes_of(&mut words);
@@ -25,7 +25,7 @@ fn structure(size: u32, version: u32, content: &[u8]) -> [u64; WORDS] {
     words
 }
 
-/// What a size and a version alone are refused with.
+/// The error number for a size and a version that are refused whatever the content is; `None` if they are acceptable.
 fn refusal(size: u32, version: u32) -> Option<i32> {
     match size {
         _ if version != 1 => Some(-libc::EINVAL),
@@ -47,16 +47,16 @@ fn versions() -> impl Strategy<Value = u32> {
 fn usual_servo() -> Vec<u8> {
     let mut words = [0u64; WORDS];
     let config = words.as_mut_ptr().cast::<prt_servo_config>();
-    // SAFETY: room for it.
+    // SAFETY: the memory has room for the structure.
     assert_eq!(unsafe { prt_servo_config_init(config, size_of::<prt_servo_config>()) }, 0);
-    // SAFETY: just made.
+    // SAFETY: the structure was initialised above.
     unsafe { (*config).period_ns = 1_000_000 };
     bytes_of(&mut words)[8..size_of::<prt_servo_config>()].to_vec()
 }
 
 fn open_servo(config: &[u64; WORDS]) -> (i32, *mut prt_servo) {
     let mut servo = ptr::null_mut();
-    // SAFETY: a structure as large as it says, or refused for that.
+    // SAFETY: the memory holds as many bytes as the structure states, or the size is refused.
     (unsafe { prt_servo_open(config.as_ptr().cast(), &raw mut servo) }, servo)
 }
 
@@ -75,7 +75,7 @@ proptest! {
         }
         let (returned, servo) = open_servo(&structure(size, version, &content));
         let expected = refusal(size, version).or(surplus.map(|_| -libc::E2BIG));
-        // A structure that ends before the period has none.
+        // A structure that ends before the member `period_ns` gets its default 0, which is refused.
         let expected = expected.unwrap_or(if said < 16 { PRT_E_SERVO } else { 0 });
         prop_assert_eq!(returned, expected);
         prop_assert_eq!(servo.is_null(), returned != 0);
@@ -88,7 +88,7 @@ proptest! {
     fn what_goes_out_fills_the_structure_and_nothing_beyond(size in sizes(), version in versions()) {
         let (_, servo) = open_servo(&structure(64, 1, &usual_servo()));
         let mut state = structure(size, version, &[]);
-        // SAFETY: room for the largest.
+        // SAFETY: the memory has room for the largest structure.
         let returned = unsafe { prt_servo_get_state(servo, state.as_mut_ptr().cast()) };
         prop_assert_eq!(prt_servo_close(servo), 0);
         prop_assert_eq!(returned, refusal(size, version).unwrap_or(0));
@@ -106,7 +106,7 @@ proptest! {
     #[test]
     fn a_structure_of_any_size_is_prepared_or_refused(size in prop_oneof![0usize..600, Just(4096), Just(4104), any::<usize>()]) {
         let mut words = structure(0, 0, &[]);
-        // SAFETY: room for the largest; larger ones are refused before they are touched.
+        // SAFETY: the memory has room for the largest structure; larger sizes are refused before anything is written.
         let returned = unsafe { prt_config_init(words.as_mut_ptr().cast(), size) };
         let expected = u32::try_from(size).map_or(-libc::E2BIG, |size| refusal(size, 1).unwrap_or(0));
         prop_assert_eq!(returned, expected);
@@ -123,25 +123,25 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever numbers a task is described by, checking it gives an answer.
+    /// Checking a task gives an answer, whatever numbers its configuration contains.
     #[test]
     fn any_numbers_are_judged_or_refused(numbers in prop::collection::vec(any::<u64>(), 64), keep in any::<u64>()) {
         let mut usual = [0u64; WORDS];
         let config = usual.as_mut_ptr().cast::<prt_config>();
-        // SAFETY: room for it.
+        // SAFETY: the memory has room for the structure.
         prop_assert_eq!(unsafe { prt_config_init(config, size_of::<prt_config>()) }, 0);
-        // SAFETY: just made.
+        // SAFETY: the structure was initialised above.
         unsafe { (*config).period_ns = 1_000_000 };
         for (place, number) in numbers.iter().enumerate().take(size_of::<prt_config>() / 8).skip(1) {
-            // Pointers are left alone, for they must be valid; a few of the others are as usual.
+            // Pointers keep their values, because they must be valid; so do a few random other members.
             if ![1, 10, 26].contains(&place) && keep >> place & 1 == 0 {
                 usual[place] = if place % 3 == 0 { *number } else { number & 3 };
             }
         }
-        // SAFETY: within it. None is named, for that is refused before anything else is looked at.
+        // SAFETY: the member lies within the memory. With a count of 0, the pointer to CPUs is not read.
         unsafe { (*config).cpu_count = 0 };
         let mut findings = ptr::null_mut();
-        // SAFETY: a structure of the right size; no CPU is named when the pointer is null.
+        // SAFETY: a structure of the right size, whose pointer to CPUs is not used because `cpu_count` is 0.
         let returned = unsafe { prt_config_check(config, &raw mut findings) };
         prop_assert_eq!(returned >= 0, !findings.is_null());
         if returned >= 0 {

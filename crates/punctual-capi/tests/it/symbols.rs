@@ -1,10 +1,10 @@
-//! What the shared library shows, and what it must not hold.
+//! Checks which symbols the shared library exports, and that it is linked as intended.
 
 use crate::{installed, output, root};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Functions that the header declares.
+/// The functions that the header declares.
 fn declared() -> BTreeSet<String> {
     let header = std::fs::read_to_string(installed().join("include/punctual_rt.h")).unwrap();
     let code: Vec<&str> = header.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
@@ -43,7 +43,7 @@ fn programs_ask_for_the_library_by_the_name_of_its_abi() {
     let mut objdump = Command::new("objdump");
     let shown = output(objdump.arg("-p").arg(installed().join("lib/libpunctual_rt.so")));
     assert!(shown.contains("libpunctual_rt.so.0\n"), "{shown}");
-    // Bound at the start, not in somebody's loop.
+    // All symbols are bound when the library is loaded, not at the first call in a loop.
     assert!(shown.contains("FLAGS "), "{shown}");
 }
 

@@ -46,10 +46,7 @@ impl Topology {
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
         // The CPUs that this process may use are not the online ones: with isolcpus=, they lack the CPUs that matter
         // most.
-        let online = match cpus(tree, "/sys/devices/system/cpu/online") {
-            Fact::Absent => listed(cpuinfo),
-            told => told,
-        };
+        let online = cpus(tree, "/sys/devices/system/cpu/online").or_else(|| listed(cpuinfo));
         let smt_active = text(tree, "/sys/devices/system/cpu/smt/active").and_then(|value| match value.as_str() {
             "0" => Fact::Known(false),
             "1" => Fact::Known(true),

@@ -1,9 +1,9 @@
-//! Doing a step that was looked at and announced, and seeing what came of it.
+//! Carries out a step that was inspected and announced in the journal, and observes the result.
 
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::replace;
 use crate::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
-use crate::journal::Outcome;
+use crate::journal::StepOutcome;
 use punctual_tuning::plan::{Before, Expected, Step};
 use std::io;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// How long the kernel may take to bring a value into force.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Exit code of `systemctl stop` for a unit that the manager does not know: such a unit is as good as stopped.
+/// Exit code of `systemctl stop` for a unit that the manager does not know. Such a unit counts as stopped.
 pub const NOT_LOADED: i32 = 5;
 
-pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
+pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> StepOutcome {
     let done = match step {
         Step::Write { path, value, expected } => return write(hand, path, value, expected),
         Step::Own { path, content, mode } => {
@@ -48,7 +48,7 @@ pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
         Step::Run { doing: None, .. } => Ok(()),
         Step::Run { doing: Some(invocation), .. } => ran(&invocation.program, hand.run(invocation)),
     };
-    done.map_or_else(|why| Outcome::Refused { why }, |()| Outcome::Effective)
+    done.map_or_else(|why| StepOutcome::Refused { why }, |()| StepOutcome::Effective)
 }
 
 fn outcome<T>(
@@ -57,38 +57,39 @@ fn outcome<T>(
     seen: io::Result<T>,
     wanted: impl Fn(&T) -> bool,
     words: impl Fn(&T) -> String,
-) -> Outcome {
+) -> StepOutcome {
     match seen {
-        Ok(seen) if wanted(&seen) => Outcome::Effective,
-        Ok(seen) => Outcome::Differs { seen: words(&seen) },
-        Err(error) if is_gone(&error) => Outcome::Gone { what: format!("{what} is gone") },
-        Err(error) => Outcome::Refused { why: told(what, operation, &error) },
+        Ok(seen) if wanted(&seen) => StepOutcome::Effective,
+        Ok(seen) => StepOutcome::Differs { seen: words(&seen) },
+        Err(error) if is_gone(&error) => StepOutcome::Gone { what: format!("{what} is gone") },
+        Err(error) => StepOutcome::Refused { why: told(what, operation, &error) },
     }
 }
 
-/// A value is in force when its file says so and, where another file tells what is in force, that file too.
-fn write(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Outcome {
+/// A value is in force if its file shows it and, for values with a second file that shows the effective value, that
+/// file too.
+fn write(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> StepOutcome {
     match hand.write_value(path, value) {
-        Err(error) if is_gone(&error) => return Outcome::Gone { what: format!("{path} is not there") },
-        Err(error) => return Outcome::Refused { why: told(path, &format!("write '{value}'"), &error) },
+        Err(error) if is_gone(&error) => return StepOutcome::Gone { what: format!("{path} is not there") },
+        Err(error) => return StepOutcome::Refused { why: told(path, &format!("write '{value}'"), &error) },
         Ok(()) => {}
     }
     let seen = match read_value(hand, path, value, expected) {
-        Err(error) => return Outcome::Refused { why: told(path, "read back", &error) },
+        Err(error) => return StepOutcome::Refused { why: told(path, "read back", &error) },
         Ok(seen) => seen,
     };
     if !expected.met(value, &seen) {
-        return Outcome::Differs { seen };
+        return StepOutcome::Differs { seen };
     }
-    let Some(other) = &expected.settles_at else { return Outcome::Effective };
+    let Some(other) = &expected.settles_at else { return StepOutcome::Effective };
     let until = Instant::now() + PATIENCE;
     loop {
         let seen = read_value(hand, other, value, expected);
         match seen {
-            Ok(seen) if expected.met(value, &seen) => return Outcome::Effective,
+            Ok(seen) if expected.met(value, &seen) => return StepOutcome::Effective,
             seen if Instant::now() >= until => {
                 let seen = seen.unwrap_or_else(|error| told(other, "read", &error));
-                return Outcome::Waits { seen };
+                return StepOutcome::Waits { seen };
             }
             _ => std::thread::sleep(PATIENCE / 10),
         }
@@ -114,24 +115,24 @@ fn edit(hand: &dyn Hand, path: &str, content: &[u8], in_place: bool, before: &Be
 }
 
 /// The unit is masked first, so that nothing starts it again before it is stopped.
-fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> Outcome {
+fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> StepOutcome {
     for verb in [UnitVerb::Mask { lasting }, UnitVerb::Stop] {
         match hand.do_unit(unit, verb) {
             Ok(Ran { code: Some(NOT_LOADED), .. }) if verb == UnitVerb::Stop => {}
             done => {
                 if let Err(why) = ran(unit, done) {
-                    return Outcome::Refused { why };
+                    return StepOutcome::Refused { why };
                 }
             }
         }
     }
     match hand.unit(unit) {
-        Ok(Some(state)) if state.active => Outcome::Differs { seen: "it runs".to_owned() },
+        Ok(Some(state)) if state.active => StepOutcome::Differs { seen: "it runs".to_owned() },
         Ok(Some(state)) if !(if lasting { state.masked_for_good } else { state.masked }) => {
-            Outcome::Differs { seen: "it is not masked".to_owned() }
+            StepOutcome::Differs { seen: "it is not masked".to_owned() }
         }
-        Ok(_) => Outcome::Effective,
-        Err(error) => Outcome::Refused { why: told(unit, "ask systemd", &error) },
+        Ok(_) => StepOutcome::Effective,
+        Err(error) => StepOutcome::Refused { why: told(unit, "ask systemd", &error) },
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why nothing was done at all. What became of single steps is a result, not an error.
+//! Errors for which nothing was done at all. The failure of a single step is a result, not an error.
 
 use crate::journal::JournalError;
 use crate::journal::store;
@@ -10,15 +10,15 @@ pub enum EngineError {
     Journal(#[from] JournalError),
     #[error("{}: take the lock: {} is changing this machine right now. Wait for it to end, then try again", store::LOCK, by.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Locked {
-        /// The number that the process wrote into the lock file; `None` where it wrote none.
+        /// Process id that the holder wrote into the lock file; `None` if it wrote none.
         by: Option<u32>,
     },
     #[error("{}: take the lock: {reason}. {}", store::LOCK, lock_remedy(reason))]
     Lock { reason: io::Error },
-    /// Nothing new is begun on top of a journal of which lines are damaged.
+    /// Lines of the journal are damaged, so nothing new is begun on top of it.
     #[error("{}: {lines} of its lines cannot be read", store::FILE)]
     Damaged { lines: usize },
-    /// Applying was cut short because the journal could not be written. All steps were undone but those in `left`.
+    /// Applying was aborted because the journal could not be written. All steps were undone except those in `left`.
     #[error("{cause}. What had been done was undone{}", remains(left))]
     RolledBack { cause: JournalError, left: Vec<String> },
     /// A fact about this machine that undoing depends on cannot be read.

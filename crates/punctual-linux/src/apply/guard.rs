@@ -1,15 +1,15 @@
-//! A process of its own that puts things back when nobody else is left to do so.
+//! The guard: a separate process that undoes a transaction if nobody else is left to do so.
 //!
-//! Two kinds: one is tied to a supervisor by a pipe and acts when that ends without a word; the other waits until a
-//! transaction is confirmed, and acts when the time is up. Both are this program, started with words that no user
-//! types, in a session of their own: neither a terminal that goes away nor a key pressed there ends them.
+//! There are two kinds. One is tied to a supervisor by a pipe, and acts if the supervisor ends without a farewell. The
+//! other waits for the confirmation of a transaction, and acts when the time is up. Both are this program, started with
+//! internal arguments in a session of their own, so that neither a closed terminal nor a key pressed there ends them.
 
 use super::error::EngineError;
 use super::machine::now;
 use super::revert::{Extent, Reverted, revert, revert_orphan, revert_pending};
 use super::undo::SYSTEMD;
 use crate::hand::Hand;
-use crate::journal::{self, Begun, Contents, Stage};
+use crate::journal::{self, Begun, Contents, SessionStage};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(200);
 const TIED: &str = "tied";
 const DEADLINE: &str = "deadline";
-/// The byte that a supervisor sends to its guard when it ends in good order.
+/// The byte that a supervisor sends to its guard before it ends normally.
 const FAREWELL: u8 = b'.';
 
-/// The program that a guard runs as: this program, and the words that make it a guard.
+/// The command line of a guard: the path of this program, and the arguments that make it a guard.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub path: PathBuf,
@@ -34,7 +34,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// This program; the first argument `word` makes it call [`run`].
+    /// This program, where the first argument `word` makes it call [`run`].
     pub fn this(word: &str) -> io::Result<Self> {
         Ok(Self { path: std::env::current_exe()?, words: vec![word.into()] })
     }
@@ -62,7 +62,7 @@ impl Tied {
     pub fn start(program: &Program, transaction: u32) -> Result<Self, EngineError> {
         let start = program.command(TIED, transaction).stdin(Stdio::piped()).spawn();
         let mut guard = start.map_err(program.failed("Without its guard nothing is changed"))?;
-        // The guard ignores signals by itself; without a pipe it would never learn that we ended.
+        // The guard ignores signals. Without a pipe it would never notice that this process ended.
         if guard.stdin.is_none() {
             let _ = guard.kill();
             let _ = guard.wait();
@@ -72,22 +72,22 @@ impl Tied {
 
     pub fn dismiss(mut self) {
         if let Some(mut pipe) = self.guard.stdin.take() {
-            // A guard that has ended needs no farewell.
+            // Fails if the guard has ended, which then needs no farewell.
             let _ = pipe.write_all(&[FAREWELL]);
         }
         let _ = self.guard.wait();
     }
 }
 
-/// Starts a guard that puts the transaction back when its time is up, unless it is confirmed. It outlives this process,
-/// its terminal and its user's session.
+/// Starts a guard that undoes the transaction when its time is up, unless it is confirmed. The guard outlives this
+/// process, its terminal and its user's session.
 pub fn watch_deadline(program: &Program, transaction: u32) -> Result<(), EngineError> {
     let remedy = "Without its guard nothing is changed";
     if Path::new(SYSTEMD).is_dir() && under_systemd(program, transaction) {
         return Ok(());
     }
     let start = program.command(DEADLINE, transaction).stdin(Stdio::null()).spawn();
-    // The guard makes a session of its own; when we have ended, init waits for it.
+    // The guard starts a session of its own, and init reaps it after this process has ended.
     start.map(drop).map_err(program.failed(remedy))
 }
 
@@ -102,12 +102,12 @@ fn under_systemd(program: &Program, transaction: u32) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Does the work of a guard if these words are those of one; `None` where they are not, or where nothing was left to
-/// do.
+/// Does the work of a guard if `words` are the arguments of one. `None` if they are not, or if nothing was left to
+/// undo.
 pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, EngineError> {
     let [kind, transaction] = words else { return Ok(None) };
     let Ok(transaction) = transaction.parse() else { return Ok(None) };
-    // This fails where the guard leads a session already, which is as good.
+    // Fails if the guard already leads a session, which is just as good.
     let _ = rustix::process::setsid();
     hold_out();
     let Some(begun) = beginning(hand, transaction) else { return Ok(None) };
@@ -118,25 +118,25 @@ pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, Engine
     }
 }
 
-/// How the transaction began that is to be guarded: its number may be another's by the time it matters. `None` where it is
-/// over already, or where the journal could not be read during all of [`PATIENCE`].
+/// The begin record of the transaction to be guarded. It identifies the transaction, because numbers are reused. `None`
+/// if the transaction is over, or if the journal could not be read during all of [`PATIENCE`].
 fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
     let contents = retried(|| journal::read(hand), |_| true).ok()?;
     let sessions = contents.into_iter().flat_map(|contents| contents.sessions);
     let mut guarded = sessions.filter(|session| session.transaction == transaction);
-    guarded.find(|session| session.stage != Stage::Reverted)?.begun
+    guarded.find(|session| session.stage != SessionStage::Reverted)?.begun
 }
 
 /// Signals that would end another process are caught and ignored.
 fn hold_out() {
     use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
     for signal in [SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
-        // Where a handler is refused, the journal still tells the next `status` what was not finished.
+        // If a handler cannot be installed, the next `status` still shows from the journal what was not finished.
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
 }
 
-/// Whether the other end of the pipe went away without a word.
+/// Whether the other end of the pipe was closed without a farewell.
 fn left_alone(pipe: &mut dyn Read) -> bool {
     let mut word = [0];
     loop {
@@ -149,8 +149,8 @@ fn left_alone(pipe: &mut dyn Read) -> bool {
     }
 }
 
-/// Waits until a transaction's time is up; `false` if it was confirmed or put back before. A journal that cannot be
-/// read now is read again at the next look, and the deadline holds in any case.
+/// Waits until a transaction's time is up; `false` if it was confirmed or undone before. If the journal cannot be read,
+/// it is read again at the next look, and the deadline applies in any case.
 fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
     let Some(by) = begun.confirm_by_ns else { return false };
     loop {
@@ -168,12 +168,12 @@ fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
     }
 }
 
-/// Puts back, and tries again for a while, whatever is in the way: nobody else will.
+/// Undoes, and keeps trying for [`PATIENCE`] whatever the error is, because nobody else will undo it.
 fn insist<T>(put_back: impl Fn() -> Result<T, EngineError>) -> Result<T, EngineError> {
     retried(put_back, |_| true)
 }
 
-/// Tries for a while as long as this error may pass.
+/// Repeats an attempt for [`PATIENCE`] while `may_pass` says that the error may go away.
 fn retried<T, E>(attempt: impl Fn() -> Result<T, E>, may_pass: fn(&E) -> bool) -> Result<T, E> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -184,13 +184,13 @@ fn retried<T, E>(attempt: impl Fn() -> Result<T, E>, may_pass: fn(&E) -> bool) -
     }
 }
 
-/// Takes back, and waits for whoever else is changing the machine.
+/// Undoes, and waits for any other process that is changing the machine.
 pub fn revert_patiently(hand: &dyn Hand, extent: Extent) -> Result<Reverted, EngineError> {
     patiently(|| revert(hand, extent, false))
 }
 
-/// Puts back, without being asked, the transaction that began with `begun`, once no other process changes the machine.
-/// `None` where it is not to be put back any more.
+/// Undoes the transaction that began with `begun` without a request from the user, once no other process changes the
+/// machine. `None` if it no longer has to be undone.
 pub fn revert_pending_patiently(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
     patiently(|| revert_pending(hand, begun))
 }

@@ -1,4 +1,5 @@
-//! What is there before a step: what has to be kept to undo it, or that it is not needed, or why it cannot be done.
+//! Inspects the machine before a step: what has to be kept to undo the step, that it is not needed, or why it is
+//! impossible.
 //!
 //! Nothing is changed here.
 
@@ -7,14 +8,14 @@ use crate::hand::{FileKind, Hand};
 use punctual_tuning::plan::{Before, Expected, SchedPolicy, Step, TaskName};
 use std::io;
 
-/// The highest real-time priority that is given out: watchdog threads of the kernel run above it.
+/// The highest real-time priority that a plan may set: watchdog threads of the kernel run above it.
 const HIGHEST_PRIORITY: u32 = 95;
 
 pub enum Look {
     Already,
     Gone(String),
     Ready {
-        /// What to keep. The copy of a file has no name yet.
+        /// The state to keep for undoing. The copy of a file has no name yet.
         before: Before,
         bytes: Option<Vec<u8>>,
     },
@@ -26,7 +27,7 @@ impl Look {
     }
 }
 
-/// An error says why the step cannot be done.
+/// Inspects the subject of a step. An error says why the step cannot be done.
 pub fn look(hand: &dyn Hand, step: &Step) -> Result<Look, String> {
     match step {
         Step::Write { path, value, expected } => value_of(hand, path, value, expected),
@@ -88,7 +89,7 @@ fn value_of(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Re
     Ok(if expected.met(value, &now) && settled() { Look::Already } else { Look::ready(Before::Value(now)) })
 }
 
-/// A value in the form in which it would be written back.
+/// Reads a value in the form in which it would be written back.
 pub fn read_value(hand: &dyn Hand, path: &str, about: &str, expected: &Expected) -> io::Result<String> {
     let bytes = hand.read(path)?;
     let text = String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text"))?;
@@ -154,7 +155,7 @@ pub fn is_gone(error: &io::Error) -> bool {
         || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV | libc::ENXIO))
 }
 
-/// A refusal in words, with what to do about it.
+/// The text for a refusal, with what to do about it.
 pub fn told(what: &str, operation: &str, error: &io::Error) -> String {
     let remedy = match error.raw_os_error() {
         Some(libc::EPERM) => {

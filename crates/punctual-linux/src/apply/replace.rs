@@ -1,26 +1,25 @@
-//! A file is replaced by another in one moment: whoever reads it sees the old or the new one, never half of either,
-//! also after the power failed.
+//! Replaces a file atomically: readers see the old or the new file, never a part of either, also after a power failure.
 //!
-//! The new file is first written beside the old one, under a name that follows from the old one's: so it can be found
-//! and taken away when the program ended in between.
+//! The new file is first written beside the old one, under a name that is derived from the old name. So it can be found
+//! and removed if the program ended in between.
 
 use crate::hand::{Hand, Meta};
 use std::io;
 
-/// The name under which the new file is written. Programs that read whole folders of settings skip it: it begins with
-/// a dot and ends with none of their endings.
+/// The name under which the new file is written. Programs that read whole folders of settings skip it, because it
+/// begins with a dot and has none of their endings.
 pub fn beside(path: &str) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     format!("{folder}/.{name}.punctual")
 }
 
-/// Removes the new file of a program that ended before it renamed it.
+/// Removes the new file of a program that ended before renaming it.
 pub fn sweep(hand: &dyn Hand, path: &str) -> io::Result<()> {
     let left = beside(path);
     if hand.stat(&left)?.is_some() { hand.remove(&left) } else { Ok(()) }
 }
 
-/// Puts a file in the place of another one, or where none is.
+/// Replaces the file at `path`, or creates it.
 pub fn replace(hand: &dyn Hand, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()> {
     sweep(hand, path)?;
     let new = beside(path);
@@ -42,7 +41,7 @@ pub fn missing_folders(hand: &dyn Hand, path: &str) -> io::Result<Vec<String>> {
     Ok(missing)
 }
 
-/// Whether `found` is what writing `new` over `old` in place leaves when it is cut short.
+/// Whether `found` can result from an interrupted write of `new` over `old` in place.
 pub fn is_between(old: &[u8], new: &[u8], found: &[u8]) -> bool {
     let agrees = new.iter().zip(found).take_while(|(new, found)| new == found).count();
     let rest_is_old = |written: usize| found.get(written..) == Some(old.get(written..).unwrap_or_default());

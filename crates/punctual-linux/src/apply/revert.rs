@@ -1,12 +1,12 @@
-//! Taking back: transactions are undone step by step in reverse order, as often as it takes, until nothing is left, and
-//! then no trace of us is.
+//! Undoes transactions step by step in reverse order, repeatedly if necessary, until nothing is left. Then all our
+//! files are removed.
 
 use super::error::EngineError;
 use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::hand::{Hand, Lock, LockAnswer};
 use crate::journal::format::Damage;
-use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
+use crate::journal::{Begun, Contents, Intent, Journal, JournalRecord, Session, SessionStage, Undone, store};
 use punctual_tuning::plan::{Before, Keep, Step};
 use serde::Serialize;
 use std::io;
@@ -14,9 +14,10 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     All,
-    /// Every transaction after this one, which stays.
+    /// Every transaction after the one with this number, which stays.
     DownTo(u32),
-    /// This transaction alone. Its steps that lie beneath steps of later transactions go back together with those.
+    /// Only the transaction with this number. Its steps that later transactions build upon are undone together with
+    /// those.
     Only(u32),
 }
 
@@ -30,23 +31,23 @@ impl Extent {
     }
 }
 
-/// What was taken back.
+/// The result of undoing transactions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reverted {
-    /// Steps that are undone now, in that order.
+    /// The steps that were undone, in that order.
     pub undone: Vec<UndoneStep>,
     /// Steps that could not be undone, each with its reason.
     pub trouble: Vec<Trouble>,
-    /// Transactions of which nothing is left.
+    /// Numbers of the transactions of which nothing is left.
     pub transactions: Vec<u32>,
-    /// Lines of the journal that could not be read: what they told of was not undone.
+    /// Lines of the journal that could not be read. Their steps were not undone.
     pub damage: Vec<Damage>,
-    /// The last line was cut off; what it announced had not been done.
+    /// Whether the last line was cut off. The step that it announced had not been done.
     pub torn: bool,
-    /// Nothing is left on this machine: the journal is gone.
+    /// Whether nothing is left on this machine, and the journal is removed.
     pub closed: bool,
-    /// Why the journal could not be written meanwhile, if so. What was undone is undone all the same.
+    /// Why the journal could not be written, if so. The steps in `undone` are undone nevertheless.
     pub unwritten: Option<String>,
 }
 
@@ -67,18 +68,19 @@ pub struct Trouble {
     #[serde(flatten)]
     pub intent: Intent,
     pub why: String,
-    /// Somebody else changed it meanwhile: it needs a decision, not another try.
+    /// Whether another program or person has changed the setting since. Then a decision is needed, and trying again
+    /// does not help.
     pub conflict: bool,
 }
 
-/// Takes the lock, in a folder that is made if it does not exist.
+/// Takes the lock. Creates its folder if it does not exist.
 pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     for _ in 0..10 {
         store::folder(hand)?;
         match hand.lock(store::LOCK) {
             Ok(LockAnswer::Taken(lock)) => return Ok(lock),
             Ok(LockAnswer::Held { by }) => return Err(EngineError::Locked { by }),
-            // The holder before has just deleted the empty folder: try again.
+            // The previous holder has just removed the empty folder, so this is tried again.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(EngineError::Lock { reason: error }),
         }
@@ -90,16 +92,16 @@ pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
     hand.boot_id().map_err(|reason| EngineError::Unknown { what: "the number of this run of the machine", reason })
 }
 
-/// Takes back. With `leave_conflicts`, steps that someone else changed meanwhile stay as they are and are forgotten. An
-/// error means that nothing was undone (the lock is taken, or the journal cannot be used), or that everything was
-/// undone and only the journal could not be removed.
+/// Undoes transactions. With `leave_conflicts`, steps whose settings someone else changed since are left as they are
+/// and forgotten. An error means that nothing was undone (the lock is taken, or the journal cannot be used), or that
+/// everything was undone and only the journal could not be removed.
 pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<Reverted, EngineError> {
     let wanted = |_: &Contents| Some(extent);
     Ok(revert_if(hand, &wanted, leave_conflicts)?.unwrap_or(Reverted { closed: true, ..Reverted::default() }))
 }
 
-/// Takes back, without being asked, the transaction that began with `begun`. `None` where it was confirmed or taken
-/// back since it was last looked at.
+/// Undoes the transaction that began with `begun` without a request from the user. `None` if it was confirmed or undone
+/// since it was last inspected.
 pub fn revert_pending(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
     let present = now(hand).map_err(|reason| EngineError::Unknown { what: "the time since the start", reason })?;
     let wanted = |contents: &Contents| {
@@ -109,7 +111,7 @@ pub fn revert_pending(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>
     revert_if(hand, &wanted, false)
 }
 
-/// As [`revert_pending`], for a transaction whose process is known to have ended.
+/// Undoes as [`revert_pending`] does, for a transaction whose process is known to have ended.
 pub(super) fn revert_orphan(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
     let wanted = |contents: &Contents| {
         let mut standing = contents.standing();
@@ -118,13 +120,12 @@ pub(super) fn revert_orphan(hand: &dyn Hand, begun: &Begun) -> Result<Option<Rev
     revert_if(hand, &wanted, false)
 }
 
-/// Whether the session is the one that began with `begun`. Its number alone is not enough: a new journal begins with 1
-/// again.
+/// Whether the session began with `begun`. Comparing the number is not enough, because a new journal starts at 1 again.
 fn is_of(session: &Session, begun: &Begun) -> bool {
     session.begun.as_ref() == Some(begun)
 }
 
-/// Takes back what `wanted` says once the lock is ours. `None` where there is no journal, or where `wanted` says
+/// Takes the lock, then undoes the extent that `wanted` returns. `None` if there is no journal, or if `wanted` returns
 /// nothing.
 fn revert_if(
     hand: &dyn Hand,
@@ -147,10 +148,10 @@ fn revert_if(
     let chosen: Vec<u32> =
         journal.contents().standing().map(|s| s.transaction).filter(|number| extent.holds(*number)).collect();
     for transaction in &chosen {
-        work.note(&mut journal, Record::Leaving { transaction: *transaction });
+        work.note(&mut journal, JournalRecord::Leaving { transaction: *transaction });
     }
-    // Earlier reverts may have left steps that lay beneath steps of the chosen transactions.
-    let leaving = journal.contents().standing().filter(|session| session.stage == Stage::Leaving);
+    // Earlier reverts may have left steps on which steps of the chosen transactions were built.
+    let leaving = journal.contents().standing().filter(|session| session.stage == SessionStage::Leaving);
     let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
     work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
     work.finish(journal, &chosen).map(Some)
@@ -161,7 +162,7 @@ pub(super) struct Work<'a> {
     pub boot: String,
     pub leave_conflicts: bool,
     pub done: Reverted,
-    /// Steps that were undone although that could not be written down.
+    /// Steps that were undone although the journal could not be written.
     remembered: Vec<Intent>,
 }
 
@@ -170,7 +171,7 @@ impl<'a> Work<'a> {
         Self { hand, boot, leave_conflicts, done: Reverted::default(), remembered: Vec::new() }
     }
 
-    /// Undoes the chosen outstanding steps, the last one first.
+    /// Undoes the chosen steps that are not undone yet, the last one first.
     pub fn undo(&mut self, journal: &mut Journal<'_>, chosen: impl Fn(&Intent) -> bool) {
         let sessions = journal.contents().standing().rev();
         let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
@@ -189,7 +190,7 @@ impl<'a> Work<'a> {
             match how {
                 Ok(how) => {
                     let (transaction, number) = (intent.transaction, intent.number);
-                    if !self.note(journal, Record::Undone { transaction, number, how: how.clone() }) {
+                    if !self.note(journal, JournalRecord::Undone { transaction, number, how: how.clone() }) {
                         self.remembered.push(intent.clone());
                     }
                     self.done.undone.push(UndoneStep { intent, how });
@@ -200,7 +201,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Where the begin record cannot be read, the machine counts as still running: writing an old value once more does
+    /// If the begin record cannot be read, the machine counts as not restarted: writing an old value once more does
     /// less harm than leaving a new one.
     fn since(&self, contents: &Contents, intent: &Intent) -> Since {
         let session = contents.sessions.iter().find(|session| session.transaction == intent.transaction);
@@ -212,9 +213,9 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Writes a record if the journal can be written: undoing goes on when the disk is full. Returns whether the record
-    /// is on the disk.
-    fn note(&mut self, journal: &mut Journal<'_>, record: Record) -> bool {
+    /// Writes a record if the journal can be written; undoing continues on a full disk. Returns whether the record is
+    /// on the disk.
+    fn note(&mut self, journal: &mut Journal<'_>, record: JournalRecord) -> bool {
         if self.done.unwritten.is_none() {
             match journal.append(record.clone()) {
                 Ok(()) => return true,
@@ -225,10 +226,10 @@ impl<'a> Work<'a> {
         false
     }
 
-    /// Why a step cannot be undone yet. Later steps go first if they changed the same thing; so do later steps of the
-    /// same change where this step runs a program, since what programs make depends on those. The step also stays while
-    /// another transaction relies on it, or while the undoing of a step above it is not written down: the next revert
-    /// would not know of that.
+    /// Why a step cannot be undone yet. Later steps that changed the same thing have to be undone first. If this step
+    /// runs a program, so do all later steps of the same change, because the program's results depend on them. The step
+    /// also stays while another transaction relies on it, or while the journal does not record that a step above it was
+    /// undone, because the next revert would not know.
     fn in_the_way(&self, contents: &Contents, intent: &Intent, ended: bool) -> Option<String> {
         let at = |intent: &Intent| (intent.transaction, intent.number);
         let runs = |other: &Intent| {
@@ -251,12 +252,12 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Writes down which transactions are wholly undone, and removes the last trace when all are.
+    /// Records which transactions are completely undone, and removes all our files when all are.
     pub fn finish(mut self, mut journal: Journal<'_>, chosen: &[u32]) -> Result<Reverted, EngineError> {
         for transaction in chosen {
             let session = journal.contents().sessions.iter().find(|session| session.transaction == *transaction);
             if session.is_some_and(|session| session.outstanding().next().is_none()) {
-                self.note(&mut journal, Record::Reverted { transaction: *transaction });
+                self.note(&mut journal, JournalRecord::Reverted { transaction: *transaction });
                 self.done.transactions.push(*transaction);
             }
         }
@@ -269,10 +270,10 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A later transaction that found this step's work done and relies on it. A transaction that is being undone relies on
-/// nothing.
+/// The later transaction, if any, that found the work of this step done and relies on it. A transaction that is being
+/// undone relies on nothing.
 fn relied_on(contents: &Contents, intent: &Intent) -> Option<u32> {
-    let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != Stage::Leaving;
+    let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != SessionStage::Leaving;
     let relies = |session: &Session| session.was.iter().any(|was| is_same_place(&intent.step, &was.step));
     contents.standing().filter(stays).find(|session| relies(session)).map(|session| session.transaction)
 }
@@ -300,7 +301,7 @@ fn is_same_place(one: &Step, other: &Step) -> bool {
     }
 }
 
-/// Whether files of ours write the same value again at each boot.
+/// Whether our files write the same value again at each boot.
 fn is_kept(keeps: &[(String, Keep)], step: &Step) -> bool {
     let Step::Write { path: written, .. } = step else { return false };
     keeps.iter().any(|(_, keep)| keep.writes(written))

@@ -1,4 +1,4 @@
-//! Signals that are waited for instead of acted on, with who sent them.
+//! Signals that are waited for instead of taking effect, with their origin.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::flag::register_conditional_default;
@@ -14,12 +14,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     pub signal: i32,
-    /// Another process sent the signal. Otherwise the kernel did, for a terminal to its whole foreground group.
+    /// Whether a process sent the signal. Otherwise the kernel did; for a terminal it sends to the whole foreground
+    /// group.
     pub by_a_process: bool,
 }
 
-/// While this lives, these signals are queued for [`Held::next`] instead of acting on this process. Programs that are
-/// started meanwhile receive them as usual.
+/// While this value lives, its signals are queued for [`Held::next`] instead of taking effect. Programs started
+/// meanwhile receive them as usual.
 pub struct Held {
     signals: Vec<i32>,
     delivery: SignalDelivery<UnixStream, WithRawSiginfo>,
@@ -36,7 +37,7 @@ impl Held {
     pub fn next(&mut self, at_most: Duration) -> Option<Arrived> {
         if self.arrived.is_empty() {
             let timeout = Timespec::try_from(at_most).ok()?;
-            // When `poll` is interrupted, the signal is pending.
+            // If `poll` is interrupted, the signal is pending and is read below.
             let _ = poll(&mut [PollFd::new(self.delivery.get_read(), PollFlags::IN)], Some(&timeout));
             let of = |info: libc::siginfo_t| Arrived { signal: info.si_signo, by_a_process: info.si_code <= 0 };
             self.arrived.extend(self.delivery.pending().map(of));
@@ -47,7 +48,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // The handlers stay installed and do nothing; without this line no signal would end the process any more.
+        // The handlers stay installed and do nothing. Without this line no signal would end the process any more.
         for signal in &self.signals {
             let _ = register_conditional_default(*signal, Arc::new(AtomicBool::new(true)));
         }

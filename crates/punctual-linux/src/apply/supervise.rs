@@ -1,6 +1,8 @@
-//! A machine is tuned as long as a command runs: begun, guarded, applied, run, and put back, whatever ends first.
+//! Tunes the machine while a command runs: begins a transaction, starts a guard, applies, runs the command, and undoes
+//! all.
 //!
-//! What stops the command or us is passed on to it; what kills us is noticed by the guard.
+//! Signals that stop the command or this process are passed on to the command. If this process is killed, the guard
+//! undoes.
 
 use super::error::EngineError;
 use super::guard::{Program, Tied, revert_patiently};
@@ -19,7 +21,7 @@ use std::time::Duration;
 
 const PASSED_ON: [i32; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
-/// How often to look although the end of the command wakes us: that signal may be lost.
+/// Interval of checks for the end of the command, in case the signal that reports it is lost.
 const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -29,7 +31,8 @@ pub struct Supervised {
     pub reverted: Reverted,
 }
 
-/// Tunes, runs the command, and puts everything back. `ready` is called before the command starts and may refuse.
+/// Tunes, runs the command, and undoes everything. `ready` is called before the command starts, and may refuse to start
+/// it.
 pub fn supervise(
     hand: &dyn Hand,
     guard: &Program,
@@ -41,8 +44,8 @@ pub fn supervise(
     let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let request = Request { kind: Purpose::ForCommand { command: words }, ..request.clone() };
     let signals = PASSED_ON.iter().copied().chain([libc::SIGCHLD]).collect::<Vec<_>>();
-    // Signals are held from here on: one that comes while changes are made is passed on later, or ends us once they are
-    // undone.
+    // From here on, signals are queued. A signal that arrives while changes are made is passed on later, or ends this
+    // process once the changes are undone.
     let mut held = Held::new(&signals).map_err(|reason| EngineError::Unknown { what: "signals", reason })?;
     let transaction = Transaction::begin(hand, &request)?;
     let number = transaction.number();
@@ -53,7 +56,7 @@ pub fn supervise(
             return Err(error);
         }
     };
-    // What rolling back could not undo is left to the guard, which tries again when we are gone.
+    // Steps that rolling back could not undo are left to the guard, which tries again after this process has ended.
     let applied = transaction.apply(changes, allowed)?;
     let wanted = ready(&applied) && !told_to_end(&mut held);
     let status = if wanted { run(command, &mut held) } else { Err(io::ErrorKind::Interrupted.into()) };
@@ -62,7 +65,7 @@ pub fn supervise(
     Ok(Supervised { applied, status, reverted })
 }
 
-/// Whether a signal asked for the end while changes were made.
+/// Whether a signal requested the end while changes were made.
 fn told_to_end(held: &mut Held) -> bool {
     let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
     std::iter::from_fn(|| held.next(Duration::ZERO)).any(|arrived| ends.contains(&arrived.signal))
@@ -73,7 +76,7 @@ fn run(command: &[OsString], held: &mut Held) -> io::Result<ExitStatus> {
     let mut child = Command::new(program).args(arguments).spawn()?;
     let status = wait(&mut child, held);
     if status.is_err() {
-        // A child that cannot be waited for cannot be supervised either.
+        // A child that cannot be waited for cannot be supervised.
         let _ = child.kill();
     }
     status
@@ -90,7 +93,7 @@ fn wait(child: &mut Child, held: &mut Held) -> io::Result<ExitStatus> {
             continue;
         }
         if let Some(signal) = Signal::from_named_raw(arrived.signal) {
-            // The command may have ended just now.
+            // Fails if the command has just ended.
             let _ = kill_process(Pid::from_child(child), signal);
         }
     }

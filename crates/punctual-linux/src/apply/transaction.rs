@@ -1,4 +1,4 @@
-//! Carrying out the changes of a plan: each whole or not at all, each step announced on the disk before it is done.
+//! Carries out the changes of a plan, each completely or not at all. The journal announces each step before it is done.
 
 use super::act::act;
 use super::error::EngineError;
@@ -6,7 +6,9 @@ use super::look::{Look, look};
 use super::machine::{now, this_process};
 use super::revert::{Work, boot, lock};
 use crate::hand::{Hand, Lock};
-use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Outcome, Purpose, Record, Stage, Was, store};
+use crate::journal::{
+    Begun, Intent, Journal, JournalError, JournalRecord, Purpose, SessionStage, StepOutcome, TuningRequest, Was, store,
+};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
 use serde::Serialize;
@@ -18,12 +20,12 @@ const ROOM_BYTES: u64 = 4096;
 #[derive(Clone, Debug)]
 pub struct Request {
     pub kind: Purpose,
-    pub asked: Asked,
-    /// Everything goes back after this time, unless confirmed.
+    pub asked: TuningRequest,
+    /// Time after which everything is undone, unless it is confirmed.
     pub confirm_within: Option<Duration>,
 }
 
-/// A transaction that has begun. No other process changes the machine while this lives.
+/// A transaction that has begun. No other process changes the machine while this value lives.
 pub struct Transaction<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
@@ -42,73 +44,74 @@ impl std::fmt::Debug for Transaction<'_> {
     }
 }
 
-/// What came of a plan.
+/// The result of applying a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Applied {
     pub transaction: u32,
     /// The changes, in order.
     pub changes: Vec<Tried>,
-    /// Something of it stands, so there is something to revert.
+    /// Whether any change is left in place, so that there is something to revert.
     pub stands: bool,
 }
 
-/// What came of one change.
+/// The result of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
     pub id: String,
-    /// What came of it.
+    /// Whether the change was made, and if not, why.
     #[serde(flatten)]
     pub fate: Fate,
-    /// What came of its steps, as far as they were tried. Nothing: the machine was so already.
-    pub steps: Vec<Option<Outcome>>,
+    /// Results of the steps that were tried. A step without a result found its value already set.
+    pub steps: Vec<Option<StepOutcome>>,
 }
 
-/// What came of a change.
+/// Whether a change was made, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "fate", rename_all = "kebab-case")]
 pub enum Fate {
-    /// Done and in force.
+    /// The change was made and is in force.
     Done,
-    /// The machine was so already.
+    /// The machine already had the wanted settings.
     Already,
-    /// What it is about is gone or not here.
+    /// The subject of the change has gone, or does not exist here.
     Gone,
-    /// Done, and partly in force only later.
+    /// The change was made, and a part of it takes effect only later.
     Waits,
-    /// Nothing of it can be done now: it is for the next boot, as far as the boot loader is told of it.
+    /// Nothing of the change can be done now. It takes effect at the next boot, if the boot loader is configured for
+    /// it.
     NextBoot,
-    /// Not done: it can do more to the machine than was allowed.
+    /// The change was not made, because its blast radius is larger than allowed.
     TooBroad {
-        /// What it can do.
+        /// The blast radius of the change.
         blast: Blast,
     },
-    /// Some of its steps, each of which stands for itself, were refused; the others are in force.
+    /// Some steps, which are independent of each other, were refused. The others are in force.
     Partly {
-        /// How many were refused.
+        /// Number of refused steps.
         refused: usize,
         of: usize,
-        /// What the first of them said.
+        /// Reason of the first refused step.
         why: String,
     },
-    /// A step failed; those before it were undone.
+    /// A step failed, and the steps before it were undone.
     TakenBack {
-        /// What the step said.
+        /// Reason of the failed step.
         why: String,
     },
-    /// A step failed, and not all of those before it could be undone.
+    /// A step failed, and not all of the steps before it could be undone.
     Stuck {
-        /// What the step said.
+        /// Reason of the failed step.
         why: String,
-        /// What could not be undone, and why.
+        /// Steps that could not be undone, each with its reason.
         left: Vec<String>,
     },
 }
 
 impl<'a> Transaction<'a> {
-    /// Takes the lock and writes the begin record: from then on everything that is done can be written down.
+    /// Takes the lock and writes the begin record. From then on, every step can be recorded.
     pub fn begin(hand: &'a dyn Hand, request: &Request) -> Result<Self, EngineError> {
         let boot = boot(hand)?;
         let owner = this_process().map_err(|reason| EngineError::Unknown { what: "this process", reason })?;
@@ -125,7 +128,7 @@ impl<'a> Transaction<'a> {
             let deadline = |within: Duration| {
                 present.boottime_ns.saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX))
             };
-            journal.append(Record::Begun(Begun {
+            journal.append(JournalRecord::Begun(Begun {
                 transaction: number,
                 at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
                 boot: boot.clone(),
@@ -150,8 +153,8 @@ impl<'a> Transaction<'a> {
         self.number
     }
 
-    /// Makes the changes in order. A change that fails is part of the result, and the others go on. An error means that
-    /// the journal could not be written, and that everything was undone.
+    /// Makes the changes in order. If a change fails, this is part of the result, and the next ones are still made. An
+    /// error means that the journal could not be written, and that everything was undone.
     pub fn apply(mut self, changes: &[Change], allowed: Blast) -> Result<Applied, EngineError> {
         if let Err(cause) = self.journal.reserve(room(changes)) {
             return Err(self.roll_back(cause));
@@ -163,7 +166,7 @@ impl<'a> Transaction<'a> {
                 Err(cause) => return Err(self.roll_back(cause)),
             }
         }
-        if let Err(cause) = self.journal.append(Record::Applied { transaction: self.number }) {
+        if let Err(cause) = self.journal.append(JournalRecord::Applied { transaction: self.number }) {
             return Err(self.roll_back(cause));
         }
         let transaction = self.number;
@@ -176,7 +179,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Removes the journal of a beginning that failed, unless older transactions are in it.
+/// Removes the journal after a failed begin, unless it contains older transactions.
 fn abandon(hand: &dyn Hand) {
     let empty =
         Journal::open(hand).ok().flatten().filter(|journal| *journal.contents() == crate::journal::Contents::default());
@@ -198,7 +201,7 @@ fn room(changes: &[Change]) -> u64 {
         _ => 0,
     };
     let steps = changes.iter().flat_map(|change| &change.steps);
-    // JSON may need six bytes to escape one.
+    // JSON may need six bytes for one byte of content.
     steps.map(|step| ROOM_BYTES + 6 * content(step) as u64).sum::<u64>() + ROOM_BYTES
 }
 
@@ -214,8 +217,8 @@ impl Transaction<'_> {
             let this = self.next_step;
             let outcome = self.step(change, step)?;
             let why = match &outcome {
-                Some(Outcome::Refused { why }) => Some(why.clone()),
-                Some(Outcome::Differs { seen }) => Some(format!("after it was done, it reads '{seen}'")),
+                Some(StepOutcome::Refused { why }) => Some(why.clone()),
+                Some(StepOutcome::Differs { seen }) => Some(format!("after it was done, it reads '{seen}'")),
                 _ => None,
             };
             steps.push(outcome);
@@ -239,15 +242,15 @@ impl Transaction<'_> {
         Ok(Tried { id, fate, steps })
     }
 
-    /// `None` where the machine had the value already.
-    fn step(&mut self, change: &Change, step: &Step) -> Result<Option<Outcome>, JournalError> {
+    /// Does one step; `None` if the machine already had the value.
+    fn step(&mut self, change: &Change, step: &Step) -> Result<Option<StepOutcome>, JournalError> {
         let transaction = self.number;
         let (mut before, bytes) = match look(self.hand, step) {
-            Err(why) => return Ok(Some(Outcome::Refused { why })),
-            Ok(Look::Gone(what)) => return Ok(Some(Outcome::Gone { what })),
+            Err(why) => return Ok(Some(StepOutcome::Refused { why })),
+            Ok(Look::Gone(what)) => return Ok(Some(StepOutcome::Gone { what })),
             Ok(Look::Already) => {
                 let was = Was { transaction, change: change.id.clone(), step: step.clone() };
-                self.journal.append(Record::Was(was))?;
+                self.journal.append(JournalRecord::Was(was))?;
                 return Ok(None);
             }
             Ok(Look::Ready { before, bytes }) => (before, bytes),
@@ -256,11 +259,11 @@ impl Transaction<'_> {
         if let (Before::File { copy, .. }, Some(bytes)) = (&mut before, bytes) {
             *copy = format!("{transaction}-{number}");
             if let Err(error) = self.journal.save(copy, &bytes) {
-                return Ok(Some(Outcome::Refused { why: error.to_string() }));
+                return Ok(Some(StepOutcome::Refused { why: error.to_string() }));
             }
         }
         self.next_step += 1;
-        self.journal.append(Record::Intent(Intent {
+        self.journal.append(JournalRecord::Intent(Intent {
             transaction,
             number,
             change: change.id.clone(),
@@ -269,11 +272,12 @@ impl Transaction<'_> {
             before: before.clone(),
         }))?;
         let outcome = act(self.hand, step, &before);
-        self.journal.append(Record::Outcome { transaction, number, outcome: outcome.clone() })?;
+        self.journal.append(JournalRecord::Outcome { transaction, number, outcome: outcome.clone() })?;
         Ok(Some(outcome))
     }
 
-    /// Undoes the chosen steps of this transaction, the last one first. Returns why steps could not be undone.
+    /// Undoes the chosen steps of this transaction, the last one first. Returns the reasons why steps could not be
+    /// undone.
     fn take_back(&mut self, chosen: impl Fn(u32) -> bool) -> Vec<String> {
         let mut work = Work::new(self.hand, self.boot.clone(), false);
         let transaction = self.number;
@@ -281,17 +285,18 @@ impl Transaction<'_> {
         work.done.trouble.into_iter().map(|trouble| trouble.why).collect()
     }
 
-    /// Undoes everything because the journal cannot be written: no change may stay that it does not tell of.
+    /// Undoes everything because the journal cannot be written. A change that the journal does not contain must not
+    /// stay.
     fn roll_back(mut self, cause: JournalError) -> EngineError {
         let left = self.take_back(|_| true);
         if left.is_empty() {
-            // The next revert removes a journal that cannot be removed now: all steps in it are undone.
+            // If the journal cannot be removed now, the next revert does it, because all its steps are undone.
             let _ = self.close_if_nothing_stands();
         }
         EngineError::RolledBack { cause, left }
     }
 
-    /// Removes a transaction that changed nothing. Returns whether some change stands.
+    /// Removes a transaction that changed nothing. Returns whether any change is left in place.
     fn close_if_nothing_stands(mut self) -> Result<bool, EngineError> {
         let transaction = self.number;
         let session = self.journal.contents().sessions.iter().find(|session| session.transaction == transaction);
@@ -300,7 +305,7 @@ impl Transaction<'_> {
         }
         let others = self.journal.contents().standing().any(|session| session.transaction != transaction);
         if others {
-            self.journal.append(Record::Reverted { transaction })?;
+            self.journal.append(JournalRecord::Reverted { transaction })?;
             return Ok(false);
         }
         self.journal.close()?;
@@ -309,20 +314,20 @@ impl Transaction<'_> {
     }
 }
 
-fn fate(steps: &[Option<Outcome>]) -> Fate {
-    let some = |wanted: fn(&Outcome) -> bool| steps.iter().flatten().any(wanted);
-    if some(|outcome| matches!(outcome, Outcome::Waits { .. })) {
+fn fate(steps: &[Option<StepOutcome>]) -> Fate {
+    let some = |wanted: fn(&StepOutcome) -> bool| steps.iter().flatten().any(wanted);
+    if some(|outcome| matches!(outcome, StepOutcome::Waits { .. })) {
         Fate::Waits
-    } else if some(|outcome| matches!(outcome, Outcome::Effective)) {
+    } else if some(|outcome| matches!(outcome, StepOutcome::Effective)) {
         Fate::Done
-    } else if some(|outcome| matches!(outcome, Outcome::Gone { .. })) {
+    } else if some(|outcome| matches!(outcome, StepOutcome::Gone { .. })) {
         Fate::Gone
     } else {
         Fate::Already
     }
 }
 
-/// Marks as good the transaction of this number, or else the last one that waits for it. Returns its number.
+/// Confirms the transaction with this number, or else the last one that waits for confirmation. Returns its number.
 pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineError> {
     if hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?.is_none() {
         return Err(EngineError::NothingToConfirm("nothing is applied"));
@@ -344,10 +349,10 @@ pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineE
         ));
     };
     let late = begun.boot != present.boot || begun.confirm_by_ns.is_some_and(|by| present.boottime_ns >= by);
-    if late || session.stage == Stage::Leaving {
+    if late || session.stage == SessionStage::Leaving {
         return Err(EngineError::NothingToConfirm("the time is up, and everything goes back"));
     }
     let transaction = session.transaction;
-    journal.append(Record::Confirmed { transaction })?;
+    journal.append(JournalRecord::Confirmed { transaction })?;
     Ok(transaction)
 }

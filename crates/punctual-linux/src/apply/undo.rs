@@ -1,5 +1,5 @@
-//! Undoing one step, as often as it takes: whatever the step and former attempts to undo it have left half done, the
-//! end is what was there before, or it is said why not and nothing of anybody else's is touched.
+//! Undoes one step, repeatedly if necessary. Whatever the step and earlier attempts left half done, either the previous
+//! state is restored, or the result says why not, and nothing that belongs to others is changed.
 
 use super::act::{NOT_LOADED, ran};
 use super::look::{is_gone, read_value, thread, told};
@@ -8,17 +8,17 @@ use crate::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use crate::journal::store::copy_path;
 use crate::journal::{Intent, Undone};
 use punctual_tuning::plan::lasting::grub_unchosen;
-use punctual_tuning::plan::{Before, Expected, Invocation, Lasts, Step};
+use punctual_tuning::plan::{Before, Expected, Invocation, Lasts, Step, SystemdOrder};
 use std::io;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stuck {
-    /// Another program or person changed it since.
+    /// Another program or person changed the setting since.
     Conflict(String),
     Failed(String),
 }
 
-/// This folder exists while systemd runs the machine.
+/// Exists while systemd is running.
 pub const SYSTEMD: &str = "/run/systemd/system";
 /// Folders that are empty after each boot.
 const PASSING: [&str; 2] = ["/run/", "/tmp/"];
@@ -34,12 +34,12 @@ fn nothing(why: impl Into<String>) -> Undone {
     Undone::Nothing { why: why.into() }
 }
 
-/// What happened to the machine since a step was done.
+/// Whether the machine was restarted since a step was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     Running,
     Restarted,
-    /// The machine was restarted, and files of ours may have set the same value again.
+    /// The machine was restarted, and our files may have set the same value again.
     SetAgain,
 }
 
@@ -110,8 +110,8 @@ pub fn ends_with_the_boot(intent: &Intent) -> bool {
         }
         Step::Silence { lasting, .. } => !lasting,
         Step::Run { undoing, .. } => {
-            let says_so = |run: &Invocation| run.arguments.iter().any(|argument| argument == "--runtime");
-            intent.lasts <= Lasts::Reboot || undoing.as_ref().is_some_and(says_so)
+            let order = undoing.as_ref().and_then(|run| run.order);
+            intent.lasts <= Lasts::Reboot || order == Some(SystemdOrder::SetRuntimeProperty)
         }
         Step::Write { .. } | Step::Folder { .. } | Step::Affinity { .. } | Step::Policy { .. } | Step::Nic { .. } => {
             true
@@ -132,7 +132,7 @@ fn write(hand: &dyn Hand, path: &str, written: &str, before: &str, expected: &Ex
     match read() {
         Ok(now) if expected.reading.same(before, &now) => return Ok(nothing("it is as before")),
         Err(error) if is_gone(&error) => return Ok(nothing(format!("{path} is gone"))),
-        // A file that cannot be read may still take a value.
+        // A file that cannot be read may still accept a value.
         Ok(_) | Err(_) => {}
     }
     let done = gone_is_fine(path, &format!("write back '{before}'"), hand.write_value(path, before))?;
@@ -144,7 +144,7 @@ fn write(hand: &dyn Hand, path: &str, written: &str, before: &str, expected: &Ex
     }
 }
 
-/// Whether the old value is in force again; CPUs that have gone meanwhile may be missing from it.
+/// Whether the old value is in force again. CPUs that have gone offline since may be missing from it.
 fn is_back(expected: &Expected, before: &str, now: &str) -> bool {
     let fewer = || {
         let (before, now) = (expected.reading.cpus(before)?, expected.reading.cpus(now)?);
@@ -153,7 +153,7 @@ fn is_back(expected: &Expected, before: &str, now: &str) -> bool {
     expected.reading.same(before, now) || fewer().unwrap_or(false)
 }
 
-/// Removes a file that we made where none was.
+/// Removes a file that we created where none had been.
 fn own(hand: &dyn Hand, path: &str, content: &[u8], folders_made: &[String]) -> Result {
     let folder_is_there = path.rsplit_once('/').map_or(Ok(None), |(folder, _)| hand.stat(folder));
     if folder_is_there.map_err(failed(path, "look at"))?.is_some() {
@@ -208,7 +208,7 @@ fn present(hand: &dyn Hand, path: &str) -> Result<Present> {
     }
 }
 
-/// The saved bytes and permissions of a file, and where the copy is.
+/// The saved bytes and permissions of a file, and the path of the copy.
 fn saved(hand: &dyn Hand, before: &Before, seen: Option<&[u8]>) -> Result<(Vec<u8>, Meta, String)> {
     let Before::File { copy, mode, uid, gid, sum } = before else {
         return Err(Stuck::Failed("the journal names no copy".to_owned()));
@@ -258,7 +258,7 @@ fn put_back(
     done.map(|()| Undone::Restored).map_err(failed(path, "put back"))
 }
 
-/// Restores a file that we removed, unless another one is in its place.
+/// Restores a file that we removed, unless there is another one at its path.
 fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
     let (bytes, meta, copy) = saved(hand, before, None)?;
     match present(hand, path)? {
@@ -275,21 +275,18 @@ fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
     }
 }
 
-/// Runs a program that undoes. Orders to a systemd that does not run this machine (in a rescue shell) are left out: it
-/// has nothing running, and reads its files when it starts next.
+/// Runs a program that undoes. Commands for systemd are left out while it is not running (in a rescue shell): it has no
+/// running units then, and reads its files when it starts.
 fn run(hand: &dyn Hand, invocation: &Invocation) -> Result {
-    let is_said_to = |verbs: &[&str]| {
-        invocation.program == "systemctl"
-            && invocation.arguments.first().is_some_and(|verb| verbs.contains(&verb.as_str()))
-    };
-    let to_manager = is_said_to(&["start", "stop", "restart", "reload", "daemon-reload", "set-property"]);
-    if to_manager && !runs_systemd(hand)? {
+    if invocation.order.is_some() && !runs_systemd(hand)? {
         let said = invocation.arguments.join(" ");
         return Ok(nothing(format!("systemd does not run this machine now, so 'systemctl {said}' is not needed")));
     }
     let done = hand.run(invocation);
     match &done {
-        Ok(Ran { code: Some(NOT_LOADED), .. }) if is_said_to(&["stop"]) => Ok(nothing("it does not run any more")),
+        Ok(Ran { code: Some(NOT_LOADED), .. }) if invocation.order == Some(SystemdOrder::Stop) => {
+            Ok(nothing("it does not run any more"))
+        }
         _ => ran(&invocation.program, done).map(|()| Undone::Restored).map_err(Stuck::Failed),
     }
 }
@@ -298,7 +295,7 @@ fn runs_systemd(hand: &dyn Hand) -> Result<bool> {
     Ok(hand.stat(SYSTEMD).map_err(failed(SYSTEMD, "look at"))?.is_some())
 }
 
-/// Removes the link that masks a unit. Without a running systemd that link is the only trace of the mask.
+/// Removes the link that masks a unit. While systemd is not running, that link is the only trace of the mask.
 fn unmask_offline(hand: &dyn Hand, unit: &str, lasting: bool, was_masked: bool) -> Result {
     let link = format!("/etc/systemd/system/{unit}");
     let meta = hand.stat(&link).map_err(failed(&link, "look at"))?;

@@ -1,16 +1,16 @@
-//! Format 1 of the journal: how records are written down, one a line, and read again.
+//! Format 1 of the journal: how records are written, one per line, and read back.
 //!
 //! ```text
 //! punctual journal 1
 //! 1f2e3d4c {"record":"begun",...}
 //! ```
 //!
-//! Each line after the first is the CRC-32 of its JSON, a space, and the JSON. The twins of the records' types are in
-//! `twins` and nowhere else; nothing here opens a file.
+//! Each line after the first consists of the CRC-32 of its JSON, a space, and the JSON. The types that are written
+//! stand in `twins` and nowhere else. Nothing here opens a file.
 
 mod twins;
 
-use super::record::Record;
+use super::record::JournalRecord;
 use serde::Serialize;
 use twins::{Line, Written};
 
@@ -21,16 +21,16 @@ pub fn first_line() -> String {
     format!("{MAGIC}{VERSION}\n")
 }
 
-pub fn line(record: &Record) -> Result<String, serde_json::Error> {
+pub fn line(record: &JournalRecord) -> Result<String, serde_json::Error> {
     let json = serde_json::to_string(&Line::of(record.clone()))?;
     Ok(format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())))
 }
 
-/// A line that could not be used.
+/// A line of the journal that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Damage {
-    /// Lines are counted from one.
+    /// Number of the line, counted from one.
     pub line: usize,
     pub why: String,
 }
@@ -43,9 +43,9 @@ impl std::fmt::Display for Damage {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    pub records: Vec<Record>,
+    pub records: Vec<JournalRecord>,
     pub damage: Vec<Damage>,
-    /// Where the last whole line ends. What follows was cut off while it was written.
+    /// Where the last whole line ends. The bytes after it belong to a line that was cut off while it was written.
     pub good_bytes: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct Parsed {
 pub enum Unusable {
     Newer(u32),
     NotAJournal,
-    /// A line with a right checksum holds a record that this program does not know.
+    /// A line with a correct checksum holds a record that this program does not know.
     UnknownRecord {
         line: usize,
         kind: String,
@@ -98,7 +98,7 @@ fn version(line: &[u8]) -> Result<(), Trouble> {
     }
 }
 
-fn record(line: &[u8], number: usize) -> Result<Record, Trouble> {
+fn record(line: &[u8], number: usize) -> Result<JournalRecord, Trouble> {
     let text = std::str::from_utf8(line).map_err(|_| damaged("it is not text"))?;
     let (sum, json) = text.split_once(' ').ok_or_else(|| damaged("it has no checksum"))?;
     if u32::from_str_radix(sum, 16).ok().filter(|_| sum.len() == 8) != Some(crc32fast::hash(json.as_bytes())) {

@@ -4,16 +4,17 @@
 //! begun -> intent (with what was there) -> outcome -> intent -> ... -> applied -> leaving -> undone ... -> reverted
 //! ```
 //!
-//! Append-only, one record a line, each synced before what it announces happens. When nothing is left to undo, the
-//! journal and its folder are removed: a machine that was put back has no trace of us.
+//! Records are only appended, one per line, and each is synced before the step that it announces is done. When nothing
+//! is left to undo, the journal and its folder are removed, so that nothing of us remains on the machine.
 //!
-//! [`record`] are the values, [`mod@format`] their form on disk, [`session`] what they amount to, [`store`] the file.
+//! [`record`] contains the values, [`mod@format`] their form on disk, [`session`] their meaning together, [`store`] the
+//! file.
 
 pub mod format;
 pub mod record;
 pub mod session;
 pub mod store;
 
-pub use record::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
-pub use session::{Contents, Entry, Now, Pending, Session, Stage};
+pub use record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
+pub use session::{Contents, Entry, Now, Pending, Session, SessionStage};
 pub use store::{Journal, JournalError, read};

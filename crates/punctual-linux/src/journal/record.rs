@@ -1,20 +1,20 @@
-//! What the journal tells: values only, free to change. How they are written down is known to `format` alone.
+//! The records of the journal as values, which may change freely. Only `format` knows how they are written.
 
 use punctual_tuning::plan::{Before, Keep, Lasts, Step, subject};
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum JournalRecord {
     Begun(Begun),
-    /// The step is about to be done.
+    /// A step is about to be done.
     Intent(Intent),
-    /// The machine had the value already, so there is nothing to undo.
+    /// The machine already had the value of a step, so there is nothing to undo.
     Was(Was),
-    /// The step has ended.
+    /// A step has ended.
     Outcome {
         transaction: u32,
         number: u32,
-        outcome: Outcome,
+        outcome: StepOutcome,
     },
     Applied {
         transaction: u32,
@@ -25,7 +25,7 @@ pub enum Record {
     Leaving {
         transaction: u32,
     },
-    /// The step is undone, or needed no undoing.
+    /// A step was undone, or needed no undoing.
     Undone {
         transaction: u32,
         number: u32,
@@ -36,7 +36,7 @@ pub enum Record {
     },
 }
 
-impl Record {
+impl JournalRecord {
     pub fn transaction(&self) -> u32 {
         match self {
             Self::Begun(begun) => begun.transaction,
@@ -54,26 +54,26 @@ impl Record {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Later transactions have larger numbers.
+    /// Number of the transaction; later ones have larger numbers.
     pub transaction: u32,
     pub at_unix_s: u64,
     pub boot: String,
-    /// The version of the program that wrote it.
+    /// Version of the program that wrote the record.
     pub version: String,
-    pub asked: Asked,
+    pub asked: TuningRequest,
     pub kind: Purpose,
-    /// The process that makes the changes. For a command it is the one that supervises it.
+    /// The process that makes the changes, or that supervises a command for which they are made.
     pub owner: Owner,
-    /// The transaction goes back when `CLOCK_BOOTTIME` shows this, unless it was confirmed.
+    /// The transaction is undone when `CLOCK_BOOTTIME` reaches this, unless it was confirmed.
     pub confirm_by_ns: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct TuningRequest {
     pub cpus: String,
     pub profile: String,
     pub arguments: Vec<String>,
-    /// Knobs and what is kept for each of them across boots.
+    /// Knobs, and what is kept for each of them across boots.
     pub keeps: Vec<(String, Keep)>,
 }
 
@@ -83,19 +83,19 @@ pub enum Purpose {
     ForCommand {
         command: Vec<String>,
     },
-    /// The changes of a transaction that tried them out are made the default.
+    /// Makes the changes of a transaction permanent that had tried them out.
     Adopted {
         of: u32,
     },
     /// Settings that have to be written again at each boot.
     Boot,
-    /// One part of a campaign of measurements across boots.
+    /// One part of a measurement campaign that spans boots.
     Campaign {
         folder: String,
     },
 }
 
-/// A process, with its starting time because numbers are used again.
+/// A process, identified by its number and start time because numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub pid: u32,
@@ -108,11 +108,11 @@ pub struct Owner {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Intent {
     pub transaction: u32,
-    /// Its number within the transaction.
+    /// Number of the step within its transaction.
     pub number: u32,
-    /// The change it belongs to, by its id.
+    /// Id of the change that the step belongs to.
     pub change: String,
-    /// How long the change holds by itself.
+    /// How long the change lasts by itself.
     pub lasts: Lasts,
     #[serde(rename = "what", serialize_with = "subject_of")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -121,7 +121,7 @@ pub struct Intent {
     pub before: Before,
 }
 
-/// A step is published by what it is about; its content may be a whole file.
+/// A step is published by its subject, because its content may be a whole file.
 fn subject_of<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&subject(step))
 }
@@ -133,36 +133,36 @@ pub struct Was {
     pub step: Step,
 }
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Done, and seen to be in force.
+pub enum StepOutcome {
+    /// The step was done, and its value was seen to be in force.
     Effective,
-    /// Accepted, and not in force yet (an interrupt moves when it next comes).
+    /// The value was accepted but is not in force yet; for example, an interrupt moves when it occurs next.
     Waits {
-        /// What is in force.
+        /// The value in force.
         seen: String,
     },
-    /// Something else is there than was asked for.
+    /// The value in force differs from the wanted one.
     Differs { seen: String },
-    /// It could not be done.
+    /// The step could not be done.
     Refused { why: String },
-    /// What it is about is gone.
+    /// The subject of the step has gone.
     Gone { what: String },
 }
 
-/// What was done to undo a step.
+/// The result of undoing a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Undone {
-    /// What was there is there again.
+    /// The previous value is restored.
     Restored,
-    /// Nothing had to be done.
+    /// There was nothing to undo.
     Nothing { why: String },
-    /// Somebody else's change was left alone, as the user asked.
+    /// Somebody else's change was left in place, as the user requested.
     Left {
         #[serde(rename = "why")]
         what: String,

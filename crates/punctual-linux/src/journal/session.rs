@@ -1,24 +1,24 @@
-//! The records of one transaction, put together: what it did and what of it is still there.
+//! The combined records of one transaction: what it did, and which of its changes are still in place.
 //!
-//! Pure: it knows records, and neither files nor machines.
+//! This module only combines records. It does not access files or the machine.
 
 use super::format::Damage;
-use super::record::{Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
+use super::record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, Undone, Was};
 use punctual_tuning::plan::Keep;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
     pub transaction: u32,
-    /// `None` where the begin record is damaged.
+    /// The begin record; `None` if it is damaged.
     pub begun: Option<Begun>,
     pub entries: Vec<Entry>,
     pub was: Vec<Was>,
-    pub stage: Stage,
+    pub stage: SessionStage,
     pub confirmed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum SessionStage {
     #[default]
     Applying,
     Applied,
@@ -29,71 +29,71 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub intent: Intent,
-    /// `None` where the program ended before the step did.
-    pub outcome: Option<Outcome>,
+    /// The result of the step; `None` if the program ended before the step did.
+    pub outcome: Option<StepOutcome>,
     pub undone: Option<Undone>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub sessions: Vec<Session>,
-    /// Lines that could not be read.
+    /// Lines of the journal that could not be read.
     pub damage: Vec<Damage>,
-    /// The last line was cut off while it was written. What it announced was not done.
+    /// Whether the last line was cut off while it was written. The step that it announced was not done.
     pub torn: bool,
 }
 
-/// The boot and the instant that deadlines in the journal are compared with.
+/// The boot and the time with which deadlines in the journal are compared.
 #[derive(Clone, Debug)]
 pub struct Now {
     pub boot: String,
-    /// `CLOCK_BOOTTIME`: time since boot, suspension included.
+    /// `CLOCK_BOOTTIME` in nanoseconds: time since boot, including suspension.
     pub boottime_ns: u64,
 }
 
-/// Why a transaction should be put back by the next program that reads the journal.
+/// Why the next program that reads the journal should undo a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
     /// The program ended while it applied the transaction.
     HalfApplied,
     /// The program ended while it undid the transaction.
     HalfReverted,
-    /// The command ended, and the transaction that was made for it was not undone.
+    /// The command for which the transaction was made has ended, and the transaction was not undone.
     OwnerGone,
     /// The deadline passed without a confirmation.
     NotConfirmed,
 }
 
 impl Contents {
-    pub fn take(&mut self, record: Record) {
+    pub fn take(&mut self, record: JournalRecord) {
         match record {
-            Record::Begun(begun) => {
+            JournalRecord::Begun(begun) => {
                 let session = self.session(begun.transaction);
                 session.begun = Some(begun);
             }
-            Record::Intent(intent) => {
+            JournalRecord::Intent(intent) => {
                 let session = self.session(intent.transaction);
                 session.entries.push(Entry { intent, outcome: None, undone: None });
             }
-            Record::Was(was) => self.session(was.transaction).was.push(was),
-            Record::Outcome { transaction, number, outcome } => {
+            JournalRecord::Was(was) => self.session(was.transaction).was.push(was),
+            JournalRecord::Outcome { transaction, number, outcome } => {
                 if let Some(entry) = self.session(transaction).entry(number) {
                     entry.outcome = Some(outcome);
                 }
             }
-            Record::Applied { transaction } => self.session(transaction).stage = Stage::Applied,
-            Record::Confirmed { transaction } => self.session(transaction).confirmed = true,
-            Record::Leaving { transaction } => self.session(transaction).stage = Stage::Leaving,
-            Record::Undone { transaction, number, how } => {
+            JournalRecord::Applied { transaction } => self.session(transaction).stage = SessionStage::Applied,
+            JournalRecord::Confirmed { transaction } => self.session(transaction).confirmed = true,
+            JournalRecord::Leaving { transaction } => self.session(transaction).stage = SessionStage::Leaving,
+            JournalRecord::Undone { transaction, number, how } => {
                 if let Some(entry) = self.session(transaction).entry(number) {
                     entry.undone = Some(how);
                 }
             }
-            Record::Reverted { transaction } => self.session(transaction).stage = Stage::Reverted,
+            JournalRecord::Reverted { transaction } => self.session(transaction).stage = SessionStage::Reverted,
         }
     }
 
-    /// The session of that transaction; an empty one is added where none exists.
+    /// The session of that transaction; an empty one is added if there is none.
     fn session(&mut self, transaction: u32) -> &mut Session {
         let at = self.sessions.partition_point(|session| session.transaction < transaction);
         if self.sessions.get(at).is_none_or(|session| session.transaction != transaction) {
@@ -102,12 +102,12 @@ impl Contents {
         &mut self.sessions[at]
     }
 
-    /// Sessions of which some change is left.
+    /// Sessions with changes that are still in place.
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Session> {
-        self.sessions.iter().filter(|session| session.stage != Stage::Reverted)
+        self.sessions.iter().filter(|session| session.stage != SessionStage::Reverted)
     }
 
-    /// Sessions to be put back without being asked. `alive` tells whether a process of this boot still runs.
+    /// Sessions to be undone without a request from the user. `alive` tells whether a process of this boot still runs.
     pub fn pending<'a>(
         &'a self,
         now: &'a Now,
@@ -122,7 +122,7 @@ impl Contents {
 }
 
 impl Session {
-    /// Knobs and what is kept for each across boots; empty unless the transaction tuned the machine.
+    /// Knobs, and what is kept for each across boots; empty unless the transaction tuned the machine.
     pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
         let begun = self.begun.iter().filter(|begun| begun.kind == Purpose::Tuned);
         begun.flat_map(|begun| &begun.asked.keeps)
@@ -132,7 +132,7 @@ impl Session {
         self.entries.iter_mut().find(|entry| entry.intent.number == number)
     }
 
-    /// Steps that are still to be undone, the last one first.
+    /// Steps that still have to be undone, the last one first.
     pub fn outstanding(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().rev().filter(|entry| entry.undone.is_none())
     }
@@ -142,10 +142,10 @@ impl Session {
         let same_boot = begun.boot == now.boot;
         let owned = same_boot && alive(begun.owner);
         match self.stage {
-            Stage::Reverted => return None,
-            Stage::Leaving => return (!owned).then_some(Pending::HalfReverted),
-            Stage::Applying => return (!owned).then_some(Pending::HalfApplied),
-            Stage::Applied => {}
+            SessionStage::Reverted => return None,
+            SessionStage::Leaving => return (!owned).then_some(Pending::HalfReverted),
+            SessionStage::Applying => return (!owned).then_some(Pending::HalfApplied),
+            SessionStage::Applied => {}
         }
         if matches!(begun.kind, Purpose::ForCommand { .. }) && !owned {
             return Some(Pending::OwnerGone);

@@ -1,36 +1,36 @@
-//! The journal as a file of the machine: found safe, read, appended to, and removed when nothing is left to undo.
+//! The journal as a file: checked for safety, read, appended to, and removed when nothing is left to undo.
 //!
-//! All of it goes through a [`Hand`], so that tests can end the world at any point. It knows nothing of what the steps
-//! do.
+//! All access goes through a [`Hand`], so that tests can end the program at any point. This module does not know what
+//! the steps do.
 
 use super::format::{self, Unusable};
-use super::record::Record;
+use super::record::JournalRecord;
 use super::session::Contents;
 use crate::hand::{FileKind, Hand, Meta};
 use std::io;
 
-/// Holds all files of ours: journal, saved copies and lock.
+/// The folder with all our files: journal, saved copies and lock.
 pub const FOLDER: &str = "/var/lib/punctual";
 pub const FILE: &str = "/var/lib/punctual/journal";
-/// Copies of files as they were before we changed them.
+/// Folder for copies of files as they were before we changed them.
 pub const SAVED: &str = "/var/lib/punctual/saved";
 /// The process that changes the machine holds a lock on this file.
 pub const LOCK: &str = "/var/lib/punctual/lock";
 const NEW: &str = "/var/lib/punctual/journal.new";
-/// Ending for the names of a journal with damaged lines and of its copies. They are kept after all that could be read
-/// was undone.
+/// Ending of the names under which a journal with damaged lines and its copies are kept, after all readable steps were
+/// undone.
 const ASIDE: &str = ".damaged";
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("{path}: {operation}: {reason}. {}", remedy(reason))]
     Io { path: String, operation: &'static str, reason: io::Error },
-    /// Another user could have written it.
+    /// Another user could have written the journal.
     #[error(
         "{path}: read journal: {why}, so what it says cannot be trusted. Find out who wrote it; only a file and a folder of the superuser's that nobody else may write to are used"
     )]
     Unsafe { path: String, why: String },
-    /// A later version of the program wrote it.
+    /// A later version of the program wrote the journal.
     #[error(
         "{FILE}: read journal: it is of version {version}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
         format::VERSION
@@ -40,7 +40,7 @@ pub enum JournalError {
         "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
     )]
     NotAJournal,
-    /// A record of a kind that only later versions know.
+    /// The journal contains a record of a kind that only later versions know.
     #[error(
         "{FILE}: read journal: line {line} is of the unknown kind '{kind}'. Nothing was undone; use the punctual that wrote it"
     )]
@@ -74,7 +74,7 @@ pub fn read(hand: &dyn Hand) -> Result<Option<Contents>, JournalError> {
     Ok(load(hand)?.map(|(contents, ..)| contents))
 }
 
-/// The contents, the length of the whole lines, and the length of the file.
+/// Reads the contents, the length of all whole lines, and the length of the file.
 fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
     if safe(hand, FOLDER, FileKind::Folder)?.is_none() || safe(hand, FILE, FileKind::Regular)?.is_none() {
         return Ok(None);
@@ -90,7 +90,7 @@ fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
     Ok(Some((contents, parsed.good_bytes as u64, bytes.len() as u64)))
 }
 
-/// Looks at a path of ours and refuses one that another user could have written.
+/// Inspects one of our paths, and refuses it if another user could have written it.
 fn safe(hand: &dyn Hand, path: &str, kind: FileKind) -> Result<Option<Meta>, JournalError> {
     let Some(meta) = hand.stat(path).map_err(failed(path, "look at"))? else { return Ok(None) };
     let uid = hand.ours(0).uid;
@@ -127,7 +127,7 @@ impl<'a> Journal<'a> {
         if let Some(journal) = Self::open(hand)? {
             return Ok(journal);
         }
-        // Copies without a journal: someone moved it away, and ours would overwrite them.
+        // There are copies without a journal. Someone has moved the journal away, and our copies would overwrite these.
         if hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
             put_aside(hand, &[SAVED])?;
         }
@@ -139,8 +139,8 @@ impl<'a> Journal<'a> {
         Ok(Self { hand, contents: Contents::default(), good_bytes: bytes, file_bytes: bytes })
     }
 
-    /// Drops the records of transactions that are wholly undone, so that a machine which sets values anew at each boot
-    /// keeps a short journal. A journal with damage is kept as it is.
+    /// Removes the records of transactions that are completely undone, so that the journal stays short on a machine
+    /// that sets values again at each boot. A journal with damage is kept as it is.
     pub fn forget_reverted(&mut self) -> Result<(), JournalError> {
         let is_left = |number: u32| self.contents.standing().any(|session| session.transaction == number);
         let is_sound = self.contents.damage.is_empty() && !self.contents.torn;
@@ -168,15 +168,15 @@ impl<'a> Journal<'a> {
         &self.contents
     }
 
-    /// When this returns, the record is on the disk.
-    pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
+    /// Appends a record. It is on the disk when this returns.
+    pub fn append(&mut self, record: JournalRecord) -> Result<(), JournalError> {
         let line = format::line(&record).map_err(JournalError::Unwritable)?;
         if self.file_bytes > self.good_bytes {
             self.hand.truncate(FILE, self.good_bytes).map_err(failed(FILE, "cut off half a line"))?;
             self.file_bytes = self.good_bytes;
         }
         if let Err(reason) = self.hand.append(FILE, line.as_bytes()) {
-            // Half of the line may be there; the next record must not be appended to it.
+            // A part of the line may have been written, and the next record must not be appended to it.
             self.file_bytes = u64::MAX;
             return Err(failed(FILE, "write journal")(reason));
         }
@@ -186,8 +186,8 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Takes in a record that cannot be written: undoing goes on when the disk is full.
-    pub(crate) fn remember(&mut self, record: Record) {
+    /// Takes in a record that cannot be written, because undoing continues on a full disk.
+    pub(crate) fn remember(&mut self, record: JournalRecord) {
         self.contents.take(record);
     }
 
@@ -200,16 +200,16 @@ impl<'a> Journal<'a> {
             self.hand.make_folder(SAVED, 0o700).map_err(failed(SAVED, "make folder"))?;
         }
         let path = copy_path(name);
-        // A copy of that name was saved for a step that never was announced.
+        // A copy with this name belongs to a step that was never announced.
         sweep(self.hand, &path)?;
         self.hand.create(&path, bytes, self.hand.ours(0o600)).map_err(failed(&path, "save copy"))
     }
 
-    /// Removes every trace when nothing is left to undo. A journal with damaged lines may tell of steps that we do not
-    /// know: then it is put aside together with the saved copies.
+    /// Removes all our files when nothing is left to undo. A journal with damaged lines may contain unknown steps, so
+    /// it is put aside together with the saved copies.
     pub fn close(self) -> Result<(), JournalError> {
         if !self.contents.damage.is_empty() {
-            // The journal comes last: as long as it exists, this is done again.
+            // The journal is last: while it exists, this is repeated.
             return put_aside(self.hand, &[SAVED, FILE]);
         }
         if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
@@ -223,7 +223,7 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Renames these paths with one ending for all of them, never over what was put aside before.
+/// Renames these paths with a common ending that no earlier file has.
 fn put_aside(hand: &dyn Hand, paths: &[&str]) -> Result<(), JournalError> {
     let is_there = |path: &str| Ok(hand.stat(path).map_err(failed(path, "look at"))?.is_some());
     let mut there = Vec::new();
@@ -268,8 +268,8 @@ pub(crate) fn folder(hand: &dyn Hand) -> Result<(), JournalError> {
     }
 }
 
-/// Removes what an interrupted program left in a folder without a journal. Saved copies stay: they may be the only
-/// ones.
+/// Removes what an interrupted program left in a folder without a journal. Saved copies stay, because they may be the
+/// only ones.
 pub(crate) fn sweep_folder(hand: &dyn Hand) -> Result<(), JournalError> {
     if hand.stat(FILE).map_err(failed(FILE, "look at"))?.is_some() {
         return Ok(());

@@ -1,13 +1,12 @@
-//! Where a task may run, for the list of tasks: the one thing about a task that its line in `/proc` does not
-//! say.
+//! Adds the affinity to the list of tasks, because a task's line in `/proc` does not contain it.
 
 use crate::sys::sched;
 
 const KERNEL_THREAD: u64 = 0x0020_0000;
-/// Set for threads that are bound to one CPU; asking for their affinity tells nothing new.
+/// Flag of threads that are bound to one CPU, whose affinity need not be read.
 const CANNOT_BE_MOVED: u64 = 0x0400_0000;
 
-/// Puts the affinity of a task before its name. Kernel threads that cannot be moved are left as they are.
+/// Puts the affinity of a task before its name. Lines of kernel threads that cannot be moved stay as they are.
 pub(super) fn told(pid: &str, line: String) -> String {
     let parts: Vec<&str> = line.splitn(5, ' ').collect();
     let flags: u64 = parts.first().and_then(|flags| flags.parse().ok()).unwrap_or_default();
@@ -16,13 +15,13 @@ pub(super) fn told(pid: &str, line: String) -> String {
     }
     match of(pid) {
         Some(cpus) => format!("{} @{cpus} {}", parts[..4].join(" "), parts[4]),
-        // The task ended meanwhile. Without an affinity, a name that begins with `@` would be read as one.
+        // The task has ended. Without an affinity, a name that begins with `@` would be taken for one.
         None if parts[4].starts_with('@') => String::new(),
         None => line,
     }
 }
 
-/// The CPU list of a task; `None` where the task is gone or the machine has more CPUs than the mask holds.
+/// The CPU list of a task; `None` if the task has ended, or if the machine has more CPUs than the mask.
 fn of(pid: &str) -> Option<String> {
     let pid = rustix::process::Pid::from_raw(pid.parse().ok()?)?;
     let cpus = sched::cpus(Some(pid)).ok()?;

@@ -1,11 +1,11 @@
-//! What is asked of a machine: its files, and under `punctual:/` what is no file.
+//! Answers questions about a machine: from its files, and below `punctual:/` from other sources.
 
 use super::files::{Files, MOST_BYTES, bounded, line};
 use super::modinfo::Modules;
 use super::{clock, ethtool, image, irq, kernel_log, links, modules, smi, tasks};
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 #[derive(Debug)]
@@ -26,32 +26,38 @@ impl Answers {
             unpacked.map_or_else(|e| Fact::Garbled(format!("/proc/config.gz: {e}")), Fact::Known)
         })
     }
+
+    /// What is asked of the kernel and the hardware themselves, and not of files.
+    fn only_here(&self, question: &str) -> Fact<Vec<u8>> {
+        match question {
+            "/irq/fixed" => irq::fixed(Path::new("/proc/irq")),
+            "/tasks" => tasks::read(&self.files),
+            "/clock/resolution_ns" => Fact::Known(line(clock::resolution_ns())),
+            "/clock/read_cost_ns" => Fact::Known(line(clock::read_cost_ns())),
+            // CPU 0 stands for all: firmware stops all CPUs at once.
+            "/msr/34" => smi::count(Path::new("/dev/cpu/0/msr")),
+            "/pci/links" => {
+                self.files.list(links::FOLDER).and_then(|devices| links::told(links::FOLDER.as_ref(), &devices))
+            }
+            other => other.strip_prefix("/ethtool/").map_or(Fact::Absent, ethtool::read),
+        }
+    }
 }
 
 impl Tree for Answers {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
         match path.strip_prefix("punctual:") {
             None => self.files.file(path),
-            Some("/irq/fixed") => irq::fixed(&self.files),
             Some("/kernel/config") => self.config(),
             Some("/kernel/log") => kernel_log::read(&self.files),
             Some("/kernel/words") => self.words.get_or_init(|| image::read(&self.files)).clone(),
-            Some("/tasks") => tasks::read(&self.files),
-            Some("/clock/resolution_ns") => Fact::Known(line(clock::resolution_ns())),
-            Some("/clock/read_cost_ns") => Fact::Known(line(clock::read_cost_ns())),
-            // CPU 0 stands for all: firmware stops all CPUs at once.
-            Some("/msr/34") => smi::count(&self.files.place("/dev/cpu/0/msr")),
             Some("/dmi/memory") => {
                 self.files.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))
             }
-            Some("/pci/links") => {
-                let folder = "/sys/bus/pci/devices";
-                self.files.list(folder).and_then(|devices| links::told(&self.files.place(folder), &devices))
-            }
-            Some(other) => match (other.strip_prefix("/modinfo/"), other.strip_prefix("/ethtool/")) {
-                (Some(name), _) => self.modules.info(&self.files, name),
-                (None, Some(question)) => ethtool::read(question),
-                (None, None) => Fact::Absent,
+            Some(other) => match other.strip_prefix("/modinfo/") {
+                Some(name) => self.modules.info(&self.files, name),
+                None if self.files.are_of_this_machine() => self.only_here(other),
+                None => Fact::Absent,
             },
         }
     }

@@ -1,4 +1,4 @@
-//! What reading the clock costs and how fine it is: facts that are no files.
+//! Cost and resolution of reading the clock, which are not in any file.
 
 use rustix::time::{ClockId, clock_getres};
 
@@ -8,7 +8,7 @@ pub(super) fn resolution_ns() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
-/// The shortest of several series, so that an interruption does not count.
+/// The shortest of several series, to exclude interruptions.
 pub(super) fn read_cost_ns() -> u64 {
     const READINGS: u64 = 64;
     let series = || {

@@ -1,7 +1,7 @@
-//! Settings of network devices that no file shows, as facts under `punctual:/ethtool/DEVICE/`: one line `name value`
-//! for each.
+//! Settings of network devices that no file contains, as facts below `punctual:/ethtool/DEVICE/`, with one line `name
+//! value` for each.
 //!
-//! Questions only; this module knows nothing of what the settings mean.
+//! This module only reads, and does not know what the settings mean.
 
 use crate::sys::ethtool::{SUBJECTS, Subject, ask};
 use punctual_facts::fact::Fact;
@@ -22,7 +22,7 @@ fn lines(answer: &[u32], subject: &Subject) -> String {
     words.filter_map(|(name, word)| Some(format!("{name} {}\n", answer.get(*word)?))).collect()
 }
 
-/// A driver that has no such setting says so, which is no error.
+/// A driver without such a setting says so, which is not an error.
 fn trouble<T>(error: &io::Error) -> Fact<T> {
     match Errno::from_io_error(error) {
         Some(Errno::OPNOTSUPP | Errno::NODEV) => Fact::Absent,
@@ -41,7 +41,7 @@ mod tests {
         for path in ["", "lo", "lo/nothing", "no-such-device/eee", "a-name-longer-than-any-device/eee", "/eee"] {
             assert_eq!(read(path), Fact::Absent, "{path}");
         }
-        // The loopback device has no hardware with such settings.
+        // The loopback device has none of these settings.
         for Subject { name, .. } in SUBJECTS {
             let fact = read(&format!("lo/{name}"));
             assert!(matches!(fact, Fact::Absent | Fact::Denied), "{name}: {fact:?}");

@@ -1,23 +1,25 @@
-//! Careful reading of one file: nothing is opened that could do something by being opened (only regular files, and
-//! one known device), nothing is read without a limit, nothing is read that holds secrets, and every failure becomes
-//! a fact. How long that may take is not decided here.
+//! Careful reading of one file. Files are not opened if opening may have effects (only regular files and one known
+//! device are), not read without a limit, and not read if they contain secrets. Every failure becomes a fact. The time
+//! limit is not decided here.
 
+use super::unpacked;
 use punctual_facts::fact::Fact;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The most that is read of one file. The largest one that is used is `/proc/cpuinfo` with about 1.5 KiB per CPU.
+/// The largest number of bytes read of one file. The largest file in use is `/proc/cpuinfo`, with about 1.5 KiB per
+/// CPU.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
-/// This table has a row for each interrupt and a column for each CPU, and so a limit of its own.
+/// This table has a row per interrupt and a column per CPU, so it has a limit of its own.
 const INTERRUPTS: &str = "/proc/interrupts";
 const MOST_BYTES_OF_INTERRUPTS: u64 = 16 << 20;
-/// The most names that are listed of one folder; `/proc/irq` of the largest machines has some thousands.
+/// The largest number of names listed of one folder. `/proc/irq` of the largest machines has some thousands.
 const MOST_NAMES: usize = 16_384;
-/// The one device that may be read: opening it has no effect.
+/// The only device that may be read, because opening it has no effect.
 const READABLE_DEVICE: &str = "/dev/cpu_dma_latency";
-/// Room for most files, so that reading one takes two system calls.
+/// Enough for most files, so that reading one takes two system calls.
 const USUAL_BYTES: usize = 4096;
 
 #[derive(Debug)]
@@ -34,36 +36,39 @@ impl Files {
         self.root == Path::new("/")
     }
 
-    pub(super) fn place(&self, path: &str) -> PathBuf {
-        self.root.join(path.trim_start_matches('/'))
+    /// # Errors
+    ///
+    /// In the folder of another system, the path goes through too many links.
+    pub(super) fn place(&self, path: &str) -> io::Result<PathBuf> {
+        if self.are_of_this_machine() { Ok(PathBuf::from(path)) } else { unpacked::place(&self.root, path) }
     }
 
     pub(super) fn file(&self, path: &str) -> Fact<Vec<u8>> {
-        // Environments of processes hold passwords.
+        // Environments of processes may contain passwords.
         if path.starts_with("/proc/") && path.ends_with("/environ") {
             return Fact::Denied;
         }
-        let place = self.place(path);
         let limit = if path == INTERRUPTS { MOST_BYTES_OF_INTERRUPTS } else { MOST_BYTES };
-        // Opening a watchdog starts it and opening a tape winds it, so only regular files are opened.
-        let read = std::fs::metadata(&place).and_then(|meta| {
-            if meta.is_file() || path == READABLE_DEVICE {
+        // Opening a watchdog starts it, and opening a tape rewinds it, so only regular files are opened.
+        let read = || {
+            let place = self.place(path)?;
+            if std::fs::metadata(&place)?.is_file() || (path == READABLE_DEVICE && self.are_of_this_machine()) {
                 bounded(open(&place)?, limit)
             } else {
                 Err(io::Error::other("not a regular file"))
             }
-        });
-        fact(read)
+        };
+        fact(read())
     }
 
     pub(super) fn list(&self, path: &str) -> Fact<Vec<String>> {
-        let names = std::fs::read_dir(self.place(path)).and_then(|entries| {
+        let names = self.place(path).and_then(std::fs::read_dir).and_then(|entries| {
             let mut names = Vec::new();
             for entry in entries {
                 if names.len() == MOST_NAMES {
                     return Err(io::Error::other(format!("more than {MOST_NAMES} names")));
                 }
-                // Names that are not UTF-8 are left out: none that is used here is such a name.
+                // Names that are not UTF-8 are left out, because no name of interest is such a name.
                 names.extend(entry?.file_name().into_string().ok());
             }
             names.sort_unstable();
@@ -73,7 +78,9 @@ impl Files {
     }
 
     pub(super) fn link(&self, path: &str) -> Fact<String> {
-        let target = std::fs::read_link(self.place(path));
+        let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+        let folder = if folder.is_empty() { "/" } else { folder };
+        let target = self.place(folder).and_then(|folder| std::fs::read_link(folder.join(name)));
         fact(target.map(|target| target.into_os_string().into_string())).and_then(|target| {
             target.map_or_else(|_| Fact::Garbled("points to a name that is not text".to_owned()), Fact::Known)
         })
@@ -85,7 +92,7 @@ pub(super) fn open(place: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(place, flags, Mode::empty())?))
 }
 
-/// Reads to the end; more bytes than this are an error.
+/// Reads to the end; more than `most_bytes` bytes are an error.
 pub(super) fn bounded(source: impl Read, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     source.take(most_bytes + 1).read_to_end(&mut bytes)?;
@@ -120,7 +127,6 @@ mod tests {
         std::fs::write(folder.path().join("small"), "1\n").unwrap();
         std::fs::write(folder.path().join("large"), vec![b'x'; 5 << 20]).unwrap();
         std::os::unix::fs::symlink("small", folder.path().join("link")).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", folder.path().join("device")).unwrap();
         let tree = Files::new(folder.path().to_owned());
         assert_eq!(tree.file("/small"), Fact::Known(b"1\n".to_vec()));
         assert_eq!(tree.file("/link"), Fact::Known(b"1\n".to_vec()));
@@ -128,9 +134,9 @@ mod tests {
         assert_eq!(tree.file("/none"), Fact::Absent);
         assert_eq!(tree.file("/small/below"), Fact::Absent);
         assert!(matches!(tree.file("/large"), Fact::Garbled(_)));
-        assert!(matches!(tree.file("/device"), Fact::Garbled(_)));
+        assert!(matches!(Files::new("/".into()).file("/dev/zero"), Fact::Garbled(_)));
         assert!(matches!(tree.file("/"), Fact::Garbled(_)));
-        assert_eq!(tree.list("/").known().unwrap().len(), 4);
+        assert_eq!(tree.list("/").known().unwrap().len(), 3);
     }
 
     #[test]

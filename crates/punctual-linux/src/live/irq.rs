@@ -1,16 +1,16 @@
-//! Interrupts that nobody may move: from 6.12 on the kernel gives their file no permission to write, which is the one
-//! place where it says so to everybody. Earlier kernels let everybody try.
+//! Interrupts that cannot be moved. Since 6.12, the kernel makes the affinity file of such an interrupt unwritable,
+//! which every user can see. Earlier kernels refuse only when the file is written.
 
-use super::files::{Files, fact};
+use super::files::fact;
 use punctual_facts::fact::Fact;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const MOST_LINES: usize = 16_384;
 const WRITABLE: u32 = 0o222;
 
-pub(super) fn fixed(files: &Files) -> Fact<Vec<u8>> {
-    let folder = files.place("/proc/irq");
-    let entries = match std::fs::read_dir(&folder) {
+pub(super) fn fixed(folder: &Path) -> Fact<Vec<u8>> {
+    let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) => return fact(Err(e)),
     };
@@ -33,14 +33,14 @@ mod tests {
     fn those_without_permission_to_write_are_told() {
         let root = tempfile::tempdir().unwrap();
         for (number, mode) in [("9", 0o444), ("24", 0o644), ("10", 0o444)] {
-            let folder = root.path().join("proc/irq").join(number);
+            let folder = root.path().join(number);
             std::fs::create_dir_all(&folder).unwrap();
             let file = folder.join("smp_affinity_list");
             std::fs::write(&file, "0-3\n").unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         }
-        std::fs::write(root.path().join("proc/irq/default_smp_affinity"), "f\n").unwrap();
-        assert_eq!(fixed(&Files::new(root.path().into())), Fact::Known(b"9 10".to_vec()));
-        assert_eq!(fixed(&Files::new("/no/such/folder".into())), Fact::Absent);
+        std::fs::write(root.path().join("default_smp_affinity"), "f\n").unwrap();
+        assert_eq!(fixed(root.path()), Fact::Known(b"9 10".to_vec()));
+        assert_eq!(fixed(Path::new("/no/such/folder")), Fact::Absent);
     }
 }

@@ -1,32 +1,38 @@
-//! The kernel's own messages of this boot, as text: what it says of its command line is found nowhere else.
-//!
-//! Lines that programs wrote into the log are left out: they prove nothing of the kernel, and anybody's words may
-//! stand in them. A line is `[seconds] text`, without the level in front.
+//! The kernel's messages of this boot, as text. They are the only source of what the kernel reports about its command
+//! line.
+//! Lines that programs wrote into the log are left out, because they prove nothing about the kernel and may contain
+//! anything. Each line is `[seconds] text`, without its level.
 
 use super::files::{Files, fact};
 use crate::sys;
 use punctual_facts::fact::Fact;
 use std::time::{Duration, SystemTime};
 
-/// Distributions keep the boot messages of the kernel here.
+/// The file in which distributions keep the kernel's boot messages.
 const COPY: &str = "/var/log/dmesg";
+/// `sos report` keeps them here.
+const OF_A_REPORT: &str = "/sos_commands/kernel/dmesg";
 
-/// The log; or the copy of it where reading the log is refused and the copy is of this boot.
+/// Reads the log of this machine, or a copy of it if reading the log is refused and the copy is of this boot. Of an
+/// unpacked system, reads the copy.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
-    if !files.are_of_this_machine() {
-        return Fact::Absent;
+    if files.are_of_this_machine() {
+        let is_of_this_boot = || {
+            let written = std::fs::metadata(COPY).and_then(|meta| meta.modified());
+            let booted = SystemTime::now().checked_sub(Duration::from_nanos(punctual_rt::kernel::boot_time()));
+            written.is_ok_and(|written| booted.is_some_and(|booted| written >= booted))
+        };
+        let copy = || if is_of_this_boot() { copy(files, COPY) } else { Fact::Absent };
+        fact(sys::kernel_log()).map(|log| of_the_kernel(&log)).or_else(copy)
+    } else {
+        copy(files, OF_A_REPORT).or_else(|| copy(files, COPY))
     }
-    fact(sys::kernel_log()).map(|log| of_the_kernel(&log)).or_else(|| copy(files))
 }
 
-fn copy(files: &Files) -> Fact<Vec<u8>> {
-    let written = std::fs::metadata(files.place(COPY)).and_then(|meta| meta.modified());
-    let booted = SystemTime::now().checked_sub(Duration::from_nanos(punctual_rt::kernel::boot_time()));
-    if !written.is_ok_and(|written| booted.is_some_and(|booted| written >= booted)) {
-        return Fact::Absent;
-    }
+/// The log in this file, if it holds the command line of the boot.
+fn copy(files: &Files, path: &str) -> Fact<Vec<u8>> {
     let cmdline = files.file("/proc/cmdline");
-    files.file(COPY).and_then(|log| {
+    files.file(path).and_then(|log| {
         let is_ours = cmdline.known().is_some_and(|line| has_cmdline(&log, &String::from_utf8_lossy(line)));
         if is_ours { Fact::Known(log) } else { Fact::Absent }
     })
@@ -37,7 +43,7 @@ fn has_cmdline(log: &[u8], cmdline: &str) -> bool {
     log.lines().filter_map(|line| line.split_once("ommand line: ")).any(|(_, said)| said.trim() == cmdline.trim())
 }
 
-/// Keeps lines of the kernel's facility, which programs cannot use. A line without a level continues the one before it.
+/// Keeps lines of the kernel's facility, which programs cannot use. A line without a level continues the previous one.
 fn of_the_kernel(log: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(log.len());
     let mut is_kernel = true;

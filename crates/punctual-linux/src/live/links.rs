@@ -1,5 +1,5 @@
-//! What the links of PCI Express say themselves: two bits that let them sleep, wherever they were set. Of each
-//! device's configuration a few bytes are read, none of a device that is asleep, which reading would wake.
+//! Power saving of PCI Express links, from two bits in the configuration of each device. Few bytes are read per device,
+//! and none of a sleeping device, which reading would wake.
 
 use punctual_facts::fact::Fact;
 use std::fmt::Write as _;
@@ -7,8 +7,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+pub(super) const FOLDER: &str = "/sys/bus/pci/devices";
 const MOST_DEVICES: usize = 512;
-/// A list of capabilities has at most this many entries; a broken list may be a ring.
+/// Limit on the number of entries in a list of capabilities, because a broken list may be circular.
 const MOST_CAPABILITIES: usize = 48;
 const STATUS: u64 = 0x06;
 const HAS_CAPABILITIES: u16 = 0x10;
@@ -17,11 +18,11 @@ const EXPRESS: u8 = 0x10;
 const LINK_CONTROL: u64 = 0x10;
 const ASPM: u16 = 0b11;
 const CLOCK_PM: u16 = 1 << 8;
-/// Kinds of devices at the ends of links: endpoints, root ports and both sides of switches. Parts inside the chip have
-/// no link.
+/// Types of devices at the ends of links: endpoints, root ports and both sides of switches. Devices integrated into the
+/// chip have no link.
 const WITH_LINK: [u16; 5] = [0, 1, 4, 5, 6];
 
-/// A line `DEVICE aspm=N clkpm=N` for each device with a link, below the folder of PCI devices.
+/// One line `DEVICE aspm=N clkpm=N` for each device with a link, below the folder of PCI devices.
 pub(super) fn told(folder: &Path, devices: &[String]) -> Fact<Vec<u8>> {
     let (mut text, mut was_cut_short) = (String::new(), false);
     for device in devices.iter().take(MOST_DEVICES) {
@@ -41,7 +42,7 @@ pub(super) fn told(folder: &Path, devices: &[String]) -> Fact<Vec<u8>> {
             LinkAnswer::CutShort => was_cut_short = true,
         }
     }
-    // Without privilege the kernel shows only the first 64 bytes.
+    // Without privileges the kernel shows only the first 64 bytes.
     match (text.is_empty(), was_cut_short) {
         (_, true) => Fact::Denied,
         (true, false) => Fact::Absent,

@@ -1,24 +1,24 @@
-//! The machine this program runs on, as a [`Tree`].
+//! The machine this program runs on, as a [`Tree`]; and a system's files in a folder, as [`Unpacked`].
 //!
-//! The only place that opens files of `/proc` and `/sys` for the audit. What is no file is answered under
-//! `punctual:/`:
+//! This is the only module that opens files of `/proc` and `/sys` for the audit. Facts that are not in files have paths
+//! below `punctual:/`:
 //!
 //! | path | what it holds |
 //! |---|---|
 //! | `clock/read_cost_ns`, `clock/resolution_ns` | a number |
 //! | `dmi/memory` | the memory modules, without their serial numbers |
-//! | `ethtool/IF/{coalesce,pause,channels,eee}` | what a network device was told |
-//! | `irq/fixed` | the numbers of interrupts that nobody may move |
+//! | `ethtool/IF/{coalesce,pause,channels,eee}` | settings of a network device |
+//! | `irq/fixed` | the numbers of interrupts that cannot be moved |
 //! | `kernel/config` | the kernel's own copy of its configuration, unpacked |
 //! | `kernel/log` | the kernel's messages of this boot, without those of programs |
 //! | `kernel/words` | the words that the running kernel was built with, from its image |
 //! | `later/PATH` | the file read again, at least 30 ms after it was first read |
 //! | `modinfo/NAME` | whether and where the running kernel has a module, and its parameters |
-//! | `msr/34` | how often the firmware took the CPUs away (SMIs) |
+//! | `msr/34` | how often the firmware interrupted all CPUs (SMIs) |
 //! | `pci/links` | which PCI links may sleep |
 //! | `tasks` | one line for each process |
 //!
-//! This module knows nothing of what the files mean.
+//! This module does not know what the files mean.
 
 mod affinity;
 mod answers;
@@ -35,6 +35,9 @@ mod patient;
 mod reader;
 mod smi;
 mod tasks;
+mod unpacked;
+
+pub use unpacked::Unpacked;
 
 use answers::Answers;
 use patient::Patient;
@@ -42,17 +45,16 @@ use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A file is read again this long after its first reading: three ticks at 100 Hz, the slowest rate of kernels.
+/// Time between the two readings of a file: three ticks at 100 Hz, the slowest tick rate of kernels.
 const LATER: Duration = Duration::from_millis(30);
 const ROOT: &str = "/";
 const LATER_PREFIX: &str = "punctual:/later";
 
-/// Answers the questions of a [`LiveTree::apart`] in another process until that closes the stream.
+/// Answers the questions of a [`LiveTree::apart`] in another process, until that process closes the stream.
 pub fn answer() -> io::Result<()> {
     reader::answer(&Answers::new(ROOT.into()))
 }
@@ -64,15 +66,15 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// This machine, read by processes of this program, which a first argument `word` makes call [`answer`]. A file
-    /// that hangs then does not keep this process from ending.
+    /// This machine, read by child processes of this program, in which the first argument `word` leads to a call of
+    /// [`answer`]. So a file that hangs does not keep this process from ending.
     pub fn apart(word: &'static str) -> Self {
         Self { files: Patient::new(Answers::new(ROOT.into()), Some(word)), first_read: Mutex::default() }
     }
 
-    /// The machine whose files are below `root`, read by threads. With `/` it is this machine.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { files: Patient::new(Answers::new(root.into()), None), first_read: Mutex::default() }
+    /// This machine, read by threads.
+    pub fn here() -> Self {
+        Self { files: Patient::new(Answers::new(ROOT.into()), None), first_read: Mutex::default() }
     }
 
     fn first(&self, path: &str) -> Fact<Vec<u8>> {
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn later_is_later() {
-        let live = LiveTree::new("/");
+        let live = LiveTree::here();
         let start = Instant::now();
         let uptime = |fact: Fact<Vec<u8>>| {
             String::from_utf8(fact.known().unwrap().clone()).unwrap().split(' ').next().unwrap().parse::<f64>().unwrap()
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_captured_machine_gives_the_findings_of_the_live_one() {
-        let live = LiveTree::new("/");
+        let live = LiveTree::here();
         let captured = capture(&live);
         let text = captured.to_string();
         assert!(text.len() < 4 << 20, "a snapshot of {} bytes", text.len());

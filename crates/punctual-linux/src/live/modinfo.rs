@@ -1,8 +1,8 @@
-//! What the running kernel's modules say of themselves, without loading any: whether there is one of that name, where
-//! it lies, and its parameters.
+//! Information about the running kernel's modules, without loading them: whether a module exists, its path, and its
+//! parameters.
 //!
-//! The answer is text: a first line `built-in` or `file PATH`, then a line `parm NAME TYPE` for each parameter, with
-//! `-` for a type that the module does not tell. As for the kernel, `-` and `_` in a module's name are the same.
+//! The answer is text: the first line is `built-in` or `file PATH`. Then follows a line `parm NAME TYPE` for each
+//! parameter, with `-` for an unknown type. As in the kernel, `-` and `_` in a module's name are equivalent.
 
 use super::files::{Files, bounded, fact};
 use object::{Object, ObjectSection};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, ErrorKind};
 use std::sync::OnceLock;
 
-/// The most that is unpacked of a module; the largest graphics drivers have about 20 MB.
+/// Limit on the unpacked bytes of a module. The largest graphics drivers have about 20 MB.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The running kernel's lists of modules, each read once.
@@ -23,11 +23,11 @@ pub(super) struct Modules {
 #[derive(Debug)]
 struct Lists {
     folder: String,
-    /// Lines such as `PATH: DEPENDENCIES`.
+    /// Lines of the form `PATH: DEPENDENCIES`.
     loadable: Fact<String>,
-    /// One path on each line.
+    /// One path per line.
     built_in: Fact<String>,
-    /// Entries `MODULE.KEY=VALUE`, each with a zero byte at its end.
+    /// Entries `MODULE.KEY=VALUE`, each ended by a zero byte.
     built_in_info: Fact<String>,
 }
 
@@ -75,7 +75,7 @@ impl Lists {
             Fact::Known(list) => {
                 list.lines().filter_map(|line| line.split(':').next()).find(|path| module(path) == name)
             }
-            // Without the list nothing can be concluded from a missing name.
+            // Without the list, a missing name does not mean that the module is missing.
             Fact::Absent => {
                 return Fact::Garbled(format!("there is no list of this kernel's modules ({})", self.folder));
             }
@@ -83,19 +83,19 @@ impl Lists {
         };
         let Some(place) = place else { return Fact::Absent };
         let path = if place.starts_with('/') { place.to_owned() } else { format!("{}/{place}", self.folder) };
-        match std::fs::File::open(files.place(&path)).and_then(|file| bounded(file, MOST_BYTES)) {
+        match files.place(&path).and_then(std::fs::File::open).and_then(|file| bounded(file, MOST_BYTES)) {
             Ok(bytes) => match unpacked(&path, bytes).and_then(|elf| section(&elf)) {
                 Ok(info) => Fact::Known(described(&format!("file {path}"), info.split('\0'))),
                 Err(why) => Fact::Garbled(format!("{path}: {why}")),
             },
-            // An update may remove the file and leave it on the list.
+            // An update may remove the file before it changes the list.
             Err(e) if e.kind() == ErrorKind::NotFound => Fact::Garbled(format!("{path} is listed and not there")),
             Err(e) => fact(Err(e)),
         }
     }
 }
 
-/// The kernel's name of the module in a file of that path.
+/// The kernel's name of the module in the file at this path.
 fn module(path: &str) -> String {
     let file = path.trim().rsplit('/').next().unwrap_or_default();
     file.split(".ko").next().unwrap_or_default().replace('-', "_")
@@ -123,7 +123,7 @@ fn section(elf: &[u8]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Where the module is, and its parameters in order of their names.
+/// The place of the module, and its parameters in alphabetical order.
 fn described<'a>(place: &str, entries: impl Iterator<Item = &'a str>) -> String {
     let mut parameters: BTreeMap<String, String> = BTreeMap::new();
     for entry in entries {
@@ -152,7 +152,7 @@ mod tests {
     const INFO: &[u8] = b"license=GPL\0parmtype=modeset:int\0parm=modeset:Use it or not\0parm=odd:no type\0\
         parmtype=names:array of charp\0";
 
-    /// The smallest relocatable file with such a section.
+    /// The smallest relocatable ELF file with such a section.
     fn elf(section: &[u8], content: &[u8]) -> Vec<u8> {
         let mut object = object::write::Object::new(
             object::BinaryFormat::Elf,

@@ -1,5 +1,5 @@
-//! The memory modules as the firmware describes them (SMBIOS, structures of type 17), without what names a single
-//! module: serial numbers and asset tags stay in the table.
+//! The memory modules as the firmware describes them (SMBIOS, structures of type 17). Serial numbers and asset tags,
+//! which identify a single module, are left out.
 
 use punctual_facts::fact::Fact;
 
@@ -26,8 +26,8 @@ pub(super) fn described(table: &[u8]) -> Fact<Vec<u8>> {
     if text.is_empty() { Fact::Absent } else { Fact::Known(text.into_bytes()) }
 }
 
-/// The rest of a table. Each structure begins with a part that tells its own length, followed by strings that end in
-/// two zero bytes.
+/// The remaining bytes of a table. Each structure begins with a part that contains its own length, followed by strings
+/// that end with two zero bytes.
 struct Structures<'a>(&'a [u8]);
 
 struct Structure<'a> {
@@ -40,7 +40,7 @@ impl<'a> Iterator for Structures<'a> {
 
     fn next(&mut self) -> Option<Structure<'a>> {
         let length = usize::from(*self.0.get(1)?);
-        // The head alone has four bytes; a shorter structure would never let the loop end.
+        // The header alone has four bytes. A shorter length would make the loop endless.
         if length < 4 || self.0[0] == END_OF_TABLE {
             return None;
         }
@@ -56,7 +56,7 @@ impl Structure<'_> {
         self.formatted[0]
     }
 
-    /// Zero where this version of the structure is shorter.
+    /// The number at this offset; zero if this version of the structure is shorter.
     fn u16(&self, at: usize) -> u16 {
         let bytes = self.formatted.get(at..at + 2).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u16::from_le_bytes)
@@ -67,14 +67,14 @@ impl Structure<'_> {
         bytes.map_or(0, u32::from_le_bytes)
     }
 
-    /// Firmware writes all ones where it does not know a number.
+    /// The number at this offset; zero if the firmware wrote all ones for an unknown number.
     fn known_u16(&self, at: usize) -> u16 {
         Some(self.u16(at)).filter(|number| *number != u16::MAX).unwrap_or(0)
     }
 
     fn size_mib(&self) -> u32 {
         match self.u16(0x0c) {
-            // 0xffff is not known; 0x7fff says that the size is in a larger field.
+            // 0xffff means unknown; 0x7fff means that the size is in a larger field.
             u16::MAX => 0,
             0x7fff => self.u32(0x1c) & 0x7fff_ffff,
             size if size & 0x8000 != 0 => u32::from(size & 0x7fff) / 1024,
@@ -89,7 +89,7 @@ impl Structure<'_> {
         }
     }
 
-    /// The string of the number at that place, as one word.
+    /// The string whose number is at this offset, as one word.
     fn name(&self, at: usize) -> String {
         let number = usize::from(self.formatted.get(at).copied().unwrap_or(0));
         let string =

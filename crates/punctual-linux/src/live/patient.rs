@@ -1,12 +1,13 @@
-//! A tree that others ask for us, so that a file which never answers costs a moment and not the audit.
+//! A tree that is read through a helper process or thread, so that a file that never answers costs a moment and not the
+//! audit.
 //!
-//! A read that hangs in the kernel (a file system in user space whose program is stuck, an attribute whose driver
-//! waits for its hardware) cannot be called back. It is left behind with whoever asked, and the next question goes to
-//! another. How long to wait is [`Patience`]: generous at first, because a busy machine is slow, and less with every
-//! file that hung, because one stuck file system has many files. This module knows nothing of files.
+//! A read that hangs in the kernel cannot be cancelled: a file system in user space may be stuck, or a driver may wait
+//! for its hardware. The helper that hangs is abandoned, and the next question goes to another helper. [`Patience`]
+//! decides how long to wait: generously at first, because a busy machine is slow, and less after every file that hung,
+//! because a stuck file system has many files. This module does not know what the files mean.
 //!
-//! Who asks is a process of its own where that can be: the end of a program waits for all its threads, and until then
-//! it holds its pipes open, while a process that is stuck keeps nobody.
+//! The helper is a process if possible. A program with a stuck thread cannot end and keeps its pipes open; a stuck
+//! child process does not have this effect.
 
 use super::reader::{Question, Reader};
 use punctual_facts::fact::Fact;
@@ -18,24 +19,24 @@ use std::time::{Duration, Instant};
 
 /// The longest wait for one question.
 const MOST_FOR_ONE: Duration = Duration::from_millis(500);
-/// Questions that hang wait about this long together: each waits a quarter of what is left, but at least `LEAST`, in
-/// which even a busy machine answers most questions.
+/// Total time for questions that hang. Each of them waits a quarter of what is left, but at least `LEAST`, within which
+/// even a busy machine answers most questions.
 const MOST_FOR_ALL: Duration = Duration::from_secs(2);
 const LEAST: Duration = Duration::from_millis(20);
-/// When this many files of a folder hung, its other files are not read.
+/// After this number of files of a folder hung, its other files are not read.
 const MOST_OF_FOLDER: u32 = 2;
-/// When this many files hung, nothing more is read: each of them has left a reader behind.
+/// After this number of files hung, nothing more is read, because each has left a stuck helper behind.
 const MOST_HUNG: u32 = 32;
-/// Questions that need computing (`punctual:/...`) may take this many times longer.
+/// Factor on the wait for questions that need computing (`punctual:/...`).
 const COMPUTING: u32 = 4;
-/// Unpacking a kernel takes a second, and longer where all CPUs are busy.
+/// Factor for unpacking a kernel, which takes a second, and longer if all CPUs are busy.
 const UNPACKING: (&str, u32) = ("punctual:/kernel/words", 12);
 
-/// How long to wait for a file, which depends on the files that hung before.
+/// How long to wait for a file, depending on the files that hung before.
 #[derive(Debug)]
 struct Patience {
     left: Duration,
-    /// How many files hung in each folder. Digits in folder names are ignored, so that the same file of every CPU
+    /// Number of files that hung in each folder. Digits in folder names are ignored, so that the same file of every CPU
     /// counts as one place.
     hung: BTreeMap<String, u32>,
 }
@@ -45,7 +46,7 @@ impl Patience {
         Self { left: MOST_FOR_ALL, hung: BTreeMap::new() }
     }
 
-    /// How long to wait for `path`, or why it is not read.
+    /// How long to wait for `path`, or the reason why it is not read.
     fn limit(&self, path: &str) -> Result<Duration, String> {
         if self.hung.values().sum::<u32>() >= MOST_HUNG {
             return Err(format!("not asked, because {MOST_HUNG} other files did not answer"));
@@ -61,7 +62,7 @@ impl Patience {
         })
     }
 
-    /// Notes that `path` did not answer in this time.
+    /// Notes that `path` did not answer within this time.
     fn lose(&mut self, path: &str, waited: Duration) {
         self.left = self.left.saturating_sub(waited);
         *self.hung.entry(folder(path)).or_default() += 1;
@@ -91,7 +92,7 @@ pub(super) struct Patient<T> {
 #[derive(Debug)]
 struct State {
     reader: Option<Reader>,
-    /// The word that makes this program a reader; `None` once that has failed.
+    /// The argument that makes this program a reader; `None` after starting it has failed.
     word: Option<&'static str>,
     patience: Patience,
 }
@@ -110,7 +111,8 @@ impl State {
 }
 
 impl<T: Tree + Send + Sync + 'static> Patient<T> {
-    /// Reads in processes of this program, which `word` makes answer from the same tree; without a word, in threads.
+    /// Reads in child processes, in which the argument `word` leads to answers from the same tree; without a word, in
+    /// threads.
     pub(super) fn new(tree: T, word: Option<&'static str>) -> Self {
         let state = State { reader: None, word, patience: Patience::new() };
         Self { tree: Arc::new(tree), state: Mutex::new(state) }
@@ -123,8 +125,8 @@ impl<T: Tree + Send + Sync + 'static> Patient<T> {
             Err(why) => return Fact::Garbled(why),
         };
         let Some(reader) = state.reader(&self.tree) else {
-            // Neither a process nor a thread can be started (a limit on tasks): reading without a time limit is better
-            // than no answer.
+            // Neither a process nor a thread can be started, for example because of a limit on tasks. Reading without a
+            // time limit is better than no answer.
             return question.of(&*self.tree, path);
         };
         let start = Instant::now();
@@ -134,7 +136,7 @@ impl<T: Tree + Send + Sync + 'static> Patient<T> {
         };
         state.reader = None;
         if matches!(failure, ErrorKind::TimedOut | ErrorKind::WouldBlock) {
-            state.patience.lose(path, start.elapsed());
+            state.patience.lose(path, start.elapsed().min(limit));
             Fact::Garbled(format!("did not answer within {} ms", limit.as_millis()))
         } else {
             Fact::Garbled("reading it failed; please report this".to_owned())
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
     use std::sync::Condvar;
 
-    /// Files below a folder `stuck` do not answer until they are released.
+    /// A tree in which files below a folder `stuck` do not answer until they are released.
     #[derive(Default)]
     struct Sticky {
         let_go: Mutex<bool>,
@@ -212,7 +214,7 @@ mod tests {
         for name in ["a", "b", "c", "d", "e", "f"] {
             assert!(matches!(tree.link(&format!("/stuck-{name}/x")), Fact::Garbled(_)));
         }
-        // Little patience is left by now, and a busy machine may exceed it once or twice.
+        // Only short waits are left by now, and a busy machine may exceed them once or twice.
         let mut others = ["a", "b", "c", "d", "e"].iter().map(|name| tree.read(&format!("/good-{name}/x")));
         assert!(others.any(|fact| fact.known().is_some()), "what is good is still answered");
         *sticky.0.let_go.lock().unwrap() = true;

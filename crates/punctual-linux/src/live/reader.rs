@@ -1,13 +1,15 @@
-//! Somebody who reads in our place, at the other end of a stream: another process, or a thread where none is to be had.
+//! The helper that reads files at the other end of a stream: another process, or a thread if no process can be started.
 //!
-//! A question is one byte for what is asked, the length of the path and the path; an answer is one byte for the kind of
-//! fact, the length of its content and the content. Whoever reads says hello first, so that the time it takes to start
-//! is not taken for a file that hangs. How long to wait for an answer is not decided here.
+//! A question consists of one byte for its kind, the length of the path and the path. An answer consists of one byte
+//! for the kind of fact, the length of its content and the content. The helper greets first with its thread id, so that
+//! the time of its start is not taken for a file that hangs, and its state can be read. This module does not decide how
+//! long to wait for an answer.
 
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use std::fs;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -16,18 +18,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// This program, even where an update has just replaced its file.
+/// The running program, also if an update has just replaced its file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 const HELLO: u8 = b'p';
-/// How long a reader may take to start.
+/// How long a helper may take to start.
 const MOST_FOR_HELLO: Duration = Duration::from_secs(2);
-/// How long the rest of an answer may take once it has begun.
+/// How long the rest of an answer may take after it has begun.
 const MOST_FOR_THE_REST: Duration = Duration::from_secs(1);
+/// A helper that computes, or that waits for a CPU, may take this many times longer: the machine is slow, and no file hangs.
+const MOST_WHILE_RUNNING: u32 = 8;
 /// Room for most answers.
 const USUAL_BYTES: usize = 16 << 10;
-/// Longer than any answer; the largest is the table of interrupts.
+/// Limit on an answer. The largest answer is the table of interrupts.
 const MOST_BYTES: u32 = 64 << 20;
-/// Enough for the deepest calls, which unpack a module.
+/// Enough for the deepest call chain, which unpacks a module.
 const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +45,7 @@ pub(super) enum Question {
 impl Question {
     const ALL: [Self; 3] = [Self::Read, Self::List, Self::Link];
 
-    /// The answer as bytes. Names are joined with `/`, which no name holds.
+    /// The answer as bytes. Names are joined with `/`, which is not part of any name.
     pub(super) fn of(self, tree: &impl Tree, path: &str) -> Fact<Vec<u8>> {
         match self {
             Self::Read => tree.read(path),
@@ -55,22 +59,23 @@ impl Question {
 pub(super) struct Reader {
     stream: BufReader<UnixStream>,
     process: Option<Child>,
+    thread_id: u32,
 }
 
 impl Reader {
-    /// Starts this program once more; `word` makes it call [`answer`].
+    /// Starts this program again, with the argument `word` that makes it call [`answer`].
     pub(super) fn process(word: &str) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(THIS_PROGRAM);
-        // The reader may outlive us, so it holds no stream whose end anyone waits for.
+        // The helper may outlive this process, so it must not hold a stream whose end another process waits for.
         command.arg(word).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn()?;
-        // This closes our copy of the reader's end, so that its death can be seen.
+        // Closes our copy of the helper's end, so that the end of the helper is noticed.
         drop(command);
         Self::greeted(ours, Some(process))
     }
 
-    /// Starts a thread. A thread that hangs for good keeps the ended program in the process table.
+    /// Starts a thread. If the thread hangs for ever, the process cannot end completely.
     pub(super) fn thread<T: Tree + Send + Sync + 'static>(tree: Arc<T>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let answer = move || {
@@ -83,18 +88,34 @@ impl Reader {
 
     fn greeted(stream: UnixStream, process: Option<Child>) -> io::Result<Self> {
         stream.set_read_timeout(Some(MOST_FOR_THE_REST))?;
-        let mut reader = Self { stream: BufReader::with_capacity(USUAL_BYTES, stream), process };
+        let mut reader = Self { stream: BufReader::with_capacity(USUAL_BYTES, stream), process, thread_id: 0 };
         reader.wait(MOST_FOR_HELLO)?;
-        let mut hello = [0];
-        reader.stream.read_exact(&mut hello)?;
-        if hello == [HELLO] { Ok(reader) } else { Err(io::ErrorKind::InvalidData.into()) }
+        let (code, id) = take(&mut reader.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        match id.try_into() {
+            Ok(id) if code == HELLO => reader.thread_id = u32::from_le_bytes(id),
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        }
+        Ok(reader)
     }
 
     pub(super) fn ask(&mut self, question: Question, path: &str, limit: Duration) -> io::Result<Fact<Vec<u8>>> {
         put(self.stream.get_ref(), question as u8, path.as_bytes())?;
-        self.wait(limit)?;
+        let mut waits = 1;
+        while let Err(e) = self.wait(limit) {
+            if e.kind() != io::ErrorKind::TimedOut || waits == MOST_WHILE_RUNNING || !self.is_running() {
+                return Err(e);
+            }
+            waits += 1;
+        }
         let (code, bytes) = take(&mut self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         decoded(code, bytes)
+    }
+
+    /// Whether the helper computes or waits for a CPU. A helper sleeps while a file hangs.
+    fn is_running(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.thread_id)).unwrap_or_default();
+        // The state is the first field after the name, which may hold a parenthesis itself.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
     }
 
     fn wait(&self, limit: Duration) -> io::Result<()> {
@@ -115,25 +136,26 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // Killing it is safe: it only reads. One that hangs cannot be waited for, and init will do that.
+            // Killing the helper is safe, because it only reads. A hanging helper cannot be waited for here; init reaps
+            // it.
             let _ = process.kill();
             let _ = process.try_wait();
         }
     }
 }
 
-/// Answers on standard input, a stream, until the other end is closed.
+/// Answers questions from standard input, a stream, until the other end is closed.
 pub(super) fn answer(tree: &impl Tree) -> io::Result<()> {
     use std::os::fd::AsFd;
     crate::sys::process::close_inherited();
-    // The name is for people who look at the list of processes.
+    // The name helps people who look at the list of processes.
     let _ = rustix::thread::set_name(c"punctual-reader");
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     serve(tree, &stream)
 }
 
 fn serve(tree: &impl Tree, stream: &UnixStream) -> io::Result<()> {
-    (&*stream).write_all(&[HELLO])?;
+    put(stream, HELLO, &rustix::thread::gettid().as_raw_nonzero().get().to_le_bytes())?;
     let mut questions = BufReader::new(stream);
     while let Some((code, path)) = take(&mut questions)? {
         let question = Question::ALL.into_iter().find(|question| *question as u8 == code);
@@ -210,6 +232,37 @@ mod tests {
                 assert_eq!(asked, question.of(&*tree, path), "{question:?} {path}");
             }
         }
+    }
+
+    /// Each question about `/computing` keeps a CPU busy for 600 ms; each about `/hung` sleeps as long.
+    struct Slow;
+
+    impl Tree for Slow {
+        fn read(&self, path: &str) -> Fact<Vec<u8>> {
+            const TIME: Duration = Duration::from_millis(600);
+            let start = Instant::now();
+            while path == "/computing" && start.elapsed() < TIME {
+                std::hint::spin_loop();
+            }
+            if path == "/hung" {
+                thread::sleep(TIME);
+            }
+            Fact::Absent
+        }
+        fn list(&self, _: &str) -> Fact<Vec<String>> {
+            Fact::Absent
+        }
+        fn link(&self, _: &str) -> Fact<String> {
+            Fact::Absent
+        }
+    }
+
+    #[test]
+    fn a_reader_that_computes_is_given_more_time_than_one_that_sleeps() {
+        let of =
+            |path: &str| Reader::thread(Arc::new(Slow)).unwrap().ask(Question::Read, path, Duration::from_millis(400));
+        assert_eq!(of("/computing").unwrap(), Fact::Absent);
+        assert_eq!(of("/hung").unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How often the firmware stopped the machine: one model-specific register of Intel's, read and never written.
+//! Counts the interrupts of the firmware (SMIs), from a model-specific register of Intel CPUs, which is only read.
 
 use super::files::{fact, line, open};
 use punctual_facts::fact::Fact;
@@ -9,11 +9,11 @@ use std::path::Path;
 /// The number of the register, which is also its offset in the device file.
 const SMI_COUNT: u64 = 0x34;
 
-/// Reads the register of the CPU whose device this is. Without the module `msr` there is no device; without the
-/// register (on CPUs of other makers) the kernel refuses to read at that offset.
+/// Reads the register of the CPU with this device file. Without the module `msr` there is no device file. On CPUs
+/// without the register (of other makers), the kernel refuses to read at its offset.
 pub(super) fn count(device: &Path) -> Fact<Vec<u8>> {
     let register = std::fs::metadata(device).and_then(|meta| {
-        // The offset means the register for this kind of device only.
+        // Only in this kind of device is the offset the number of a register.
         if !meta.file_type().is_char_device() {
             return Err(io::Error::other("not the device of a CPU's registers"));
         }

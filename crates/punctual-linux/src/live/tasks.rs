@@ -1,16 +1,16 @@
-//! The list of processes as the audit wants it: one line for each, with what tells kernel threads and real-time
-//! tasks from the rest. Command lines and users are not read.
+//! The list of processes for the audit: one line per process, with the fields that distinguish kernel threads and
+//! real-time tasks. Command lines and users are not read.
 
 use super::affinity;
 use super::files::{Files, fact};
 use punctual_facts::fact::Fact;
 
-/// The most tasks that are read: each takes about ten microseconds.
+/// Limit on the number of tasks, each of which takes about ten microseconds to read.
 const MOST_TASKS: usize = 2_048;
 
 /// One line for each process: flags, last CPU, real-time priority, policy, name.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
-    let entries = match std::fs::read_dir(files.place("/proc")) {
+    let entries = match std::fs::read_dir("/proc") {
         Ok(entries) => entries,
         Err(e) => return fact(Err(e)),
     };
@@ -32,7 +32,7 @@ pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if count == 0 { Fact::Absent } else { Fact::Known(lines.into_bytes()) }
 }
 
-/// Picks the fields that matter out of `/proc/PID/stat`. The name stands in parentheses and may hold some itself.
+/// Selects fields of `/proc/PID/stat`. The name in it stands in parentheses and may itself contain some.
 fn task_line(stat: &str) -> Option<String> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;

@@ -1,4 +1,4 @@
-//! The loads that are part of the program: one declaration for each, and the work of those that need only a few lines.
+//! The loads that are built into the program: their declarations, and the work of those that need only a few lines.
 
 use super::room::{MIB, last_cache_bytes, memory_bytes};
 use super::worker::{Load, Worker};
@@ -114,7 +114,7 @@ fn cpu(worker: &Worker) -> Result<()> {
     })
 }
 
-/// Memory whose every page is there before the work begins.
+/// A buffer whose pages are all resident.
 fn touched(bytes: usize) -> Vec<u8> {
     let mut buffer = vec![0; bytes];
     buffer.fill(1);
@@ -134,7 +134,7 @@ fn memory(worker: &Worker) -> Result<()> {
 }
 
 fn cache(worker: &Worker) -> Result<()> {
-    /// Bytes in a line; where lines are longer, some changes hit a line twice.
+    /// Bytes per cache line. On CPUs with longer lines, some lines are changed twice.
     const LINE: usize = 64;
     let mut buffer = touched(last_cache_bytes(worker.cpu()).min(memory_bytes(worker.workers())).max(LINE));
     let lines = (buffer.len() / LINE) as u64;
@@ -153,7 +153,7 @@ fn cache(worker: &Worker) -> Result<()> {
 }
 
 fn switch(worker: &Worker) -> Result<()> {
-    // What is written to the second end of a pipe is read from the first.
+    // Data written to the second end of a pipe is read from the first.
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map(|(out, into)| (File::from(out), File::from(into)));
     let ((mut there_out, mut there), (mut back_out, mut back)) = (pipe()?, pipe()?);
     std::thread::scope(|scope| {

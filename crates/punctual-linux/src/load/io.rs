@@ -1,4 +1,4 @@
-//! Writing, reading and copying files by way of the device.
+//! Loads that write, read and copy files through the device.
 
 use super::room::MIB;
 use super::scratch::{Scratch, block, survive};
@@ -14,7 +14,7 @@ pub(super) fn write(worker: &Worker) -> Result<()> {
     })
 }
 
-/// Between two passes the file grows by a block, so that a slow device is read from the start.
+/// The file grows by a block between two passes, so that reading begins at once even on a slow device.
 pub(super) fn read(worker: &Worker) -> Result<()> {
     let mut file = Scratch::create(worker, 1)?;
     let (content, mut read, mut offset) = (block(), block(), 0);

@@ -1,7 +1,7 @@
 //! The measuring side of a load: starts the worker process, waits until it works, and ends it.
 //!
 //! The worker is started without copying this process's page tables (nothing runs between fork and exec), because a
-//! copy would make measuring threads fault. For the same reason everything the worker needs is done by itself.
+//! copy would cause page faults in measuring threads. For the same reason, the worker does all its preparations itself.
 
 use super::{LoadError, LoadSpec};
 use punctual_facts::cpu_set::CpuSet;
@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 const READY: Duration = Duration::from_secs(5);
 /// How long a load may take to end when asked, before it is killed.
 const END: Duration = Duration::from_secs(2);
-/// How long a killed process may take to be gone; only one that hangs in the kernel takes longer.
+/// How long the end of a killed process may take. Only a process that hangs in the kernel takes longer.
 const KILLED: Duration = Duration::from_secs(2);
 
-/// The program of worker processes, and the words before the load's name.
+/// The program of worker processes, and its arguments before the load's name.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// This program calls [`super::worker_main`].
+    /// A program that calls [`super::worker_main`].
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
 }
@@ -37,8 +37,8 @@ impl Default for Launcher {
 }
 
 impl Launcher {
-    /// Starts a load and waits until it works. The load runs for `limit` at most. The kernel also ends it when the
-    /// calling thread ends, so that thread must outlive the load.
+    /// Starts a load and waits until it works. The load runs for at most `limit`. The kernel also ends it when the
+    /// calling thread ends, so this thread must outlive the load.
     pub fn start(&self, name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<RunningLoad, LoadError> {
         let spec = LoadSpec::parse(name)?;
         if on.is_empty() {
@@ -70,7 +70,7 @@ impl Launcher {
 pub struct LoadOutcome {
     pub name: String,
     pub unit: &'static str,
-    /// `None` for an outside program, and for a load that ended without a report.
+    /// Number of operations; `None` for an outside program, and for a load that ended without a report.
     pub operations: Option<u64>,
     pub time: Nanos,
     pub failure: Option<String>,
@@ -94,7 +94,7 @@ impl RunningLoad {
         Launcher::default().start(name, on, dir, limit)
     }
 
-    /// The number of the worker process and of its process group.
+    /// Id of the worker process and of its process group.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -104,7 +104,7 @@ impl RunningLoad {
         self.stdin = None;
     }
 
-    /// Ends the load. Takes two seconds at most, or four when the load hangs in the kernel.
+    /// Ends the load. Takes at most two seconds, or four if the load hangs in the kernel.
     pub fn stop(mut self) -> LoadOutcome {
         self.finish()
     }
@@ -155,7 +155,7 @@ impl RunningLoad {
 
     /// Kills the process and its group. Returns what to report about it.
     fn kill(&mut self) -> String {
-        // The child has not been waited for, so the number is still its own.
+        // The child has not been waited for, so its process id is still valid.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.kill();
         let late = format!("it did not end within {} s of being asked and was killed", END.as_secs());
@@ -192,7 +192,7 @@ pub fn stop_all(mut loads: Vec<RunningLoad>) -> Vec<LoadOutcome> {
     loads.into_iter().map(RunningLoad::stop).collect()
 }
 
-/// Reads `ops N ns T`.
+/// Parses `ops N ns T`.
 fn read_count(line: &str) -> Option<(Option<u64>, Nanos)> {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
@@ -212,7 +212,7 @@ enum Heard {
     Late,
 }
 
-/// Lines of a worker process, read with a deadline.
+/// Lines of a worker process, which are read with a deadline.
 #[derive(Debug)]
 struct Lines {
     stdout: Option<ChildStdout>,
@@ -220,7 +220,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The most that is kept of a line without an end; real lines are far shorter.
+    /// Limit on bytes of a line without an end. Real lines are far shorter.
     const LONGEST: usize = 64 * 1024;
 
     fn next_before(&mut self, deadline: Instant) -> Heard {

@@ -1,12 +1,11 @@
-//! Loads: what makes a machine busy while it is measured.
+//! Loads that make a machine busy while it is measured.
 //!
-//! A load never shares the address space of the measuring process: its memory calls would interrupt the measuring
-//! CPUs. The program starts itself again as a worker process ([`worker_main`]) and holds the other end of two pipes
-//! ([`RunningLoad`]). A load ends when it is asked to, when its parent is gone, or at its time limit, whichever comes
-//! first, and leaves no file and no process behind.
-//!
-//! To add a load, write its declaration in [`ALL`] and the work of one thread. Nothing here knows of phases, scenarios or
-//! recordings.
+//! A load never shares the address space of the measuring process, because its memory calls would interrupt the
+//! measuring CPUs. The program starts itself again as a worker process ([`worker_main`]) and holds the other ends of
+//! two pipes ([`RunningLoad`]). A load ends when it is told to, when its parent has ended, or at its time limit. It
+//! leaves no file and no process behind.
+//! To add a load, write its declaration in [`ALL`] and the work of one thread. This module does not know phases,
+//! scenarios or recordings.
 
 mod builtin;
 mod error;

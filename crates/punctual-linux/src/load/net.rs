@@ -6,9 +6,9 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// On loopback, a packet that takes longer than this is lost.
+/// A packet on loopback that takes longer counts as lost.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Echoes for each write to the stream.
+/// Number of echoed packets per write to the stream.
 const ECHOES: u32 = 16;
 
 pub(super) fn run(worker: &Worker) -> io::Result<()> {
@@ -20,7 +20,7 @@ pub(super) fn run(worker: &Worker) -> io::Result<()> {
         scope.spawn(|| echo(worker, &echoer, &over));
         scope.spawn(|| drain(worker, sink));
         let outcome = talk(worker, &asker, &mut source, &block).map_err(|error| explain(&error));
-        // Both helpers end now: one sees the end of its stream, the other one this flag.
+        // This ends both helpers: one sees the end of its stream, the other one this flag.
         over.store(true, Ordering::Relaxed);
         let _ = source.shutdown(Shutdown::Both);
         outcome
@@ -41,7 +41,7 @@ fn talk(worker: &Worker, asker: &UdpSocket, source: &mut TcpStream, block: &[u8]
     })
 }
 
-/// Sends a packet and waits for the echo. Returns 1, or 0 where the packet was lost.
+/// Sends a packet and waits for the echo. Returns 1, or 0 if the packet was lost.
 fn ask(asker: &UdpSocket, answer: &mut [u8]) -> io::Result<u64> {
     asker.send(&[0x55; 64])?;
     unless_late(asker.recv(answer))
@@ -52,7 +52,7 @@ fn echo(worker: &Worker, echoer: &UdpSocket, over: &AtomicBool) {
     let _ = worker.pin();
     let mut packet = [0_u8; 64];
     while !over.load(Ordering::Relaxed) {
-        // An error is a packet that did not come; `ask` counts it as lost.
+        // An error means that no packet came; `ask` counts it as lost.
         if let Ok(length) = echoer.recv(&mut packet) {
             let _ = echoer.send(&packet[..length]);
         }
@@ -85,7 +85,7 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     Ok((source, sink))
 }
 
-/// 1 where the operation was done, 0 where it ran into its time limit.
+/// 1 if the operation was done, 0 if it reached its time limit.
 fn unless_late(done: io::Result<usize>) -> io::Result<u64> {
     let is_late = |error: &io::Error| {
         matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)

@@ -1,8 +1,8 @@
-//! A worker process and its parent.
+//! The communication between a worker process and its parent.
 //!
-//! The worker ends when its parent closed the pipe or is gone, when a signal comes, or when its time is up. To its parent it
-//! says `ready` when all threads work; at the end `ops N ns T` (`ops - ns T` where nothing is counted), and `error TEXT`
-//! when something went wrong.
+//! The worker ends when its parent closes the pipe or ends, when a signal comes, or when its time is up. It writes
+//! `ready` to its parent when all threads work. At the end it writes `ops N ns T` (`ops - ns T` if operations are not
+//! counted), and `error TEXT` if something went wrong.
 
 use punctual_hist::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,10 +11,10 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// No worker process runs longer than this.
+/// Upper limit of the run time of a worker process.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Everything that may tell a worker process to end.
+/// Everything that can tell a worker process to end.
 pub(super) struct StopRequest {
     signals: UnixStream,
     deadline: Instant,
@@ -29,7 +29,7 @@ impl StopRequest {
         Ok(Self { signals, deadline: Instant::now() + Duration::from_nanos(limit.as_ns()).min(LONGEST) })
     }
 
-    /// Waits for this time at most. Returns whether the process must end.
+    /// Waits at most for this time. Returns whether the process must end.
     pub(super) fn within(&self, wait: Duration) -> bool {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let Ok(timeout) = Timespec::try_from(wait.min(left)) else { return true };
@@ -43,7 +43,7 @@ impl StopRequest {
     }
 }
 
-/// Whether the parent closed its end of the pipe. The parent never writes to it, so bytes are dropped.
+/// Whether the parent closed its end of the pipe. The parent never writes, so bytes are dropped.
 fn at_end(stdin: &io::Stdin) -> bool {
     let mut dropped = [0_u8; 512];
     match rustix::io::read(stdin, &mut dropped) {

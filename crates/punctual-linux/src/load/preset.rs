@@ -1,4 +1,4 @@
-//! Outside programs that are known by name, each with a command line that ends by itself.
+//! Outside programs known by name, each with a command line that ends by itself.
 
 use super::LoadError;
 use super::words::{bad_command, split_words};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// The name that users type, and the program to look for.
+    /// The name that users type, which is also the name of the program.
     pub name: &'static str,
     pub stresses: &'static str,
     /// The command line; words are split as in a shell. `{seconds}`, `{cpus}` and `{dir}` are replaced by the time
@@ -67,7 +67,7 @@ impl Preset {
         if self.program().is_none() {
             return Some(format!("{} is not found on PATH; install it to use this load", self.name));
         }
-        // x11perf draws on X only.
+        // The program x11perf works only with X, not with Wayland.
         let display = shown("DISPLAY") || (self.name != "x11perf" && shown("WAYLAND_DISPLAY"));
         (self.draws && !display).then(|| "there is no display to draw on (DISPLAY is not set)".to_owned())
     }
@@ -76,7 +76,7 @@ impl Preset {
         if let Some(reason) = self.unavailable() {
             return Err(LoadError::NotOffered { name: self.name.to_owned(), reason });
         }
-        // The program's own limit is longer than ours, so that it never ends by itself too early.
+        // The limit given to the program is longer than ours, so that the program never ends too early.
         let seconds = limit.whole(Nanos::from_secs(1)).saturating_add(5).to_string();
         let cpus = cpus.to_string();
         let dir = dir.to_string_lossy();
@@ -86,7 +86,7 @@ impl Preset {
     }
 }
 
-/// The first file of this name on `PATH` that may be run.
+/// The first executable file with this name on `PATH`.
 pub(super) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let runs = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();

@@ -1,5 +1,5 @@
-//! The worker process: one thread per CPU that works, one that waits for the end, and the lines said to the parent.
-//! A thread that hangs in the kernel does not keep the process from reporting.
+//! The worker process: one thread per CPU that works, one thread that waits for the end, and the lines for the parent.
+//! A thread that hangs in the kernel does not prevent the report.
 
 use super::parent::{StopRequest, say, say_end};
 use super::worker::{Load, Shared, Worker, WorkerEvent};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long threads may take to end after they were told to.
+/// How long threads may take to end after being told to.
 const WIND_DOWN: Duration = Duration::from_millis(1200);
 
 /// The hidden command `__load`: runs the load `name` on the CPUs `on`, with temporary files in `dir`, until standard
@@ -54,18 +54,18 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
     }
 }
 
-/// The measuring process limits the run time of its real-time threads (`RLIMIT_RTTIME`). Loads inherit that limit and
-/// do not need it.
+/// Lifts the limit on run time (`RLIMIT_RTTIME`) that the measuring process sets for its real-time threads. Loads
+/// inherit it but do not need it.
 fn lift_run_time_limit() {
     let limit = getrlimit(Resource::Rttime);
     let _ = setrlimit(Resource::Rttime, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Prepares for a full memory or disk where the system allows it.
+/// Prepares for full memory and full disks as far as the system allows.
 fn brace() {
-    // When memory runs out, the kernel shall kill the load and not the user's programs.
+    // If memory runs out, the kernel should kill the load and not the user's programs.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    // Beyond a file size limit, `write` shall fail as on a full disk instead of ending the process.
+    // Above a file size limit, `write` should fail as on a full disk instead of ending the process.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
@@ -108,7 +108,7 @@ impl Drop for Farewell {
     }
 }
 
-/// Waits until all threads are ready, then until the end, and reports.
+/// Waits until all threads are ready, then until the end, and reports to the parent.
 fn conduct(shared: &Shared, events: &Receiver<WorkerEvent>, mut threads: Vec<Option<JoinHandle<io::Result<()>>>>) {
     let (mut begun, mut alive) = (0, threads.len());
     let mut since = (Instant::now(), 0);

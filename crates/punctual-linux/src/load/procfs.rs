@@ -1,6 +1,6 @@
-//! A walk through `/proc`, as `ps`, `top` and monitoring agents do it.
+//! Reads through `/proc`, as `ps`, `top` and monitoring agents do.
 //!
-//! Reads only where reading neither blocks, nor consumes, nor does something on every CPU or to a device.
+//! Files are left out if reading them blocks, consumes data, or causes work on every CPU or in a device.
 
 use super::worker::Worker;
 use rustix::fs::{Mode, OFlags};
@@ -13,11 +13,11 @@ const ROOT: &str = "/proc";
 /// Depth of the walk; threads of a process are at depth four.
 const DEPTH: u32 = 4;
 const MOST_BYTES: u64 = 64 * 1024;
-/// Top folders that are walked beside those of processes. The other ones belong to drivers and buses, where a read may
-/// act.
+/// Top folders that are read in addition to those of processes. Other folders belong to drivers and buses, where a read
+/// may have effects.
 const FOLDERS: [&str; 4] = ["irq", "pressure", "sys", "sysvipc"];
-/// Files that block (kmsg), that wait for every CPU (locks: one RCU grace period each), that hold physical or foreign
-/// memory, or whose reading runs work on every CPU (`stat_refresh`).
+/// Files that are left out: reading them blocks (kmsg), waits for every CPU (locks: one RCU grace period each),
+/// accesses physical or foreign memory, or causes work on every CPU (`stat_refresh`).
 const SKIPPED: [&str; 10] =
     ["kmsg", "kcore", "kpagecgroup", "kpagecount", "kpageflags", "locks", "mem", "pagemap", "stat_refresh", "vmcore"];
 
@@ -41,7 +41,7 @@ fn walk(worker: &Worker, folder: &Path, device: u64, depth: u32) {
         }
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() && depth > 0 && (!top || is_walked(&entry)) {
-            // Other file systems are not entered: looking at some of them mounts them.
+            // Other file systems are not entered, because looking into some of them mounts them.
             if entry.metadata().is_ok_and(|meta| meta.dev() == device) {
                 walk(worker, &entry.path(), device, depth - 1);
             }
@@ -51,14 +51,14 @@ fn walk(worker: &Worker, folder: &Path, device: u64, depth: u32) {
     }
 }
 
-/// Whether a top folder is walked: that of a process, or one of [`FOLDERS`].
+/// Whether a top folder is read: that of a process, or one of [`FOLDERS`].
 fn is_walked(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let Some(name) = name.to_str() else { return false };
     name.bytes().all(|byte| byte.is_ascii_digit()) || FOLDERS.contains(&name)
 }
 
-/// Reads the beginning of a file. Returns whether that worked.
+/// Reads the beginning of a file. Returns whether this succeeded.
 fn read(path: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return false };

@@ -1,5 +1,5 @@
-//! Outside programs as loads: started, watched and ended by a worker process, so that everything they start ends too,
-//! even when the measuring process is killed.
+//! Outside programs as loads. A worker process starts, watches and ends them, so that all their children end too, even
+//! if the measuring process is killed.
 
 use super::LoadError;
 use super::parent::{StopRequest, say, say_end};
@@ -12,11 +12,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often to look whether the program has ended by itself.
+/// Interval of checks whether the program has ended by itself.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time from the request to end until the program is killed.
 const GRACE: Duration = Duration::from_millis(800);
-/// How long remaining children are killed.
+/// How long to go on killing remaining children.
 const SWEEP: Duration = Duration::from_millis(800);
 
 /// Runs a program until told to stop or until it ends by itself.
@@ -25,7 +25,7 @@ pub(super) fn supervise(name: &str, words: &[String], stop: &StopRequest) -> Res
     let Some((program, arguments)) = words.split_first() else {
         return Err(LoadError::Command { command: String::new(), reason: "no program is named" });
     };
-    // Orphans of the program become our children instead of running on for ever.
+    // Orphans of the program become children of this process, so that they can be found and ended.
     set_child_subreaper(Some(getpid())).map_err(|error| failed("adopt orphans".to_owned(), error.into()))?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
@@ -45,7 +45,8 @@ pub(super) fn supervise(name: &str, words: &[String], stop: &StopRequest) -> Res
     Ok(())
 }
 
-/// How the program ended; `None` while it runs. It is not reaped here, so that the number of its group stays its own.
+/// How the program ended; `None` while it runs. The program is not reaped here, so that the id of its group stays
+/// reserved.
 fn how_it_ended(leader: Pid) -> Option<String> {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(leader), look) {
@@ -92,6 +93,6 @@ fn children() -> Vec<Pid> {
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The name is in brackets and may hold anything; state and parent follow the last bracket.
+    // The name stands in parentheses and may contain anything; state and parent follow the last one.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

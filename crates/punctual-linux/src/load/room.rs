@@ -1,9 +1,10 @@
-//! How much memory and disk a load may take: enough to matter, and the machine recovers when the load ends.
+//! How much memory and disk space a load may use: enough to have an effect, but so that the machine recovers
+//! afterwards.
 
 pub(super) const MIB: usize = 1024 * 1024;
 
-/// Bytes of memory for each worker: 256 MiB, but at most a sixteenth of the machine's memory each and a quarter of the
-/// free memory for all workers together; whole multiples of 2 MiB, and at least one.
+/// Bytes of memory per worker: 256 MiB, but at most a sixteenth of the machine's memory each, and at most a quarter of
+/// the free memory for all workers together. Always a multiple of 2 MiB, and at least 2 MiB.
 pub(super) fn memory_bytes(workers: usize) -> usize {
     let total = meminfo_bytes("MemTotal:").unwrap_or(0);
     let free = [meminfo_bytes("MemAvailable:"), cgroup_bytes()].into_iter().flatten().min().unwrap_or(total);
@@ -22,7 +23,7 @@ fn meminfo_bytes(field: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Memory that this process's cgroup still allows; `None` without a limit.
+/// Memory that the cgroup of this process still allows; `None` if there is no limit.
 fn cgroup_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -33,7 +34,7 @@ fn cgroup_bytes() -> Option<u64> {
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }
 
-/// The size of the largest cache of this CPU, or 32 MiB where the kernel does not say.
+/// Size of the largest cache of this CPU, or 32 MiB if the kernel does not tell.
 pub(super) fn last_cache_bytes(cpu: u32) -> usize {
     let sizes = (0..8).filter_map(|index| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/size");

@@ -1,4 +1,4 @@
-//! Temporary files that cannot be left behind: they have no name, so that even `kill -9` removes them.
+//! Temporary files that cannot be left behind: they have no name, so the kernel removes them even after `kill -9`.
 
 use super::room::MIB;
 use super::worker::Worker;
@@ -8,12 +8,12 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// The largest file a worker makes.
+/// Largest size of a file.
 const LARGEST: u64 = 64 * MIB as u64;
-/// The most that the files of one load take together.
+/// Largest total size of the files of one load.
 const TOGETHER: u64 = 256 * MIB as u64;
 
-/// A nameless file of bounded size. When it is full, writing starts over from its beginning.
+/// A nameless file of limited size. When it is full, writing continues at its beginning.
 pub(super) struct Scratch {
     file: File,
     dir: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one of the `files` empty files of this worker.
+    /// Makes one of the `files` files of this worker, which is empty.
     pub(super) fn create(worker: &Worker, files: u64) -> io::Result<Self> {
         let dir = worker.dir();
         let file = nameless(dir).or_else(|_| unnamed(dir)).map_err(explain(
@@ -32,13 +32,13 @@ impl Scratch {
             "give a directory that can be written",
         ))?;
         let all = files.saturating_mul(u64::try_from(worker.workers()).unwrap_or(u64::MAX)).max(1);
-        // At most a quarter of the free space, which the user's programs need as well.
+        // At most a quarter of the free space, because the user's programs need space as well.
         let free = rustix::fs::fstatvfs(&file).map_or(u64::MAX, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
         let most = LARGEST.min(TOGETHER / all).min(free / 4 / all) / MIB as u64 * MIB as u64;
         Ok(Self { file, dir: dir.to_owned(), most: most.max(MIB as u64), size: 0, next: 0 })
     }
 
-    /// Writes one block more, unless the file is as large as it may be.
+    /// Appends one block, unless the file has reached its largest size.
     pub(super) fn grow(&mut self, block: &[u8]) -> io::Result<()> {
         if self.size < self.most { self.write_next(block) } else { Ok(()) }
     }
@@ -59,7 +59,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Reads a block from the device: the page cache is dropped first.
+    /// Reads a block from the device; for this it is first removed from the page cache.
     pub(super) fn read(&self, block: &mut [u8], offset: u64) -> io::Result<()> {
         let _ =
             rustix::fs::fadvise(&self.file, offset, std::num::NonZeroU64::new(block.len() as u64), Advice::DontNeed);
@@ -72,8 +72,8 @@ impl Scratch {
     }
 }
 
-/// Lets a load survive a full file system: reports it once, frees the space and waits a little. Other errors are passed
-/// on. Returns whether the step was done.
+/// Handles a full file system: reports it once, frees the space and waits a little. Other errors are returned. Returns
+/// whether the step was done.
 pub(super) fn survive(worker: &Worker, step: io::Result<()>, files: &mut [&mut Scratch]) -> io::Result<bool> {
     match step {
         Ok(()) => Ok(true),

@@ -1,6 +1,6 @@
-//! What a user may type as the name of one load, and what it stands for.
+//! The names that a user may type for a load, and what they stand for.
 //!
-//! Knows names only; whether a program exists on this machine is asked when it is listed or started.
+//! This module knows only names. Whether a program exists on this machine is checked when it is listed or started.
 
 use super::builtin::ALL;
 use super::error::LoadError;
@@ -42,7 +42,7 @@ impl LoadSpec {
         matches!(self, Self::BuiltIn(load) if load.needs_dir)
     }
 
-    /// Why it cannot run on this machine, as far as that is known before it starts.
+    /// The reason why the load cannot run on this machine, as far as it is known before the start.
     pub fn unavailable(&self) -> Option<String> {
         match self {
             Self::Preset(preset) => preset.unavailable(),
@@ -52,7 +52,7 @@ impl LoadSpec {
     }
 }
 
-/// A bare name is looked for on `PATH`, a path is taken as it is.
+/// The error for a missing program. A name without `/` is searched on `PATH`; a path is used as it is.
 fn missing(program: &str) -> Option<String> {
     let found = if program.contains('/') { Path::new(program).is_file() } else { find_program(program).is_some() };
     (!found).then(|| format!("there is no program '{program}'; is it installed, and the name right?"))

@@ -1,8 +1,8 @@
-//! A command line, taken apart.
+//! Splits a command line into words.
 
 use super::error::LoadError;
 
-/// Splits a command line into words as a shell does, with quotes and backslashes but nothing else of a shell.
+/// Splits a command line as a shell does, with quotes and backslashes but no other features of a shell.
 pub(super) fn split_words(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! A load, and one of its worker threads as the load sees it.
+//! A load, and one of its worker threads from the load's point of view.
 
 use crate::sys::sched::set_cpus;
 use punctual_facts::cpu_set::CpuSet;
@@ -29,7 +29,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Keeps the first trouble; later ones are mostly its consequences.
+    /// Keeps the first problem; later ones are usually its consequences.
     pub(super) fn report(&self, trouble: impl FnOnce() -> String) {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(trouble);
     }
@@ -37,7 +37,7 @@ impl Shared {
 
 pub(super) enum WorkerEvent {
     Begun,
-    /// The worker of this number has ended for whatever reason.
+    /// The worker with this number has ended, for whatever reason.
     Ended(usize),
     Stop,
 }
@@ -62,13 +62,13 @@ impl Worker {
         &self.shared.dir
     }
 
-    /// Call this once, when preparations are over and the work begins.
+    /// To be called once, when preparations are finished and the work begins.
     pub fn begun(&self) {
         let _ = self.events.send(WorkerEvent::Begun);
     }
 
-    /// Says that preparations are over, then takes steps until the end is wanted and counts the operations of each. A step
-    /// takes a few milliseconds at most.
+    /// Reports that preparations are finished, then repeats `step` until the load must end, and adds up the returned
+    /// operations. A step should take at most a few milliseconds.
     pub fn work(&self, mut step: impl FnMut() -> io::Result<u64>) -> io::Result<()> {
         self.begun();
         while self.wanted() {
@@ -77,7 +77,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether to go on. Ask this every few milliseconds.
+    /// Whether to continue. To be called every few milliseconds.
     pub fn wanted(&self) -> bool {
         !self.shared.ends.load(Ordering::Relaxed)
     }
@@ -90,7 +90,7 @@ impl Worker {
         self.shared.report(trouble);
     }
 
-    /// Keeps the calling thread on this worker's CPU.
+    /// Binds the calling thread to this worker's CPU.
     pub fn pin(&self) -> io::Result<()> {
         set_cpus(None, &CpuSet::from_iter([self.cpu]))
     }

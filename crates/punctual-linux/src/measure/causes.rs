@@ -1,5 +1,5 @@
-//! Looking for causes while a scenario runs: which phases are traced, what is late, and what of it goes into the
-//! recording.
+//! Looks for causes while a scenario runs: decides which phases are traced, which activations are late, and what goes
+//! into the recording.
 
 use super::terms::Explain;
 use crate::probe::{Collector, LateReader, LateTap, Probe};
@@ -10,27 +10,28 @@ use punctual_numbers::recording::Frame;
 use punctual_numbers::scenario::Scenario;
 use punctual_numbers::trace::{Blind, Rung, SelfTest, Tracing};
 
-/// Threshold before any activation has run.
+/// Threshold until the first activations have run.
 const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
-/// At first up to this many activations may be late; from a thousand times as many on, one in a thousand.
+/// At first, up to this number of activations may be late. After a thousand times as many activations, one in a
+/// thousand may be.
 const LATE_AT_LEAST: u64 = 10;
-/// How many ordinary activations each thread hands over in a phase, to compare late ones with.
+/// Number of ordinary activations that each thread reports per phase, for comparison with late ones.
 const ORDINARY: u64 = 400;
 
 pub(super) struct Causes {
     flight: Flight,
     tracing: Tracing,
     explain: Explain,
-    /// Later activations count as late, whatever is usual on the machine.
+    /// Activations with a larger latency count as late, whatever is usual on the machine.
     budget: Nanos,
-    /// A later activation ends the run, and its cause must be known.
+    /// An activation with a larger latency ends the run, and its cause must be known.
     limit: Nanos,
     former: Vec<Counts>,
     on: bool,
 }
 
 impl Causes {
-    /// Starts looking by the best means there is. The error says why there is none.
+    /// Starts to look for causes with the best available means. The error tells why none is available.
     pub(super) fn start(
         explain: &Explain,
         scenario: &Scenario,
@@ -38,7 +39,7 @@ impl Causes {
         probes: &[Probe],
     ) -> Result<Self, String> {
         let limit = scenario.limit.unwrap_or(Nanos::MAX);
-        // Keeps open files free for the recording and the loads, which come later.
+        // Keeps open files free for the recording and the loads, which are opened later.
         let reserve = Reserve::new(online.len() as u64);
         let thread = |probe: &Probe| MeasuredThread { cpu: probe.granted.cpu, tid: probe.granted.tid };
         let threads: Vec<MeasuredThread> = probes.iter().map(thread).collect();
@@ -71,13 +72,13 @@ impl Causes {
         Frame::Tracing(self.tracing.clone())
     }
 
-    /// Call this before a phase. It stops every CPU for moments.
+    /// To be called before a phase, because it stops every CPU for moments.
     pub(super) fn prepare(&mut self, phase: u16) {
         self.on = self.tracing.phases.contains(&phase);
         self.flight.prepare(self.on);
     }
 
-    /// A tap for each measuring thread in this phase; none where the phase is not traced.
+    /// A tap for each measuring thread in this phase; none if the phase is not traced.
     pub(super) fn taps(&self, scenario: &Scenario, phase: usize) -> Vec<LateTap> {
         if !self.on {
             return Vec::new();
@@ -92,12 +93,12 @@ impl Causes {
         taps
     }
 
-    /// Sets the first thresholds by the latencies of the warm-up.
+    /// Sets the first thresholds from the latencies of the warm-up.
     pub(super) fn warmed_up(&self, collectors: &[Collector]) {
         self.set_thresholds(collectors.iter().map(Collector::warm_up_counts));
     }
 
-    /// Hands out what was found since the last call, and sets the thresholds anew.
+    /// Returns what was found since the last call, and updates the thresholds.
     pub(super) fn look(&self, collectors: &mut [Collector]) -> Vec<Frame> {
         if !self.on {
             return Vec::new();
@@ -127,7 +128,7 @@ impl Causes {
         let known = tracing.blind.clone();
         let found = self.flight.holes().into_iter().map(Blind::Holes).filter(|holes| !known.contains(holes));
         tracing.blind.extend(found);
-        // Blind spots that showed during the run: this frame replaces the one from the start.
+        // Blind spots were noticed during the run. This frame replaces the one from the start.
         if tracing.blind == known { vec![totals] } else { vec![Frame::Tracing(tracing), totals] }
     }
 
@@ -141,7 +142,7 @@ impl Causes {
         frames
     }
 
-    /// Hands over gaps that were judged to be latencies.
+    /// Passes on the gaps that were judged to be latencies.
     fn hand_over_gaps(&self, collectors: &mut [Collector]) {
         for (thread, collector) in collectors.iter_mut().enumerate() {
             for activation in collector.take_judged() {
@@ -185,7 +186,7 @@ fn open(
     Some(engine)
 }
 
-/// CPUs whose records are known to have holes.
+/// CPUs whose traces are known to lack records.
 fn holes(self_test: &[SelfTest]) -> impl Iterator<Item = Blind> {
     self_test.iter().filter(|test| test.has_holes()).map(|test| Blind::Holes(test.cpu))
 }
@@ -195,7 +196,7 @@ fn traced_phases(explain: &Explain, scenario: &Scenario) -> Vec<u16> {
     (0..count).filter(|phase| explain.phases.is_empty() || explain.phases.contains(phase)).collect()
 }
 
-/// The 99.9th percentile of what ran so far; a lower one at first, so that early spikes are not missed.
+/// The 99.9th percentile of the latencies so far. At first a lower percentile, so that early spikes are not missed.
 fn running_threshold(so_far: &Counts) -> Nanos {
     let later = (so_far.count() / 1000).max(LATE_AT_LEAST);
     match so_far.count().checked_sub(later) {

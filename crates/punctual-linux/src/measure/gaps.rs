@@ -1,20 +1,20 @@
-//! Long gaps between taking and judging: each becomes a latency, or all that were a standstill of the machine become
-//! one event.
+//! Long gaps until they are judged: each becomes a latency, or all those of a standstill of the machine become one
+//! event.
 
-use super::watch::{Incident, Judgement, Watch};
+use super::watch::{Incident, Judgement, StandstillWatch};
 use crate::probe::{Collector, Gap};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::EventKind;
 
-/// Age at which a gap is judged: by then every other thread has reported its own.
-const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
-/// Judged gaps are remembered this long, to tell which CPUs stood still together.
+/// Age at which a gap is judged. By then every other thread has reported its own gaps.
+pub(super) const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
+/// How long judged gaps are kept, to tell which CPUs stood still together.
 const REMEMBERED: Nanos = Nanos::from_secs(60);
 
 pub(super) struct Gaps {
     periods: Vec<Nanos>,
     waiting: Vec<(usize, Gap)>,
-    /// Thread, start and end of all gaps in the last [`REMEMBERED`].
+    /// Thread, start and end of all gaps within the last [`REMEMBERED`].
     recent: Vec<(usize, MonoTime, MonoTime)>,
 }
 
@@ -23,29 +23,15 @@ impl Gaps {
         Self { periods, waiting: Vec::new(), recent: Vec::new() }
     }
 
-    /// Takes over gaps that threads set aside, and judges those that are old enough.
-    pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
+    /// Takes gaps that threads set aside up to `at`, and judges those that ended at or before `until`.
+    pub(super) fn settle(
+        &mut self,
+        at: MonoTime,
+        until: MonoTime,
+        collectors: &mut [Collector],
+        watch: &StandstillWatch,
+    ) -> Option<Incident> {
         self.take(at, collectors);
-        self.judge(at.minus(JUDGE_AFTER), collectors, watch)
-    }
-
-    /// Judges all gaps at the end of a phase.
-    pub(super) fn settle_all(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
-        self.take(at, collectors);
-        self.judge(at, collectors, watch)
-    }
-
-    fn take(&mut self, at: MonoTime, collectors: &mut [Collector]) {
-        for (i, collector) in collectors.iter_mut().enumerate() {
-            while let Some(gap) = collector.take_gap() {
-                self.recent.push((i, gap.activation.release, gap.activation.woke));
-                self.waiting.push((i, gap));
-            }
-        }
-        self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
-    }
-
-    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.waiting).into_iter().partition(|(_, gap)| gap.activation.woke <= until);
         self.waiting = waiting;
@@ -60,6 +46,16 @@ impl Gaps {
             }
         }
         standstill
+    }
+
+    fn take(&mut self, at: MonoTime, collectors: &mut [Collector]) {
+        for (i, collector) in collectors.iter_mut().enumerate() {
+            while let Some(gap) = collector.take_gap() {
+                self.recent.push((i, gap.activation.release, gap.activation.woke));
+                self.waiting.push((i, gap));
+            }
+        }
+        self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
     }
 
     fn others_ran(&self, thread: usize, gap: &Gap) -> bool {

@@ -1,8 +1,8 @@
-//! A scenario, run: frames of its recording handed out as they come.
+//! Runs a scenario, and returns the frames of its recording as they arise.
 //!
-//! The calling thread becomes the housekeeping thread: it keeps off the measured CPUs where there is room, watches the
-//! clocks, switches loads and collects what the measuring threads recorded. Nothing on the machine is changed unless
-//! the scenario asks for it.
+//! The calling thread becomes the housekeeping thread: it avoids the measured CPUs if possible, watches the clocks,
+//! switches loads, and collects what the measuring threads recorded. It changes the machine only as the scenario
+//! requests.
 
 mod causes;
 mod gaps;
@@ -17,15 +17,15 @@ pub use others::{OtherProgram, OtherWork, Sighting};
 pub use phases::{WallTime, wall_time};
 pub use punctual_rt::now;
 pub use terms::{
-    CpuProgress, CpuSoFar, Explain, MeasureError, Observer, PhaseNumber, Progress, Remedy, Setting, Spike,
+    CpuProgress, CpuSoFar, Explain, MeasureError, MeasureRemedy, Observer, PhaseNumber, Progress, Setting, Spike,
 };
 
 use punctual_numbers::recording::EndReason;
 use punctual_numbers::scenario::Scenario;
 use std::sync::atomic::AtomicBool;
 
-/// Runs a scenario that was checked. A signal handler may set `interrupted` to end it early and cleanly. Errors come
-/// only before the first activation: later events are in the recording.
+/// Runs a scenario that was checked. A signal handler may set `interrupted` to end it early and in order. Errors are
+/// returned only before the first activation; later events are in the recording.
 pub fn measure(
     scenario: &Scenario,
     setting: &Setting,

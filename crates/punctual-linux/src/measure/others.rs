@@ -1,21 +1,21 @@
-//! Who else works on this machine: CPU time of other programs between two moments, with their names.
+//! CPU time that other programs used between two moments, with their names.
 //!
-//! A phase that is called idle is idle only if nobody else works. Times are those of `/proc/PID/stat`, in ticks of 10 ms
-//! on most kernels, so that a stretch of less than a third of a second tells little. Processes that began and ended
-//! between the two moments are not seen.
+//! A phase is idle only if no other program works. Times are from `/proc/PID/stat`, in ticks of 10 ms on most kernels,
+//! so periods of less than a third of a second tell little. Processes that start and end between the two moments are
+//! not seen.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Ticks a second of the times in `/proc`; the kernel gives user space 100 on every architecture that is supported here.
+/// Ticks per second of the times in `/proc`. The kernel uses 100 on every supported architecture.
 const TICKS: f64 = 100.0;
-/// Others that take less than this part of one CPU, all together, leave a machine quiet.
+/// If all other programs together use less than this part of one CPU, the machine is quiet.
 const QUIET: f64 = 0.1;
-/// How many of the busiest programs are named.
+/// Number of the busiest programs that are named.
 const NAMED: usize = 3;
 
-/// What every other process has used so far.
+/// CPU time that every other process has used so far.
 #[derive(Clone, Debug)]
 pub struct Sighting {
     at: Instant,
@@ -29,12 +29,12 @@ struct Used {
     ticks: u64,
 }
 
-/// The work of others between two sightings.
+/// The work of other programs between two sightings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherWork {
-    /// Time of all others, in CPUs: 1 is one CPU busy all the time.
+    /// CPU time of all other programs, in CPUs: 1 means one CPU busy all the time.
     pub cpus: f64,
-    /// The busiest of them, the busiest first.
+    /// The programs that used most CPU time, the busiest first.
     pub programs: Vec<OtherProgram>,
 }
 
@@ -42,17 +42,17 @@ pub struct OtherWork {
 pub struct OtherProgram {
     pub name: String,
     pub pid: u32,
-    /// Its time, in CPUs.
+    /// CPU time of the program, in CPUs.
     pub cpus: f64,
 }
 
 impl OtherWork {
-    /// Whether it is too little to matter.
+    /// Whether the work is too little to matter.
     pub fn is_quiet(&self) -> bool {
         self.cpus < QUIET
     }
 
-    /// What others do in this time from now on; the calling thread waits for it.
+    /// The work of other programs from now on. The calling thread sleeps for this time.
     pub fn over(time: Duration) -> Self {
         let before = Sighting::now();
         std::thread::sleep(time);
@@ -64,12 +64,12 @@ impl Sighting {
     pub fn now() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        // A process that ended meanwhile is none of interest.
+        // Processes that have just ended are ignored.
         let used = pids.filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)));
         Self { at: Instant::now(), used: used.collect() }
     }
 
-    /// What others have used since an earlier sighting. This process and those it started are no others.
+    /// The work of other programs since an earlier sighting. This process and those it started do not count.
     pub fn since(&self, earlier: &Self) -> OtherWork {
         self.work_since(earlier, self.at.duration_since(earlier.at).as_secs_f64(), std::process::id())
     }
@@ -90,7 +90,8 @@ impl Sighting {
     }
 }
 
-/// Name, parent and time of user and system, from a line of `/proc/PID/stat`; the name may hold spaces and brackets.
+/// Name, parent and CPU time in user and kernel mode, from a line of `/proc/PID/stat`. The name may contain spaces and
+/// parentheses.
 fn parse(stat: &str) -> Option<Used> {
     let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();

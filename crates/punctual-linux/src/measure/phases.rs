@@ -1,4 +1,4 @@
-//! Phases of load: when each begins and ends, and starting and stopping its loads.
+//! Phases of load: their beginnings and ends, and the loads that run in them.
 
 use crate::load::{LoadOutcome, RunningLoad, stop_all};
 use punctual_facts::cpu_set::CpuSet;
@@ -7,7 +7,7 @@ use punctual_numbers::recording::{Frame, LoadDone, Mark, MarkKind, RecTime};
 use punctual_numbers::scenario::{Amount, LoadPhase, Scenario};
 use std::path::PathBuf;
 
-/// How long after its phase a load's own time limit ends it, in case we cannot.
+/// A load's own time limit ends this long after its phase, in case this process cannot end the load.
 const GRACE: Nanos = Nanos::from_secs(30);
 
 pub(super) struct Lengths {
@@ -21,7 +21,7 @@ impl Lengths {
     }
 }
 
-/// Lengths of a phase for the thread that takes longest.
+/// The lengths of a phase for the thread that takes longest.
 pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     let longest = |count: &dyn Fn(Nanos) -> u64| {
         scenario.threads.iter().map(|t| t.period.times(count(t.period))).max().unwrap_or_default()
@@ -32,23 +32,23 @@ pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     }
 }
 
-/// What one load takes to start and to end: on a quiet machine of many CPUs, and on a busy one of two.
+/// Time that starting and ending one load takes: least on a quiet machine with many CPUs, most on a busy one with two.
 const PER_LOAD: WallTime = WallTime { least: Nanos::from_ms(30), most: Nanos::from_ms(300) };
-/// What comes before the first warm-up and after the last phase: looking whether the machine is quiet, opening and testing
-/// the trace, the report.
+/// Time before the first warm-up and after the last phase: checking whether the machine is quiet, opening and testing
+/// the trace, and the report.
 const AROUND: WallTime = WallTime { least: Nanos::from_ms(600), most: Nanos::from_ms(2_500) };
-/// What passes between two phases without loads: the last tick, the preparations, the lead before the warm-up.
+/// Time between two phases without loads: the last tick, the preparations, and the lead before the warm-up.
 const BETWEEN: Nanos = Nanos::from_ms(120);
 
-/// How long something takes by the clock on the wall, as far as that is known before.
+/// Estimated duration of a measurement in wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallTime {
     pub least: Nanos,
     pub most: Nanos,
 }
 
-/// How long a scenario takes with everything that belongs to it: warm-ups, starting and ending of loads, and phases that
-/// begin at whole seconds.
+/// Estimates how long a scenario takes in total, including warm-ups, starts and ends of loads, and the alignment of
+/// phases to whole seconds.
 pub fn wall_time(scenario: &Scenario) -> WallTime {
     let time = |per_load: Nanos, around: Nanos| {
         let (mut end, mut loads) = (Nanos::ZERO, 0);
@@ -66,12 +66,12 @@ pub fn wall_time(scenario: &Scenario) -> WallTime {
     WallTime { least: time(PER_LOAD.least, AROUND.least), most: time(PER_LOAD.most, AROUND.most) }
 }
 
-/// Length of all phases without their warm-ups.
+/// Total length of all phases without their warm-ups.
 pub(super) fn total(scenario: &Scenario) -> Nanos {
     (0..scenario.load_phases.len()).fold(Nanos::ZERO, |sum, phase| sum.plus(lengths(scenario, phase).counted))
 }
 
-/// Activations of a warm-up; each phase has one.
+/// Number of activations in a warm-up; each phase has one.
 pub(super) fn warm_ups(scenario: &Scenario, period: Nanos) -> u64 {
     match scenario.warm_up {
         Amount::Time(time) => time.whole(period),
@@ -79,7 +79,7 @@ pub(super) fn warm_ups(scenario: &Scenario, period: Nanos) -> u64 {
     }
 }
 
-/// Runs the loads of one phase at a time.
+/// Starts and ends the loads, one phase at a time.
 pub(super) struct Loads {
     on: CpuSet,
     dir: PathBuf,
@@ -92,17 +92,17 @@ impl Loads {
         Self { on, dir, running: Vec::new(), phase: 0 }
     }
 
-    /// Starts the loads of a phase. A load that cannot be started, not at a second attempt
-    /// either, is skipped, and the returned marks say so.
+    /// Starts the loads of a phase. A load that cannot be started at the second attempt either is skipped, and the
+    /// returned marks report it.
     pub(super) fn start(&mut self, number: u16, phase: &LoadPhase, length: Nanos) -> Vec<MarkKind> {
         self.phase = number;
         let mut skipped = Vec::new();
         for name in &phase.loads {
             let start = || RunningLoad::start(name, &self.on, &self.dir, length.plus(GRACE));
-            // One that was not ready in time may have met a moment when the machine was busy.
+            // The load may have failed only because the machine was busy for a moment.
             match start().or_else(|error| if error.may_pass() { start() } else { Err(error) }) {
                 Ok(load) => self.running.push(load),
-                Err(error) => skipped.push(MarkKind::LoadSkipped(name.clone(), error.to_string())),
+                Err(error) => skipped.push(MarkKind::LoadSkipped { load: name.clone(), why: error.to_string() }),
             }
         }
         skipped
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(lengths(&s, 0).warm_up, Nanos::from_ms(2));
     }
 
-    /// This number of seconds on these phases, each of which has a number of loads and its parts.
+    /// A scenario of `seconds` seconds with these phases, each given as its number of loads and its parts.
     fn loaded(seconds: u64, phases: &[(usize, u32)]) -> Scenario {
         let loads = |loads: usize| vec!["cpu".to_owned(); loads];
         let load_phases =
@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn the_time_that_is_announced_holds_what_runs_took() {
-        // From the announcement to the end, in milliseconds, on two CPUs while others built programs.
+        // Measured times in milliseconds from the announcement to the end, on two CPUs while other programs were
+        // compiling.
         for (seconds, phases, took_ms) in [
             (5, &[(0, 4), (5, 8), (0, 1), (5, 2)][..], 13_900),
             (8, &[(0, 1), (5, 2)], 11_600),
@@ -187,7 +188,7 @@ mod tests {
             let took = Nanos::from_ms(took_ms);
             assert!(least <= took && took <= most, "{seconds} s: {least:?} to {most:?}, not {took:?}");
         }
-        // A range is worth saying only if it is narrow: that of the default run is within a tenth of its middle.
+        // The range must be narrow to be useful: for the default run, it is within a tenth of its middle.
         let WallTime { least, most } = wall_time(&loaded(37, &[(0, 4), (5, 8), (0, 1), (5, 2)]));
         assert!(most.as_ns() - least.as_ns() <= (most.as_ns() + least.as_ns()) / 10, "{least:?} to {most:?}");
     }

@@ -1,14 +1,13 @@
-//! Everything before the first activation: places, privileges, threads that are set up and verified.
+//! Preparations before the first activation: placement, privileges, and threads that are set up and verified.
 
 use super::causes::Causes;
 use super::terms::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::{Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;
-use punctual_numbers::placement::Placement;
-use punctual_numbers::placement::place;
-use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime};
-use punctual_numbers::scenario::{Mechanism, Policy, Scenario, phase_offsets};
+use punctual_numbers::placement::{Placement, place};
+use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime, ThreadPhase};
+use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread, Scenario, phase_offsets};
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
 use punctual_rt::{SetupError, kernel, lock_memory, setup};
@@ -21,7 +20,7 @@ pub(super) struct Prepared {
     pub probes: Vec<Probe>,
     pub control: Arc<RunControl>,
     pub notes: Vec<Mark>,
-    /// Open until the run is over, since closing it ends the request.
+    /// Kept open until the run is over, because closing it ends the request.
     pub _dma_latency: Option<LatencyRequest>,
     pub causes: Option<Causes>,
 }
@@ -30,7 +29,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(Mark { at: RecTime::EPOCH, kind: MarkKind::Note(text) });
     setting.notes.iter().cloned().for_each(&mut note);
-    // An instance left behind by a killed measurement still records, and costs every CPU time.
+    // A tracing instance left behind by a killed measurement still records, and costs CPU time on every CPU.
     crate::trace::sweep();
     let placement = place(&scenario.cpus(), &setting.cpus, scenario.load_cpus.as_ref());
     let housekeeping: Vec<u32> = placement.housekeeping.iter().collect();
@@ -44,7 +43,8 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     }
     bound_run_away(scenario);
     let tick = kernel::tick_length();
-    let phase = scenario.threads.iter().map(|t| t.cpu).zip(phase_offsets(scenario, tick)).collect();
+    let phase = |(thread, offset): (&ProbeThread, Nanos)| ThreadPhase { cpu: thread.cpu, offset };
+    let phase = scenario.threads.iter().zip(phase_offsets(scenario, tick)).map(phase).collect();
     let clock = Clock { source: setting.clock_source.clone(), read_cost: clock_read_cost(), tick, phase };
     let control = Arc::new(RunControl::default());
     let start_all = |policy| {
@@ -77,14 +77,14 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
 }
 
-/// A real-time thread that runs for seconds without sleeping is a defect of ours: the kernel shall end us before the
-/// machine is lost. Threads that spin on purpose leave a CPU free and are exempt.
+/// A real-time thread that runs for seconds without sleeping is a bug of ours. The kernel should end this process
+/// before the machine becomes unusable. Threads that spin on purpose leave a CPU free and are exempt.
 fn bound_run_away(scenario: &Scenario) {
     const SECOND_IN_US: u64 = 1_000_000;
     if scenario.mechanism != Mechanism::Spin && scenario.policy != Policy::Other {
-        // Only the soft limit is set, which the workers of loads lift again.
+        // Only the soft limit is set, and the workers of loads lift it again.
         let limit = Rlimit { current: Some(2 * SECOND_IN_US), ..getrlimit(Resource::Rttime) };
-        // A lower hard limit that is already in force is as good.
+        // Fails if a lower hard limit is already in force, which is just as good.
         let _ = setrlimit(Resource::Rttime, limit);
     }
 }

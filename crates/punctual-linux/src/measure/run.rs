@@ -1,11 +1,11 @@
-//! The run itself, as the housekeeping thread sees it.
+//! The run of a scenario, from the point of view of the housekeeping thread.
 
 use super::causes::Causes;
-use super::gaps::Gaps;
+use super::gaps::{Gaps, JUDGE_AFTER};
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
 use super::terms::{CpuProgress, Observer, PhaseNumber, Progress, Setting};
-use super::watch::{Accounted, Incident, Readings, Watch};
+use super::watch::{Accounted, Incident, Readings, StandstillWatch};
 use crate::in_force;
 use crate::probe::{Assignment, Collector, Go, Probe, Recorder};
 use punctual_hist::{MonoTime, Nanos};
@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 const TICK: Nanos = Nanos::from_ms(100);
-/// Ticks are never early and always a little late, so what is due once a second is done from half a tick before.
+/// Ticks are never early but a little late. So work that is due once a second is done up to half a tick earlier.
 const HALF_TICK: Nanos = Nanos::from_ms(50);
-/// From the last preparation to the first release of the warm-up.
+/// Time from the last preparation to the first release of the warm-up.
 const LEAD: Nanos = Nanos::from_ms(20);
 /// How long to wait for a thread after the end of its phase.
 const PATIENCE: Nanos = Nanos::from_secs(10);
@@ -32,8 +32,8 @@ pub(super) fn run(
     interrupted: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> EndReason {
-    let mut run = Run::new(prepared, scenario, setting, observer);
-    // A resumed recording has phases without parts: they were over before.
+    let mut run = ScenarioRun::new(prepared, scenario, setting, observer);
+    // A resumed recording has phases without parts, which were already finished.
     let phases = scenario.load_phases.iter().enumerate().filter(|(_, phase)| phase.parts > 0);
     for (phase, first) in phases.map(|(number, _)| number).zip(std::iter::once(true).chain(std::iter::repeat(false))) {
         run.begin_phase(phase, first, setting, interrupted);
@@ -46,7 +46,7 @@ pub(super) fn run(
     run.finish(interrupted)
 }
 
-struct Run<'a> {
+struct ScenarioRun<'a> {
     scenario: &'a Scenario,
     observer: &'a mut dyn Observer,
     prepared: Prepared,
@@ -58,24 +58,24 @@ struct Run<'a> {
     /// When the last thread should have finished the phase.
     phase_end: MonoTime,
     measured: Nanos,
-    watch: Watch,
+    watch: StandstillWatch,
     next_tick: MonoTime,
     next_account: MonoTime,
     interval_from: MonoTime,
     skipped: u64,
     gaps: Gaps,
-    /// When an observer that looks closely gets latencies next.
+    /// When an observer that looks closely gets the next latencies.
     next_close_look: MonoTime,
-    /// The worst lists as last written, one for each thread.
+    /// The lists of worst activations as last written, one for each thread.
     worst: Vec<Vec<Worst>>,
     mid_state_written: bool,
     throttled_before: u64,
     stalled: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ScenarioRun<'a> {
     fn new(prepared: Prepared, scenario: &'a Scenario, setting: &Setting, observer: &'a mut dyn Observer) -> Self {
-        let watch = Watch::new(Readings::take(), Accounted::take(), setting.cpus.online.len())
+        let watch = StandstillWatch::new(Readings::take(), Accounted::take(), setting.cpus.online.len())
             .for_clock_source(prepared.clock.source.as_deref());
         let collector = |probe: &Probe| Collector::new(&probe.granted, probe.thread.period, scenario.budget);
         let at = now();
@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
-        // Whole seconds keep their numbers across phases.
+        // Numbers of seconds continue across phases.
         let second = if first { 0 } else { earliest.since(self.epoch).whole(SECOND) + 1 };
         if first {
             self.epoch = earliest;
@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
         self.rest();
     }
 
-    /// Sleeps; when interrupted it stops the run and returns.
+    /// Sleeps. If the run is interrupted, stops it and returns.
     fn sleep_until(&mut self, until: MonoTime, interrupted: &AtomicBool) {
         while now() < until && !self.prepared.control.stopped() {
             let warming_up = self.progress(now(), true);
@@ -145,17 +145,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Sends each thread off. Its releases lie at its offset from multiples of its period.
+    /// Starts each thread. Its releases lie at its offset from multiples of its period.
     fn send_off(&mut self, from: MonoTime, second: u64) {
         self.phase_end = from;
         let taps = self.prepared.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
         let mut taps = taps.unwrap_or_default().into_iter();
         let threads = self.prepared.probes.iter_mut().zip(&mut self.collectors).zip(&self.prepared.clock.phase);
-        for ((probe, collector), (_, offset)) in threads {
+        for ((probe, collector), phase) in threads {
             let period = probe.thread.period;
             let count = self.scenario.due(self.phase, period);
             let grid = MonoTime::from_ns(from.as_ns().next_multiple_of(period.as_ns()));
-            let first = grid.plus(*offset);
+            let first = grid.plus(phase.offset);
             let warm_up_from = first.minus(period.times(phases::warm_ups(self.scenario, period)));
             let (warm_up, warm_up_reader) = Recorder::new(warm_up_from, period, None);
             let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes the frames that come first, during the first warm-up.
+    /// Writes the first frames, during the first warm-up.
     fn announce(&mut self, setting: &Setting) {
         let header = Header {
             tool_version: setting.tool_version.clone(),
@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
                 alive = (activations, at);
             }
             if at >= self.phase_end.plus(PATIENCE) && at >= alive.1.plus(PATIENCE) {
-                // A thread that is still not back is not waited for.
+                // A thread that has still not finished is not waited for any longer.
                 return self.give_up(at);
             }
         }
@@ -225,11 +225,11 @@ impl<'a> Run<'a> {
 
     fn end_phase(&mut self) {
         let at = now();
-        let standstill = self.gaps.settle_all(at, &mut self.collectors, &self.watch);
+        let standstill = self.gaps.settle(at, at, &mut self.collectors, &self.watch);
         self.emit_seen(standstill);
         let causes = self.prepared.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
-        // Releases end with the phase, although that may be noticed later.
+        // Releases end with the phase, although the end may be noticed later.
         self.cut_interval(at.min(self.phase_end).max(self.interval_from), true);
         self.check_rt_throttling(at);
         let loads_done = self.loads.stop();
@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
         let events = self.watch.tick(Readings::take(), self.next_tick);
         self.watch.note_busy(at, Accounted::take());
         self.emit_seen(events);
-        let standstill = self.gaps.settle(at, &mut self.collectors, &self.watch);
+        let standstill = self.gaps.settle(at, at.minus(JUDGE_AFTER), &mut self.collectors, &self.watch);
         self.emit_seen(standstill);
         let causes = self.prepared.causes.as_ref().map(|causes| causes.look(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
@@ -271,7 +271,7 @@ impl<'a> Run<'a> {
         self.rest();
     }
 
-    /// Plans the next tick from now: time that was spent here is not the machine's doing.
+    /// Plans the next tick relative to now, so that the time spent here is not taken for a standstill of the machine.
     fn rest(&mut self) {
         self.next_tick = now().plus(TICK);
     }
@@ -302,7 +302,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes what happened since the last interval. The last interval of a phase holds nothing back.
+    /// Writes what happened since the last interval. The last interval of a phase contains everything that was held
+    /// back.
     fn cut_interval(&mut self, at: MonoTime, last: bool) {
         let (start, length) = (self.recorded(self.interval_from), at.since(self.interval_from));
         self.interval_from = at.max(self.epoch);
@@ -318,7 +319,7 @@ impl<'a> Run<'a> {
         self.observer.checkpoint();
     }
 
-    /// When a CPU goes off-line, its pinned threads are moved.
+    /// When a CPU goes offline, the kernel moves its pinned threads.
     fn check_affinity(&mut self, at: MonoTime) {
         let moved = self
             .collectors
@@ -330,7 +331,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A spinning thread never sleeps, so a gap about as long as the kernel's pause for real-time threads is that
+    /// A spinning thread never sleeps. So a gap of about the length of the kernel's pause for real-time threads is that
     /// pause.
     fn check_rt_throttling(&mut self, at: MonoTime) {
         let spins = self.scenario.mechanism == Mechanism::Spin && self.scenario.policy != Policy::Other;
@@ -341,7 +342,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes only lists that changed: a frame replaces those of the CPUs it names.
+    /// Writes only lists that changed, because a frame replaces the lists of the CPUs that it names.
     fn write_worst(&mut self) {
         let mut changed = Vec::new();
         for (collector, written) in self.collectors.iter().zip(&mut self.worst) {

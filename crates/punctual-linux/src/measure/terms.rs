@@ -1,4 +1,4 @@
-//! What a measurement must be told, what it tells meanwhile, and why it may not take place.
+//! The input of a measurement, its progress, and the reasons why it may be refused.
 
 pub use crate::probe::{CpuSoFar, Spike};
 
@@ -18,12 +18,12 @@ pub struct Setting {
     pub cpus: Cpus,
     pub machine: Vec<MachineLine>,
     pub clock_source: Option<String>,
-    /// What the audit found; empty without an audit.
+    /// Findings of the audit; empty if there was no audit.
     pub findings: Vec<Finding>,
     pub notes: Vec<String>,
     pub load_dir: PathBuf,
-    /// Measure as an ordinary task when the real-time class is refused, and say so in the recording. Otherwise a
-    /// refusal is an error.
+    /// Measure as an ordinary task if the real-time class is refused, and say so in the recording. Otherwise a refusal
+    /// is an error.
     pub ordinary_if_refused: bool,
     pub tool_version: String,
     pub explain: Option<Explain>,
@@ -31,11 +31,11 @@ pub struct Setting {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
-    /// Later activations are late. `None` stands for the 99.9th percentile of the run so far, or the budget where that
-    /// is less.
+    /// Activations with a larger latency are late. `None` stands for the 99.9th percentile of the run so far, or the
+    /// budget if that is less.
     pub threshold: Option<Nanos>,
     pub windows_max: u32,
-    /// Bytes of the kernel's buffer for each measured CPU; `None` stands for the default.
+    /// Bytes of the kernel's trace buffer per measured CPU; `None` for the default.
     pub buffer_bytes: Option<u64>,
     /// Load phases that are traced; empty for all.
     pub phases: Vec<u16>,
@@ -48,16 +48,16 @@ impl Explain {
 
 pub trait Observer {
     fn frame(&mut self, frame: Frame);
-    /// Make durable what was handed out so far.
+    /// Makes all frames that were passed so far durable.
     fn checkpoint(&mut self);
-    /// Called a few times a second, warm-ups included.
+    /// Called a few times per second, also during warm-ups.
     fn progress(&mut self, progress: &Progress);
-    /// Whether [`Progress::latencies`] is wanted. Reading them costs each measuring thread a few cache misses a second,
-    /// after it has taken its time.
+    /// Whether [`Progress::latencies`] is wanted. Reading latencies costs each measuring thread a few cache misses per
+    /// second, which come after its clock reading.
     fn looks_closely(&self) -> bool {
         false
     }
-    /// Why the recording could not be written completely. The last frame tells it.
+    /// The reason why the recording could not be written completely, which is also in the last frame.
     fn write_error(&self) -> Option<String>;
 }
 
@@ -67,14 +67,14 @@ pub struct Progress {
     pub elapsed: Nanos,
     pub total: Nanos,
     pub phase: String,
-    /// Whether the phase has no load.
+    /// Whether the present phase has no load.
     pub is_idle: bool,
     pub phase_number: PhaseNumber,
     pub warming_up: bool,
     pub cpus: Vec<CpuProgress>,
-    /// Releases skipped up to the last interval.
+    /// Number of releases skipped up to the last interval.
     pub skipped: u64,
-    /// Filled about once a second for an observer that looks closely; empty otherwise.
+    /// Filled about once a second for an observer that looks closely; otherwise empty.
     pub latencies: Vec<CpuSoFar>,
 }
 
@@ -100,30 +100,30 @@ pub enum MeasureError {
     DmaLatency(#[source] std::io::Error),
 }
 
-/// What can be done about a measurement that did not take place.
+/// What can be done about a measurement that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remedy {
-    /// Get the right to the real-time class, as the text says, or measure as an ordinary task.
+pub enum MeasureRemedy {
+    /// Get the right to use the real-time class, as the text says, or measure as an ordinary task.
     RealTime(String),
-    /// Measure CPUs that this process may run on.
+    /// Measure CPUs that this process may use.
     OtherCpus,
     /// Get the right to lock more memory, as the text says.
     MoreLockedMemory(String),
     LongerPeriod,
-    /// Run as root, or leave the idle states alone.
+    /// Run as root, or leave the idle states unchanged.
     LeaveIdleStates,
 }
 
 impl MeasureError {
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<MeasureRemedy> {
         use punctual_rt::SetupError::{Affinity, Deadline, MemoryLock, Policy};
         Some(match self {
-            Self::DmaLatency(_) => Remedy::LeaveIdleStates,
-            Self::Probe(ProbeError::PeriodTooShort { .. }) => Remedy::LongerPeriod,
+            Self::DmaLatency(_) => MeasureRemedy::LeaveIdleStates,
+            Self::Probe(ProbeError::PeriodTooShort { .. }) => MeasureRemedy::LongerPeriod,
             Self::Probe(ProbeError::Refused { source: punctual_rt::Error::Setup(refused), .. }) => match refused {
-                Policy(errno) | Deadline(errno) => Remedy::RealTime(privilege::explain_policy(*errno)),
-                Affinity { .. } => Remedy::OtherCpus,
-                MemoryLock(_) => Remedy::MoreLockedMemory(privilege::explain_memory_lock()),
+                Policy(errno) | Deadline(errno) => MeasureRemedy::RealTime(privilege::explain_policy(*errno)),
+                Affinity { .. } => MeasureRemedy::OtherCpus,
+                MemoryLock(_) => MeasureRemedy::MoreLockedMemory(privilege::explain_memory_lock()),
                 _ => return None,
             },
             Self::Probe(_) => return None,

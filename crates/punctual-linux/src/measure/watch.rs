@@ -1,6 +1,6 @@
-//! Watches the clocks and the hypervisor, and judges long gaps: a latency, or the whole machine standing still?
+//! Watches the clocks and the hypervisor, and judges long gaps: each is a latency, or the whole machine stood still.
 //!
-//! The judging is arithmetic over readings; only [`Readings::take`] touches the machine.
+//! Judging only computes with readings. Only [`Readings::take`] and [`Accounted::take`] access the machine.
 
 use crate::probe::Gap;
 use punctual_hist::{MonoTime, Nanos};
@@ -8,11 +8,11 @@ use punctual_numbers::recording::{Event, EventKind};
 use punctual_rt::{kernel, now};
 use std::fs;
 
-/// `CLOCK_BOOTTIME` and the wall clock may differ by this much between two readings.
+/// Allowed difference of `CLOCK_BOOTTIME` and of the wall clock from the monotonic clock between two readings.
 const CLOCK_TOLERANCE: Nanos = Nanos::from_ms(10);
-/// A watcher that was late by this much did not run itself, which matters when a gap is judged.
+/// If the watcher was late by this much, it could not run itself, which matters when a gap is judged.
 const WATCHER_LATE: Nanos = Nanos::from_ms(50);
-/// Clock sources outside the CPU. The kernel uses them where it does not trust the TSC.
+/// Clock sources outside the CPU, which the kernel uses if it does not trust the TSC.
 const OUTSIDE_CPU: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
 const STAT_TICK: Nanos = Nanos::from_ms(10);
 
@@ -25,7 +25,8 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// Reads all clocks, and again if something came in between: readings far apart would look like a step.
+    /// Reads all clocks, and repeats this if something came in between, because readings far apart would look like a
+    /// step.
     pub fn take() -> Self {
         const APART: Nanos = Nanos::from_us(100);
         let read = || Self {
@@ -47,19 +48,19 @@ impl Readings {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounted {
-    /// Time spent on tasks and interrupts.
+    /// CPU time spent on tasks and interrupts.
     pub busy: Nanos,
-    /// Time the hypervisor gave to other guests.
+    /// CPU time that the hypervisor gave to other guests.
     pub steal: Nanos,
 }
 
 impl Accounted {
-    /// Reads `/proc/stat`; zeros where it cannot be read.
+    /// Reads `/proc/stat`; zeros if it cannot be read.
     pub fn take() -> Self {
         fs::read_to_string("/proc/stat").map(|text| Self::parse(&text)).unwrap_or_default()
     }
 
-    /// Reads the first line of `/proc/stat`: user nice system idle iowait irq softirq steal.
+    /// Parses the first line of `/proc/stat`: user nice system idle iowait irq softirq steal.
     fn parse(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
         let ticks: Vec<u64> = line.split_whitespace().skip(1).map_while(|f| f.parse().ok()).collect();
@@ -68,20 +69,20 @@ impl Accounted {
     }
 }
 
-/// Something that happened to the machine, at an instant of the clock.
+/// An event of the machine, at an instant of the monotonic clock.
 pub type Incident = Event<MonoTime>;
 
-pub struct Watch {
+pub struct StandstillWatch {
     last: Readings,
     first: Readings,
     tsc_rate: Option<f64>,
     tsc_drifted: bool,
     accounted: Accounted,
-    /// Number of CPUs, which bounds how much work can be done in a time.
+    /// Number of CPUs, which limits how much work can be done within a time.
     cpus: u64,
-    /// Instants of former readings and the busy time up to each.
+    /// Instants of earlier readings, with the busy time up to each.
     busy: Vec<(MonoTime, Nanos)>,
-    /// Stretches in which the watcher should have run and did not.
+    /// Periods in which the watcher should have run but did not.
     holes: Vec<(MonoTime, MonoTime)>,
 }
 
@@ -91,7 +92,7 @@ pub enum Judgement {
     MachinePaused,
 }
 
-impl Watch {
+impl StandstillWatch {
     pub fn new(readings: Readings, accounted: Accounted, cpus: usize) -> Self {
         Self {
             last: readings,
@@ -105,7 +106,7 @@ impl Watch {
         }
     }
 
-    /// Ignores the TSC where the kernel takes time from another source.
+    /// Ignores the TSC if the kernel uses another clock source.
     #[must_use]
     pub fn for_clock_source(mut self, name: Option<&str>) -> Self {
         if name.is_some_and(|name| OUTSIDE_CPU.contains(&name)) {
@@ -114,7 +115,7 @@ impl Watch {
         self
     }
 
-    /// Compares with the last reading; the watcher should have been back at `due`.
+    /// Compares with the last reading. The watcher should have run at `due`.
     pub fn tick(&mut self, readings: Readings, due: MonoTime) -> Vec<Incident> {
         let mut events = Vec::new();
         let last = std::mem::replace(&mut self.last, readings);
@@ -125,7 +126,7 @@ impl Watch {
         let elapsed = |now: u64, then: u64| i128::from(now) - i128::from(then);
         let mono = elapsed(readings.at.as_ns(), last.at.as_ns());
         let suspended = elapsed(readings.boot, last.boot) - mono;
-        // The boot clock never falls behind; a negative difference means readings that were far apart.
+        // The boot clock never falls behind. A negative difference means that the readings were far apart.
         if let Some(length) = beyond_tolerance(suspended.max(0)) {
             events.push(Incident::new(readings.at, length, EventKind::Suspended));
         }
@@ -137,7 +138,7 @@ impl Watch {
         events
     }
 
-    /// The TSC's rate is learnt over the first second. After that it must predict the monotonic clock to 0.1 %.
+    /// Learns the rate of the TSC over the first second. After that, the TSC must predict the monotonic clock to 0.1 %.
     #[allow(clippy::cast_precision_loss, reason = "a ratio to three digits")]
     fn check_tsc(&mut self, readings: &Readings) -> Option<Incident> {
         let (first, tsc) = (self.first.tsc?, readings.tsc?);
@@ -151,7 +152,7 @@ impl Watch {
         self.tsc_drifted.then(|| Incident::new(readings.at, Nanos::ZERO, EventKind::TscDrift))
     }
 
-    /// Takes in accounted time at every tick: what ran during a gap is known only as precisely as this is read.
+    /// Takes in accounted time at every tick, because the work during a gap is known only as precisely as this is read.
     pub fn note_busy(&mut self, at: MonoTime, accounted: Accounted) {
         self.busy.push((at, accounted.busy));
         self.forget_before(at.minus(Nanos::from_secs(60)));
@@ -163,9 +164,9 @@ impl Watch {
         (stolen > Nanos::ZERO).then(|| Incident::new(at, stolen, EventKind::Steal))
     }
 
-    /// Judges a gap, given whether another measured thread ran meanwhile. A stalled CPU is a latency as soon as
-    /// anything ran: another measuring thread, the watcher on its housekeeping CPU, or the culprit, whose time the
-    /// kernel accounted. Only if nothing did, the whole machine stood still.
+    /// Judges a gap, given whether another measured thread ran meanwhile. A stalled CPU counts as a latency if anything
+    /// ran: another measuring thread, the watcher on its housekeeping CPU, or the cause itself, whose time the kernel
+    /// accounted. Only if nothing ran did the whole machine stand still.
     pub fn judge(&self, gap: &Gap, others_ran: bool) -> Judgement {
         let (from, to) = (gap.activation.release, gap.activation.woke);
         let half = Nanos::from_ns(to.since(from).as_ns() / 2);
@@ -177,8 +178,8 @@ impl Watch {
         }
     }
 
-    /// Time surely spent working between two instants: all that was accounted from the last reading before to the first
-    /// one after, less what every CPU could have done outside of the two instants.
+    /// Time certainly spent working between two instants: the time accounted between the last reading before and the
+    /// first one after, minus what all CPUs could have done outside of the two instants.
     fn worked(&self, from: MonoTime, to: MonoTime) -> Nanos {
         let before = self.busy.iter().rev().find(|(at, _)| *at <= from).or(self.busy.first());
         let after = self.busy.iter().find(|(at, _)| *at >= to).or(self.busy.last());
@@ -187,7 +188,7 @@ impl Watch {
         busy_now.minus(*busy_then).minus(outside.times(self.cpus))
     }
 
-    /// Keeps a minute, and the last busy reading before that.
+    /// Keeps one minute, and the last busy reading before it.
     fn forget_before(&mut self, oldest: MonoTime) {
         self.holes.retain(|(_, end)| *end >= oldest);
         let keep_from = self.busy.iter().rposition(|(at, _)| *at < oldest).unwrap_or(0);
@@ -215,8 +216,8 @@ pub(super) mod tests {
         }
     }
 
-    fn watch() -> Watch {
-        Watch::new(readings(0, 0, 0), Accounted::default(), 2)
+    fn watch() -> StandstillWatch {
+        StandstillWatch::new(readings(0, 0, 0), Accounted::default(), 2)
     }
 
     pub(in crate::measure) fn at_ms(ms: u64) -> MonoTime {
@@ -251,7 +252,7 @@ pub(super) mod tests {
 
     #[test]
     fn setting_the_wall_clock_back_is_a_step() {
-        let mut watch = Watch::new(readings(0, 0, 50_000), Accounted::default(), 2);
+        let mut watch = StandstillWatch::new(readings(0, 0, 50_000), Accounted::default(), 2);
         let events = watch.tick(readings(100, 100, 20_100), at_ms(100));
         assert_eq!((events[0].kind, events[0].length), (EventKind::WallClockStep, Nanos::from_secs(30)));
     }
@@ -275,8 +276,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Two loaded CPUs up to 100 ms and from 5000 ms on; `worked_ms` of work were accounted in between.
-    fn after_a_hole(worked_ms: u64) -> Watch {
+    /// Two loaded CPUs up to 100 ms and from 5000 ms on, with `worked_ms` of accounted work in between.
+    fn after_a_hole(worked_ms: u64) -> StandstillWatch {
         let mut watch = watch();
         for (at, busy) in [(100, 200), (5_000, 200 + worked_ms), (5_100, 400 + worked_ms)] {
             watch.tick(readings(at, at, at), at_ms(if at == 5_000 { 200 } else { at }));

@@ -1,4 +1,4 @@
-//! What one measuring thread recorded, cut into intervals.
+//! Cuts the records of one measuring thread into intervals.
 
 use super::{Block, Gap, RecorderReader};
 use punctual_facts::cpu_set::CpuSet;
@@ -20,63 +20,63 @@ pub struct Collector {
     over_budget: u64,
     early: u64,
     counters: Counters,
-    /// Releases in judged gaps of this stretch that are counted.
+    /// Releases in judged gaps of this stretch that were counted.
     settled: u64,
     late: Vec<Gap>,
-    /// Judged gaps for [`Self::take_judged`].
+    /// Judged gaps, for [`Self::take_judged`].
     judged: Vec<Activation>,
     /// Extremes of all intervals so far. They include judged gaps, which the recorder does not know.
     ran_min: Option<Nanos>,
     ran_max: Option<Nanos>,
     skipped_max: Nanos,
     judged_worst: Vec<Worst>,
-    /// Largest judged gap of each unfinished second.
+    /// The largest judged gap of each unfinished second.
     judged_max: BTreeMap<u64, Nanos>,
     former_worst: Vec<Worst>,
-    /// The stretches before this one, and every gap that was judged.
+    /// Latencies of the stretches before this one, and of every judged gap.
     former_ran: Counts,
     former_skipped: u64,
     stretch: Assignment,
-    /// Finished seconds that are held back because a gap in them may still wait for judgement.
+    /// Finished seconds that are held back because a gap in them may still have to be judged.
     held: Vec<Block>,
-    /// Releases that came due after the thread was given up.
+    /// Releases that were due after the thread was given up.
     unserved: Option<Unserved>,
-    /// Longest time between two wake-ups in the stretch up to the last interval.
+    /// Longest time between two wake-ups in the stretch, up to the last interval.
     pub longest_gap: Nanos,
-    /// Finished seconds that were not read in time.
+    /// Number of finished seconds that were not read in time.
     pub blocks_lost: u64,
 }
 
-/// The stretch that a thread is sent to measure.
+/// The stretch that a thread has to measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assignment {
     pub from: MonoTime,
-    /// The number of the first second in the whole run.
+    /// Number of the stretch's first second within the whole run.
     pub first_second: u64,
     pub due: u64,
-    /// No release at or after this is due.
+    /// Releases at or after this instant are not due.
     pub end: MonoTime,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSoFar {
     pub cpu: u32,
-    /// Latency of the activations that ran, without gaps that wait for judgement.
+    /// Latencies of the activations that ran, without gaps that have to be judged.
     pub ran: Counts,
     pub skipped: u64,
     pub last_spike: Option<Spike>,
 }
 
-/// One of the worst activations of its CPU that is later than the run's p99.9 so far.
+/// One of the worst activations of its CPU, with a latency above the run's p99.9 so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spike {
     pub woke: MonoTime,
     pub latency: Nanos,
-    /// The cause, where that is known already.
+    /// The cause, if it is already known.
     pub cause: Option<String>,
 }
 
-/// Releases that a thread which was given up never ran.
+/// Releases that never ran because their thread was given up.
 struct Unserved {
     count: u64,
     least_late: Nanos,
@@ -100,7 +100,7 @@ impl Collector {
         (self.over_budget, self.early, self.settled, self.longest_gap) = (0, 0, 0, Nanos::ZERO);
     }
 
-    /// Counters of the kernel are told from this moment on.
+    /// Counters of the kernel are relative to this moment from now on.
     pub fn zero_counters(&mut self) {
         self.counters = self.kernel_counters();
     }
@@ -131,17 +131,17 @@ impl Collector {
         self.late.push(gap);
     }
 
-    /// Gaps judged to be latencies since the last call.
+    /// Gaps that were judged to be latencies since the last call.
     pub fn take_judged(&mut self) -> Vec<Activation> {
         std::mem::take(&mut self.judged)
     }
 
-    /// Latency of what ran in this stretch, without gaps.
+    /// Latencies in this stretch, without gaps.
     pub fn ran_so_far(&self) -> Counts {
         self.reader.ran()
     }
 
-    /// Latency of what ran in the warm-up of this stretch.
+    /// Latencies in the warm-up of this stretch.
     pub fn warm_up_counts(&self) -> Counts {
         self.warm_up.ran()
     }
@@ -168,7 +168,7 @@ impl Collector {
         self.ran_max
     }
 
-    /// Gives the thread up: its remaining releases were due and did not run.
+    /// Gives the thread up: its remaining releases were due but did not run.
     pub fn give_up(&mut self, now: MonoTime) {
         let served = self.reader.ran().count() + self.reader.skipped().count() + self.reader.gaps_waiting();
         let in_late_gaps: u64 = self.late.iter().map(Gap::due).sum();
@@ -178,7 +178,7 @@ impl Collector {
             (count > 0).then_some(Unserved { count, least_late, since: now.since(self.reader.last_wake()) });
     }
 
-    /// What happened since the last call; `at` is now. With `all` nothing is held back.
+    /// What happened since the last call; `at` is the present time. With `all` nothing is held back.
     pub fn interval(&mut self, at: MonoTime, all: bool) -> CpuInterval {
         let (ran_now, skipped_now) = (self.reader.ran(), self.reader.skipped());
         let (mut ran, mut skipped) = (ran_now.since(&self.ran), skipped_now.since(&self.skipped));
@@ -193,7 +193,8 @@ impl Collector {
         let gaps = std::mem::take(&mut self.late);
         for gap in &gaps {
             ran.record(gap.activation.latency());
-            skipped.merge(&skipped_in(gap, self.period));
+            // As the recorder would have counted the skipped releases.
+            skipped.merge(&series(gap.last_skipped_late, self.period, gap.skipped));
             over_budget += u64::from(gap.activation.latency() > self.budget);
         }
         self.settled += gaps.iter().map(Gap::due).sum::<u64>();
@@ -229,12 +230,12 @@ impl Collector {
         interval
     }
 
-    /// The number of a second of the stretch in the whole run.
+    /// Number of a second of the stretch within the whole run.
     fn run_second(&self, second: u64) -> u32 {
         u32::try_from(self.stretch.first_second.saturating_add(second)).unwrap_or(u32::MAX)
     }
 
-    /// Finished seconds in which no gap can wait for judgement any more.
+    /// Finished seconds in which no gap can still have to be judged.
     fn take_blocks(&mut self, at: MonoTime, all: bool) -> Vec<Block> {
         const JUDGED: Nanos = Nanos::from_ms(500);
         self.held.extend(self.reader.take_blocks());
@@ -249,12 +250,13 @@ impl Collector {
         let least = gaps.iter().map(late).min();
         self.ran_min = [self.ran_min, ran.min(), least].into_iter().flatten().min();
         self.ran_max = [self.ran_max, ran.max(), gaps.iter().map(late).max()].into_iter().flatten().max();
-        let gap_skipped = gaps.iter().filter(|g| g.skipped > 0).map(|g| first_skipped_late(g, self.period)).max();
-        let never = unserved.map(|u| u.least_late.plus(self.period.times(u.count.saturating_sub(1))));
-        self.skipped_max = self.skipped_max.max(skipped.max().max(gap_skipped).max(never).unwrap_or_default());
+        let first_of = |last: Nanos, count: u64| last.plus(self.period.times(count.saturating_sub(1)));
+        let in_gaps = gaps.iter().filter(|g| g.skipped > 0).map(|g| first_of(g.last_skipped_late, g.skipped)).max();
+        let never = unserved.map(|u| first_of(u.least_late, u.count));
+        self.skipped_max = self.skipped_max.max(skipped.max().max(in_gaps).max(never).unwrap_or_default());
     }
 
-    /// CPUs that the kernel lets the thread run on now; `None` when the thread has ended.
+    /// CPUs on which the kernel lets the thread run at present; `None` if the thread has ended.
     pub fn affinity(&self) -> Option<CpuSet> {
         CpuSet::parse_list(status_field(&self.status()?, "Cpus_allowed_list")?).ok()
     }
@@ -263,7 +265,7 @@ impl Collector {
         fs::read_to_string(format!("/proc/self/task/{}/status", self.tid)).ok()
     }
 
-    /// The thread's counters, or the last known ones when it has ended.
+    /// The kernel's counters of the thread, or the last known ones if it has ended.
     fn kernel_counters(&self) -> Counters {
         let read = || {
             let status = self.status()?;
@@ -303,19 +305,10 @@ fn difference(now: &Counters, then: &Counters) -> Counters {
     }
 }
 
-/// Latencies of the gap's skipped releases, as the recorder would have counted them.
-fn skipped_in(gap: &Gap, period: Nanos) -> Counts {
-    series(gap.last_skipped_late, period, gap.skipped)
-}
-
 fn series(first: Nanos, step: Nanos, count: u64) -> Counts {
     let (mut writer, reader) = Histogram::new();
     writer.record_series(first, step, count);
     reader.snapshot()
-}
-
-fn first_skipped_late(gap: &Gap, period: Nanos) -> Nanos {
-    gap.last_skipped_late.plus(period.times(gap.skipped.saturating_sub(1)))
 }
 
 fn pairs(counts: &Counts) -> Vec<(u16, u64)> {

@@ -1,7 +1,7 @@
-//! Late activations, handed from the loop to whoever looks for their causes.
+//! Passes late activations from the measuring loop to the thread that looks for their causes.
 //!
-//! The loop compares its latency with a number that the housekeeping side moves, and pushes what is above it into a
-//! ring; it allocates nothing, waits for nobody and enters no kernel. A full ring is counted.
+//! The loop compares its latency with a threshold that the housekeeping side sets, and pushes larger ones into a ring.
+//! It allocates nothing, never waits and never enters the kernel. If the ring is full, the activation is counted.
 
 use super::ring::ring;
 use punctual_hist::{MonoTime, Nanos};
@@ -10,18 +10,18 @@ use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How many activations may wait in the ring.
+/// Capacity of the ring, in activations.
 const ROOM: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenActivation {
     pub release: MonoTime,
     pub woke: MonoTime,
-    /// `false` for an ordinary activation, which late ones are compared with.
+    /// `false` for an ordinary activation, with which late ones are compared.
     pub late: bool,
 }
 
-impl Seen {
+impl SeenActivation {
     pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
@@ -36,28 +36,28 @@ pub struct CrowdedOut {
 #[derive(Debug, Default)]
 struct Shared {
     threshold: AtomicU64,
-    /// Late activations that found no room, and the sum of their latencies.
+    /// Number of late activations for which the ring had no room, and the sum of their latencies.
     crowded_out: AtomicU64,
     crowded_out_ns: AtomicU64,
 }
 
 #[derive(Debug)]
 pub struct LateTap {
-    ring: Producer<Seen>,
+    ring: Producer<SeenActivation>,
     shared: Arc<Shared>,
-    /// One ordinary activation is handed over in this many.
+    /// One in this number of ordinary activations is passed on.
     each: u64,
     until_next: u64,
 }
 
 #[derive(Debug)]
 pub struct LateReader {
-    ring: Consumer<Seen>,
+    ring: Consumer<SeenActivation>,
     shared: Arc<Shared>,
 }
 
 impl LateTap {
-    /// The two sides. Activations later than `threshold` are handed over, and one ordinary activation in `each`.
+    /// Makes both sides. Activations with a latency above `threshold` are passed on, and one in `each` ordinary ones.
     /// Allocates: call this before the loop.
     pub fn new(threshold: Nanos, each: u64) -> (Self, LateReader) {
         let (producer, consumer) = ring(ROOM);
@@ -66,7 +66,7 @@ impl LateTap {
         (Self { ring: producer, shared, each: each.max(1), until_next: each.max(1) }, reader)
     }
 
-    /// Looks at one activation. Wait-free, allocates nothing.
+    /// Looks at one activation, and passes it on if necessary. Wait-free, allocates nothing.
     #[inline]
     pub fn see(&mut self, wake: &Wake) {
         let latency = wake.latency();
@@ -82,7 +82,7 @@ impl LateTap {
         if !late {
             self.until_next = self.each;
         }
-        let seen = Seen { release: wake.release, woke: wake.woke, late };
+        let seen = SeenActivation { release: wake.release, woke: wake.woke, late };
         if self.ring.push(seen).is_err() && late {
             let add = |counter: &AtomicU64, n: u64| counter.store(counter.load(Relaxed).saturating_add(n), Relaxed);
             add(&self.shared.crowded_out, 1);
@@ -92,7 +92,7 @@ impl LateTap {
 }
 
 impl LateReader {
-    pub fn take(&mut self) -> Option<Seen> {
+    pub fn take(&mut self) -> Option<SeenActivation> {
         self.ring.pop().ok()
     }
 

@@ -1,4 +1,4 @@
-//! Measuring threads, and the collecting of what they recorded.
+//! Measuring threads, and the collection of what they record.
 
 mod collect;
 mod gaps;
@@ -9,6 +9,6 @@ mod wakeup;
 
 pub use collect::{Assignment, Collector, CpuSoFar, Spike};
 pub use gaps::Gap;
-pub use late::{CrowdedOut, LateReader, LateTap, Seen};
+pub use late::{CrowdedOut, LateReader, LateTap, SeenActivation};
 pub use recorder::{Block, GAP_DEFERRED, Recorder, RecorderReader};
 pub use wakeup::{Go, Probe, ProbeError, RunControl};

@@ -1,4 +1,4 @@
-//! Statistics of a periodic thread: written by the thread, read by any other, without either waiting.
+//! Statistics of a periodic thread, written by the thread and read by any other. Neither side waits.
 
 use super::gaps::{Gap, SLOTS};
 use super::late::LateTap;
@@ -12,10 +12,10 @@ use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// From this latency on an activation that also spans two periods is set aside as a [`Gap`] to be judged.
+/// An activation with at least this latency that also spans two periods is set aside as a [`Gap`].
 pub const GAP_DEFERRED: Nanos = Nanos::from_ms(100);
 const SECOND: Nanos = Nanos::from_secs(1);
-/// Seconds kept for a slow reader: 17 minutes.
+/// Number of finished seconds kept for a slow reader: 17 minutes.
 const BLOCKS_KEPT: usize = 1024;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ struct Shared {
     early: AtomicU64,
     migrations: AtomicU64,
     last_wake: AtomicU64,
-    /// Finished seconds that found no room.
+    /// Number of finished seconds for which there was no room.
     blocks_lost: AtomicU64,
 }
 
@@ -56,7 +56,7 @@ pub struct Recorder {
     migrations: u32,
 }
 
-/// Kernel counters as last read, and when.
+/// Kernel counters as last read, and the time of that reading.
 struct Usage {
     at: MonoTime,
     counts: kernel::ThreadUsage,
@@ -64,8 +64,8 @@ struct Usage {
 }
 
 impl Recorder {
-    /// The two sides for a thread whose releases start at `epoch`. Activations later than `budget` are counted.
-    /// Allocates: call this before the loop.
+    /// Makes both sides for a thread whose releases start at `epoch`. Activations with a latency above `budget` are
+    /// counted. Allocates: call this before the loop.
     pub fn new(epoch: MonoTime, period: Nanos, budget: Option<Nanos>) -> (Self, RecorderReader) {
         let ((ran, ran_reader), (skipped, skipped_reader)) = (Histogram::new(), Histogram::new());
         let (worst, worst_reader) = WorstList::new();
@@ -106,8 +106,8 @@ impl Recorder {
         Self { late: tap, ..self }
     }
 
-    /// Reads the kernel's counters, so that costs of setting up are not blamed on the first activation. Enters the
-    /// kernel: call this last before the loop.
+    /// Reads the kernel's counters, so that the first activation is not charged with the set-up. Enters the kernel:
+    /// call this as the last step before the loop.
     pub fn arm(&mut self) {
         self.cpu = kernel::current_cpu();
         self.usage = Usage::read(now(), self.migrations);
@@ -159,7 +159,7 @@ impl Recorder {
         }
     }
 
-    /// Hands over the unfinished second after the loop.
+    /// Passes on the unfinished second after the loop.
     pub fn finish(mut self) {
         self.hand_over_block();
     }
@@ -227,7 +227,7 @@ impl Usage {
     }
 }
 
-/// The reading side. It never delays the thread that records.
+/// The reading side. It never delays the recording thread.
 pub struct RecorderReader {
     ran: HistogramReader,
     skipped: HistogramReader,
@@ -245,12 +245,12 @@ impl Default for RecorderReader {
 }
 
 impl RecorderReader {
-    /// Latency of the activations that ran and were not set aside.
+    /// Latencies of the activations that ran and were not set aside.
     pub fn ran(&self) -> Counts {
         self.ran.snapshot()
     }
 
-    /// Time from each skipped release to the moment the thread ran next.
+    /// For each skipped release, the time until the thread ran again.
     pub fn skipped(&self) -> Counts {
         self.skipped.snapshot()
     }
@@ -263,17 +263,17 @@ impl RecorderReader {
         std::iter::from_fn(|| self.blocks.pop().ok()).collect()
     }
 
-    /// Seconds that were lost since the last call because calls of [`Self::take_blocks`] were too far apart.
+    /// Number of seconds lost since the last call, because calls of [`Self::take_blocks`] were too far apart.
     pub fn take_blocks_lost(&self) -> u64 {
         self.shared.blocks_lost.swap(0, Relaxed)
     }
 
-    /// The oldest gap that was set aside; it is in no histogram.
+    /// The oldest gap that was set aside. It is not in any histogram.
     pub fn take_gap(&mut self) -> Option<Gap> {
         self.gaps.pop().ok()
     }
 
-    /// Releases in gaps that are set aside, the late ones and the skipped ones.
+    /// Number of releases in gaps that are set aside, both late and skipped ones.
     pub fn gaps_waiting(&mut self) -> u64 {
         let waiting = self.gaps.slots();
         // A chunk that is not committed stays in the queue.
@@ -312,7 +312,7 @@ mod tests {
 
     const MS: Nanos = Nanos::from_ms(1);
 
-    /// Runs with a simulated clock on which each wake-up is late by the given amount.
+    /// Runs with a simulated clock on which each wake-up is late by the given time.
     fn run(lates_us: &[u64], budget: Option<Nanos>) -> (u64, RecorderReader) {
         let epoch = MonoTime::from_ns(5_000_000_000);
         let mut grid = Grid::new(epoch, MS);

@@ -1,6 +1,6 @@
-//! A thread that waits for its releases and records when it woke.
+//! A measuring thread, which waits for its releases and records when it wakes.
 //!
-//! Set-up happens in the thread itself and is read back; the loop allocates nothing, locks nothing, prints nothing.
+//! The thread sets itself up and reads the settings back. The loop allocates nothing, locks nothing and prints nothing.
 
 use super::Recorder;
 use punctual_facts::cpu_set::CpuSet;
@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
 
-/// Stack of a measuring thread, and how much of it is touched before it begins.
+/// Stack size of a measuring thread, and the part of it that is touched before the loop.
 const STACK_BYTES: usize = 256 * 1024;
 const STACK_TOUCHED_BYTES: usize = 64 * 1024;
 
@@ -54,7 +54,7 @@ impl RunControl {
         self.stop.load(Acquire)
     }
 
-    /// Whether an activation was later than the stop limit.
+    /// Whether the latency of an activation exceeded the stop limit.
     pub fn limit_hit(&self) -> bool {
         self.limit_hit.load(Acquire)
     }
@@ -62,9 +62,9 @@ impl RunControl {
 
 pub struct Go {
     pub warm_up_from: MonoTime,
-    /// First release that counts.
+    /// The first release that counts.
     pub from: MonoTime,
-    /// No release at or after this is due.
+    /// Releases at or after this instant are not due.
     pub end: MonoTime,
     pub warm_up: Recorder,
     pub recorder: Recorder,
@@ -74,14 +74,14 @@ pub struct Probe {
     pub thread: ProbeThread,
     pub granted: Granted,
     go: Sender<Go>,
-    /// Stretches that the thread has finished, and that it was sent.
+    /// Number of stretches that the thread has finished, and number that it was given.
     done: Arc<AtomicU32>,
     sent: u32,
     handle: JoinHandle<()>,
 }
 
 impl Probe {
-    /// Starts a thread and waits until it is set up. On errors no thread is left behind.
+    /// Starts a thread and waits until it is set up. If there is an error, no thread is left behind.
     pub fn start(
         thread: ProbeThread,
         policy: Policy,
@@ -115,16 +115,16 @@ impl Probe {
 
     pub fn begin(&mut self, go: Go) {
         self.sent += 1;
-        // `is_idle` tells that a thread has died.
+        // Fails if the thread has died, which `is_idle` reports.
         let _ = self.go.send(go);
     }
 
-    /// Whether the thread has finished what it was sent, or died.
+    /// Whether the thread has finished what it was given, or has died.
     pub fn is_idle(&self) -> bool {
         self.done.load(Acquire) == self.sent || self.handle.is_finished()
     }
 
-    /// Waits for the thread to end. `false` when it panicked.
+    /// Waits for the thread to end. Returns `false` if it panicked.
     pub fn join(self) -> bool {
         drop(self.go);
         self.handle.join().is_ok()
@@ -178,7 +178,8 @@ impl ThreadPlan {
         Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, pacer))
     }
 
-    /// The library's engine, driven in the way to be measured; `None` for the suite of 2002, which has no grid.
+    /// The pacer of the run-time library for the mechanism to be measured; `None` for the algorithm of 2002, which has
+    /// no grid.
     fn pacer(&self) -> Option<Result<Pacer, punctual_rt::Error>> {
         let (wait, sleeper) = match self.mechanism {
             Mechanism::Absolute => (Wait::Sleep, Sleeper::Absolute),
@@ -204,7 +205,7 @@ impl ThreadPlan {
         Ok(())
     }
 
-    /// A period shorter than one sleep would leave no time for other work on the CPU.
+    /// Refuses a period shorter than one sleep, because it would leave no time for other work on the CPU.
     fn check_period(&self) -> Result<(), ProbeError> {
         if self.mechanism == Mechanism::Spin {
             return Ok(());
@@ -216,7 +217,7 @@ impl ThreadPlan {
             *cost = now().since(before);
         }
         costs.sort_unstable();
-        // The quickest sleep counts, because others may only show that the machine is busy.
+        // Only the fastest sleep counts, because the others may be slow only because the machine is busy.
         let needs = costs[0];
         let Self { thread: ProbeThread { cpu, period }, .. } = *self;
         if period <= needs { Err(ProbeError::PeriodTooShort { cpu, period, needs }) } else { Ok(()) }
@@ -243,7 +244,7 @@ impl ThreadPlan {
         }
     }
 
-    /// The loop of 2002, which sleeps for a period after each activation.
+    /// The algorithm of 2002, which sleeps for a period after each activation.
     fn sleep_from_here(&self, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
         kernel::sleep_until(span.start);
         let count = span.end.since(span.start).whole(self.thread.period);

@@ -1,4 +1,4 @@
-//! The old way to a network device's settings: questions, orders of the same shape as the answers, and the words of both.
+//! Settings of network devices by the ethtool ioctl: queries, commands with the same structures, and the words in them.
 
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::io;
@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 
 /// From `linux/sockios.h`; the same on every architecture.
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
-/// Longest name of a device, with the zero at its end.
+/// Longest name of a device, including its final zero byte.
 const NAME_BYTES: usize = 16;
 
-/// The kernel's `struct ifreq` as used here. On 32-bit machines the kernel's is shorter.
+/// The kernel's `struct ifreq` as used here. It is shorter on 32-bit machines.
 #[repr(C)]
 struct Request {
     name: [u8; NAME_BYTES],
@@ -17,14 +17,14 @@ struct Request {
     rest: [u8; 16],
 }
 
-/// A question of `linux/ethtool.h`. Its answer is a row of words, of which the first repeats the question.
+/// A query of `linux/ethtool.h`. Its answer is an array of words, the first of which repeats the query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
     /// One of the `ETHTOOL_G...` commands, which change nothing.
     number: u32,
-    /// The `ETHTOOL_S...` command that sets what the question reads.
+    /// The `ETHTOOL_S...` command that sets what the query reads.
     order: u32,
-    /// Words of the answer, including the first.
+    /// Number of words in the answer, including the first.
     words: usize,
 }
 
@@ -32,7 +32,7 @@ pub fn ask(device: &str, question: Query) -> io::Result<Vec<u32>> {
     exchange(device, question.number, vec![0; question.words])
 }
 
-/// Sets what the question reads; `words` is a changed answer.
+/// Sets what the query reads; `words` is a changed answer.
 pub fn tell(device: &str, question: Query, words: Vec<u32>) -> io::Result<()> {
     if words.len() != question.words {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -40,7 +40,7 @@ pub fn tell(device: &str, question: Query, words: Vec<u32>) -> io::Result<()> {
     exchange(device, question.order, words).map(drop)
 }
 
-/// Sends a command whose structure has as many words as `words`; the first one is set here.
+/// Sends a command whose structure has as many words as `words`. The first word is set here.
 fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u32>> {
     let mut request = Request { name: [0; NAME_BYTES], data: std::ptr::null_mut(), rest: [0; 16] };
     if device.is_empty() || device.len() >= NAME_BYTES || device.contains('\0') {
@@ -52,8 +52,8 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
     }
     request.data = words.as_mut_ptr();
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-    // SAFETY: the kernel reads the request, which lives until the call returns, and reads or writes as many words behind
-    // its pointer as the structure of this number has; `Query`s are made below only, with the structures' sizes.
+    // SAFETY: the kernel reads the request, which lives until the call returns. Behind its pointer, the kernel accesses
+    // as many words as the structure of this command has; `Query` values are made only below, with these sizes.
     let done = unsafe { libc::syscall(libc::SYS_ioctl, socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(words) }
 }
@@ -62,9 +62,9 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
 pub struct Subject {
     pub name: &'static str,
     pub question: Query,
-    /// Words by number that no order changes.
+    /// Words by index that a command cannot change.
     pub read_only: &'static [(&'static str, usize)],
-    /// Words by number that an order changes.
+    /// Words by index that a command can change.
     pub settings: &'static [(&'static str, usize)],
 }
 

@@ -1,10 +1,10 @@
-//! The kernel's message buffer. `/dev/kmsg` would need one call for each line.
+//! The kernel's message buffer. Reading `/dev/kmsg` would need one call per line.
 
 use std::io;
 
 const READ_ALL: libc::c_int = 3;
 const SIZE: libc::c_int = 10;
-/// Of a larger buffer only the newest messages are read.
+/// If the buffer is larger, only the newest messages are read.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The messages in the buffer, each with its level in front.

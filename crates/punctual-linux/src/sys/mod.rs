@@ -1,6 +1,6 @@
 //! System calls that no safe crate offers, each behind a safe function.
 //!
-//! The only module of this crate that may use `unsafe`. It knows nothing of loads, probes or recordings.
+//! The only module of this crate that may use `unsafe`. It does not know loads, probes or recordings.
 
 #![allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
 

@@ -1,4 +1,4 @@
-//! Counters of the CPU by `perf_event_open`: they count from the moment they are opened. Counters only, no samples.
+//! Counters of the CPU by `perf_event_open`, which count from the moment they are opened. Samples are not used.
 
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;
@@ -20,7 +20,7 @@ struct Attr {
 }
 
 const SIZE: u32 = 64;
-/// One read returns all counters of the group.
+/// Flag that one read returns all counters of the group.
 const READ_GROUP: u64 = 1 << 3;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const EVERY_TASK: libc::pid_t = -1;
@@ -33,7 +33,7 @@ pub struct CounterGroup<const N: usize> {
 }
 
 impl<const N: usize> CounterGroup<N> {
-    /// Opens counters of the kind that the kernel's folder of event sources names by number.
+    /// Opens counters of an event source, which the kernel identifies by the number `kind`.
     pub fn open(kind: u32, events: [u64; N], cpu: u32) -> io::Result<Self> {
         let mut opened: Option<Self> = None;
         for event in events {
@@ -48,14 +48,14 @@ impl<const N: usize> CounterGroup<N> {
         opened.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
     }
 
-    /// Reads all values. This interrupts the CPU unless the caller runs on it.
+    /// Reads all values. This interrupts the counters' CPU unless the caller runs on it.
     pub fn read(&self) -> io::Result<[u64; N]> {
         // The first word is the number of values.
         let mut words = [[0; 8]; 16];
         let bytes = words.as_flattened_mut();
         let read = rustix::io::read(&self.leader, bytes)?;
         let mut values = words.iter().map(|word| u64::from_ne_bytes(*word)).take(read / 8);
-        // A counter whose CPU has gone off-line returns nothing.
+        // A counter whose CPU has gone offline returns nothing.
         if values.next() != Some(N as u64) {
             return Err(io::Error::other("the counter stopped"));
         }
@@ -72,7 +72,7 @@ fn open(attr: &Attr, cpu: u32, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
         libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), EVERY_TASK, cpu, group, CLOSE_ON_EXEC)
     };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows of it.
+    // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -91,7 +91,7 @@ mod tests {
                 let second = counters.read().unwrap();
                 assert!(second[0] > first[0] && second[1] > first[1], "{first:?} {second:?}");
             }
-            // The right or the feature is missing in this kernel or container.
+            // This kernel or container lacks the right or the feature.
             Err(e) => assert!(matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)), "{e}"),
         }
     }

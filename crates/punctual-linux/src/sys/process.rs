@@ -1,25 +1,25 @@
-//! Policy, birth and death of processes and threads.
+//! Policies, starts and ends of processes and threads.
 
 use rustix::process::{Pid, Signal, WaitOptions, getppid, set_parent_process_death_signal, waitpid};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes the calling thread an ordinary one (`SCHED_OTHER`). Threads and processes that it starts later inherit that.
+/// Gives the calling thread ordinary policy (`SCHED_OTHER`). Threads and processes that it starts later inherit it.
 pub fn become_ordinary() -> io::Result<()> {
     let priority: libc::c_int = 0; // `struct sched_param` is this one number
-    // SAFETY: the kernel reads one int behind the pointer, which lives until the call returns. The raw call is used
-    // because one C library refuses its own wrapper.
+    // SAFETY: the kernel reads one int behind the pointer, which lives until the call returns. The system call is made
+    // directly, because the wrapper of one C library refuses to make it.
     let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_OTHER, &raw const priority) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Creates a process that ends at once, and waits for its end.
 pub fn fork_and_wait() -> io::Result<()> {
-    // SAFETY: the child calls nothing but `_exit`, which is safe after a fork in a program of many threads.
+    // SAFETY: the child calls only `_exit`, which is safe after a fork in a program with several threads.
     let child = match unsafe { libc::fork() } {
         0 => {
-            // SAFETY: ends the child without running anything of ours.
+            // SAFETY: ends the child without running any code of the parent.
             unsafe { libc::_exit(0) }
         }
         child => Pid::from_raw(child).filter(|_| child > 0).ok_or_else(io::Error::last_os_error)?,
@@ -33,26 +33,26 @@ pub fn fork_and_wait() -> io::Result<()> {
     }
 }
 
-/// Closes every inherited file but the three standard ones. Call this before the process opens files.
+/// Closes every inherited file except the three standard ones. To be called before the process opens files.
 pub fn close_inherited() {
     const FIRST: libc::c_int = 3;
-    // SAFETY: nothing of ours is open yet, so no owner loses its file.
+    // SAFETY: this process has not opened files yet, so no owner loses one.
     if unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) } == 0 {
         return;
     }
     // Kernels before 5.9 have no `close_range`.
     for file in FIRST..1024 {
-        // SAFETY: as above; a number that is no file is refused.
+        // SAFETY: this process has not opened files yet; a number that is not an open file is refused.
         unsafe { libc::close(file) };
     }
 }
 
-/// The program that `command` starts will be killed when the calling thread ends.
+/// Makes the kernel kill the program that `command` starts when the calling thread ends.
 pub fn tie_to_this_thread(command: &mut Command) {
     let parent = rustix::process::getpid();
     let tie = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before this was set.
+        // The parent may have ended before the signal was set up.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from(rustix::io::Errno::SRCH)) }
     };
     // SAFETY: between fork and exec, `tie` makes two system calls; it neither allocates nor locks.

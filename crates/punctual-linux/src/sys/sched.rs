@@ -1,4 +1,4 @@
-//! A thread's CPUs, and its scheduling policy with everything that belongs to it.
+//! CPUs and scheduling attributes of a thread.
 
 use punctual_facts::cpu_set::CpuSet;
 use rustix::process::Pid;
@@ -20,16 +20,16 @@ struct Attr {
 }
 
 const SIZE: u32 = 48;
-/// Children do not inherit the policy. Of all flags only this one is carried over.
+/// Flag that children do not inherit the policy. No other flag is carried over.
 const RESET_ON_FORK: u64 = 1;
 
-/// CPUs that a thread may run on; `None` is the calling thread.
+/// CPUs that a thread may run on; `None` stands for the calling thread.
 pub fn cpus(thread: Option<Pid>) -> io::Result<CpuSet> {
     let mask = sched_getaffinity(thread)?;
     Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
 }
 
-/// Keeps a thread, and those it starts afterwards, on these CPUs.
+/// Binds a thread, and the threads that it starts later, to these CPUs.
 pub fn set_cpus(thread: Option<Pid>, cpus: &CpuSet) -> io::Result<()> {
     let mut mask = Mask::new();
     for cpu in cpus.iter() {
@@ -50,7 +50,7 @@ pub struct Attributes {
 
 pub fn attributes(pid: Pid) -> io::Result<Attributes> {
     let mut attr = Attr::default();
-    // SAFETY: the kernel writes at most the size that it is told behind the pointer, which is the structure's own.
+    // SAFETY: the kernel writes at most the given size behind the pointer, which is the size of the structure.
     let done = unsafe { libc::syscall(libc::SYS_sched_getattr, pid.as_raw_nonzero().get(), &raw mut attr, SIZE, 0) };
     if done != 0 {
         return Err(io::Error::last_os_error());

@@ -1,4 +1,4 @@
-//! Memory that the kernel writes while we read: seen as words that anybody may change at any time.
+//! Memory that the kernel changes while we read it, accessed as atomic words.
 
 use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -16,7 +16,7 @@ pub struct SharedWords {
 
 // SAFETY: the mapping belongs to the process, not to a thread.
 unsafe impl Send for SharedWords {}
-// SAFETY: it is only ever seen as atomic words.
+// SAFETY: the memory is accessed only as atomic words.
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
@@ -24,14 +24,14 @@ impl SharedWords {
     pub fn map(fd: impl AsFd, count: usize) -> io::Result<Self> {
         let bytes = count.checked_mul(WORD).ok_or(io::ErrorKind::InvalidInput)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the kernel chooses the place, so nothing that exists is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let start = unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd, 0) }?;
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, count })
     }
 
     pub fn words(&self) -> &[AtomicU64] {
-        // SAFETY: `map` mapped `count` words at the beginning of a page, which stay mapped while `self` lives; atomic
+        // SAFETY: `map` mapped `count` words at the beginning of a page, which stay mapped while `self` lives. Atomic
         // words may be changed by others.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
@@ -39,7 +39,7 @@ impl SharedWords {
 
 impl Drop for SharedWords {
     fn drop(&mut self) {
-        // SAFETY: nobody borrows from `self` any more.
+        // SAFETY: there are no references to the memory any more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.count * WORD) };
     }
 }

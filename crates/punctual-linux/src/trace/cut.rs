@@ -6,14 +6,14 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::WindowSlot;
 use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 
-/// A switch at least this long before the release tells who ran at the release.
+/// A switch at least this long before the release tells which task ran at the release.
 const LEAD: Nanos = Nanos::from_us(200);
-/// How far before the release to look for that switch and for the arming of our timer. Later values are tried only if
-/// needed, because decoding is costly.
+/// How far before the release to look for that switch, and for the arming of our timer. Later values are tried only if
+/// necessary, because decoding is costly.
 const LOOK_BACK: [Nanos; 3] = [Nanos::from_us(1_250), Nanos::from_ms(5), Nanos::from_ms(20)];
-/// Records just after the wake-up close what was going on.
+/// How long after the wake-up records are kept, because they end operations that were under way.
 pub const TRAIL: Nanos = Nanos::from_us(20);
-/// The most records that are kept of one activation.
+/// Largest number of records kept for one activation.
 const RECORDS_MAX: usize = 4000;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +23,11 @@ pub struct Target {
     pub release: MonoTime,
     pub woke: MonoTime,
     pub phase: u16,
-    /// What the self-test says of all windows of this CPU.
+    /// A doubt from the self-test, which applies to all windows of this CPU.
     pub doubted: Option<Incomplete>,
 }
 
-/// Cuts the window of an activation. Without an engine the window has no records and says so.
+/// Cuts the window of an activation. Without an engine the window has no records and reports this.
 pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let (mut records, mut seen) = (Vec::new(), Names::default());
@@ -42,7 +42,7 @@ pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mu
     if records.len() > RECORDS_MAX {
         records.drain(..beginning(&records, a.release));
     }
-    // The timer was armed before the window begins. Its record tells which expiry is ours.
+    // The timer was armed before the window begins. The record of that tells which expiry is ours.
     if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
         records.insert(0, armed);
     }
@@ -69,7 +69,7 @@ fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Op
     }
 }
 
-/// Keeps the first and the last of too many records: how the latency began and how it ended.
+/// Of too many records, keeps the first and the last: how the latency began and how it ended.
 fn shorten(records: &mut Vec<Record>) {
     let half = RECORDS_MAX / 2;
     let Some(more) = records.len().checked_sub(RECORDS_MAX).filter(|more| *more > 0) else { return };
@@ -78,8 +78,8 @@ fn shorten(records: &mut Vec<Record>) {
     records.splice(half..=half + more, before);
 }
 
-/// Whether the thread was woken and ran without a switch to it in the trace: a record is missing that the kernel did
-/// not count as lost.
+/// Whether the thread was woken and ran although the trace has no switch to it. Then a record is missing that the
+/// kernel did not count as lost.
 pub fn lacks_switch(a: &Window) -> bool {
     let span = a.release..=a.woke;
     // A thread that is woken on its way to sleep needs no switch.
@@ -98,8 +98,8 @@ fn last_arming(records: &[Record], a: &Target) -> Option<Record> {
     records.iter().rev().filter(|record| record.at < a.release).find(ours).cloned()
 }
 
-/// The first record to keep: the last switch before `by`, or else the record after the last loss before it. A loss
-/// before that switch does not matter.
+/// Index of the first record to keep: the last switch before `by`, or otherwise the record after the last loss before
+/// it. A loss before that switch does not matter.
 fn beginning(records: &[Record], by: MonoTime) -> usize {
     let before = records.partition_point(|record| record.at < by);
     let before = records.get(..before).unwrap_or_default();
@@ -131,7 +131,7 @@ pub fn window(
     }
 }
 
-/// About how many bytes the window takes in a file.
+/// Approximate size of the window in a file, in bytes.
 pub fn bytes(window: &Window) -> u64 {
     const EACH_RECORD: u64 = 12;
     EACH_RECORD * (window.records.len() + window.elsewhere.len()) as u64 + 512

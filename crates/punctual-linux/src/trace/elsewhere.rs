@@ -1,6 +1,6 @@
-//! What other CPUs do to the measured ones: whom they wake there, and which interrupts they send.
+//! What other CPUs do to the measured ones: which tasks they wake there, and which interrupts they send.
 //!
-//! An instance of its own with small buffers on all other CPUs, and filters so that nothing else is recorded.
+//! Uses a separate instance with small buffers on all other CPUs, with filters so that nothing else is recorded.
 
 use super::TraceError;
 use super::engine::Span;
@@ -11,34 +11,33 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
 use punctual_rt::now;
 
-/// Enough for other CPUs: only what is aimed at measured CPUs is recorded there.
+/// Enough for other CPUs, because only events that target measured CPUs are recorded there.
 pub const BUFFER_BYTES: u64 = 256 << 10;
-/// Events, each with the field that names the CPU or the set of CPUs it is aimed at.
+/// Events, each with the field that names the targeted CPU or set of CPUs.
 const AIMED: [(&str, &str, &str); 6] = [
     ("sched", "sched_waking", "target_cpu"),
     ("ipi", "ipi_send_cpu", "cpu"),
     ("csd", "csd_queue_cpu", "cpu"),
     ("ipi", "ipi_send_cpumask", "cpumask"),
     ("ipi", "ipi_raise", "target_cpus"),
-    // A change of priority by a lock does not say where the task runs. All of them are recorded; they are few.
+    // A change of priority by a lock does not tell where the task runs. All of them are recorded, because they are few.
     ("sched", "sched_pi_setprio", ANYWHERE),
 ];
-/// A field that names no CPU.
+/// A field that is not a CPU.
 const ANYWHERE: &str = "newprio";
-/// The most records of other CPUs that are kept with a window.
+/// Largest number of records of other CPUs that are kept with a window.
 const RECORDS_MAX: usize = 400;
 
-/// The trace of the other CPUs. Its files must be closed before the instance is removed, so the order of fields
-/// matters.
+/// The trace of the other CPUs. The order of fields matters: files must be closed before the instance is removed.
 pub struct Elsewhere {
     pages: Vec<Pages>,
     instance: Instance,
-    /// Events of this kernel that cannot be filtered by CPU; what sent them stays unknown.
+    /// Events of this kernel that cannot be filtered by CPU. Their effects on measured CPUs stay unknown.
     pub blind: Vec<Blind>,
 }
 
 impl Elsewhere {
-    /// Opens it on `others`, for what they do to `measured`.
+    /// Opens the trace on `others`, for what they do to `measured`.
     pub fn open(
         tracefs: &TraceFolder,
         others: &CpuSet,
@@ -53,7 +52,7 @@ impl Elsewhere {
         for (group, name, field) in AIMED {
             let file = format!("events/{group}/{name}/filter");
             let known = instance.folder().read(&file).is_ok();
-            // Unfiltered events would be too many, so these are not recorded.
+            // Without a filter there would be too many of these events, so they are not recorded.
             if known && instance.folder().write(&file, &filter(field, measured)).is_err() {
                 blind.push(Blind::Event(format!("{group}:{name}")));
             }
@@ -95,13 +94,13 @@ impl Elsewhere {
     }
 }
 
-/// A filter for events that are aimed at these CPUs.
+/// A filter for events that target these CPUs.
 fn filter(field: &str, cpus: &CpuSet) -> String {
     if field == ANYWHERE {
         return format!("{field}>=-1");
     }
     if field == "cpumask" || field == "target_cpus" {
-        // Kernels since 6.6 have this operator.
+        // This operator exists since Linux 6.6.
         return format!("{field} & CPUS{{{cpus}}}");
     }
     cpus.iter().map(|cpu| format!("{field}=={cpu}")).collect::<Vec<_>>().join("||")
@@ -126,7 +125,7 @@ pub fn aimed_at<'a>(
 
 pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
     found.sort_by_key(|(_, record)| record.at);
-    // The last records are nearest to the wake-up.
+    // The last records are the ones closest to the wake-up.
     found.drain(..found.len().saturating_sub(RECORDS_MAX));
     found
 }

@@ -1,7 +1,7 @@
-//! What an engine does, whichever it is.
+//! The interface of all engines.
 //!
-//! An engine keeps the last seconds of what the kernel did on the measured CPUs and hands out records of any stretch of
-//! them. How it gets them is its own business.
+//! An engine keeps the last seconds of what the kernel did on the measured CPUs, and returns the records of any span in
+//! them.
 
 use super::TraceError;
 use punctual_facts::cpu_set::CpuSet;
@@ -13,9 +13,9 @@ pub enum EngineChoice {
     #[default]
     Best,
     Tracefs,
-    /// A program in the kernel, or else the best other engine.
+    /// The BPF engine, or otherwise the best other engine.
     Bpf,
-    /// The kernel's trace with its noise tracer, or without that where it cannot be had.
+    /// The kernel's trace with its noise tracer, or without that if it is not available.
     Timerlat,
 }
 
@@ -26,7 +26,7 @@ pub struct MeasuredThread {
     pub tid: u32,
 }
 
-/// A stretch of time; both ends belong to it.
+/// A span of time, including both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     pub from: MonoTime,
@@ -36,7 +36,7 @@ pub struct Span {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Covered {
     pub span: Span,
-    /// A record had an impossible time.
+    /// Whether a record had an impossible time.
     pub warped: bool,
 }
 
@@ -45,22 +45,22 @@ pub trait Engine: Send {
     fn begin(&mut self) -> Result<(), TraceError>;
     fn end(&mut self);
     fn drain(&mut self);
-    /// Switches events on. This stops every CPU for moments: do not call it while measuring.
+    /// Switches events on. This stops every CPU for moments, so it must not be called while measuring.
     fn enable(&mut self);
     /// Switches events off, so that they cost nothing.
     fn disable(&mut self);
-    /// Tells which threads measure: from now on armed timers and page faults are recorded for these only.
+    /// Sets the measuring threads. From now on, armed timers and page faults are recorded for these only.
     fn measures(&mut self, threads: &[MeasuredThread]);
-    /// Sets from which latency on activations of a CPU are late.
+    /// Sets the latency above which activations of a CPU are late.
     fn late_is(&mut self, _cpu: u32, _threshold: Nanos) {}
     fn covered(&self, cpu: u32) -> Option<Covered>;
-    /// Records of a CPU in a span, and names in them.
+    /// Records of a CPU in a span, and the names in them.
     fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names);
     /// Whether records of a span may be missing although no record says so.
     fn missed(&self, _span: Span) -> bool {
         false
     }
-    /// What other CPUs did to one in a span; names go into `names`.
+    /// What other CPUs did to `cpu` in a span. Names are added to `names`.
     fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)>;
     fn rung(&self) -> Rung;
     fn no_better(&self) -> Vec<(Rung, String)>;
@@ -76,6 +76,6 @@ pub struct Wish<'a> {
     pub choice: EngineChoice,
     pub cpus: &'a CpuSet,
     pub online: &'a CpuSet,
-    /// Bytes of the kernel's buffer for each CPU; `None` stands for the default.
+    /// Bytes of the kernel's trace buffer per CPU; `None` for the default.
     pub buffer_bytes: Option<u64>,
 }

@@ -1,4 +1,5 @@
-//! Why the kernel's trace could not be used. Never the end of a measurement: a lower rung is taken and says why.
+//! Reasons why the kernel's trace could not be used. They never end a measurement: another engine is used, and the
+//! reason reported.
 
 use rustix::io::Errno;
 use thiserror::Error;
@@ -19,7 +20,7 @@ pub enum TraceError {
     SawNothing(u32),
     #[error("{operation} {path}: {errno}{}", remedy(*.errno))]
     File { operation: &'static str, path: String, errno: Errno },
-    /// A setting was accepted and reads back as something else.
+    /// A setting was accepted, but reading it back gives another value.
     #[error("{file}: asked for {asked}, got {got}")]
     Otherwise { file: &'static str, asked: String, got: String },
     #[error("{0}")]

@@ -1,4 +1,4 @@
-//! Which events of an instance are recorded: those the decoder can read, in pairs or not at all.
+//! Selects the events of an instance that are recorded: those that the decoder can read, in complete pairs.
 
 use super::TraceError;
 use super::place::TraceFolder;
@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 pub struct Events {
     pub decoder: Decoder,
     wanted: Vec<&'static Wanted>,
-    /// Events that every kernel should have and that are missing or unknown here.
+    /// Events that every kernel should have but that are missing or cannot be decoded here.
     pub blind: Vec<Blind>,
 }
 
 impl Events {
-    /// Learns the events of an instance, with those of the noise tracer if that runs there.
+    /// Learns the events of an instance, including those of the noise tracer if that runs there.
     pub fn learn(instance: &TraceFolder, noise: bool) -> Result<Self, TraceError> {
         let mut decoder = Decoder::new();
         let mut blind = Vec::new();
@@ -38,8 +38,8 @@ impl Events {
         Ok(Self { decoder, wanted, blind })
     }
 
-    /// Switches the events on. A refused event is left out together with its other half. Each takes the kernel some
-    /// milliseconds, in which it stops every CPU for a moment: do not call this while measuring.
+    /// Switches the events on. A refused event is left out together with its other half. Each event takes the kernel
+    /// some milliseconds and stops every CPU for a moment, so this must not be called while measuring.
     pub fn enable(&mut self, instance: &TraceFolder) {
         let refused: BTreeSet<(&str, &str)> = self
             .wanted
@@ -69,11 +69,11 @@ impl Events {
     }
 }
 
-/// Records armed timers and page faults for these threads only: other threads have very many.
+/// Records armed timers and page faults for these threads only, because there are very many of other threads.
 pub fn only_ours(instance: &TraceFolder, threads: &[u32]) {
     let any: Vec<String> = threads.iter().map(|tid| format!("common_pid=={tid}")).collect();
     for event in ["timer/hrtimer_start", "exceptions/page_fault_user", "exceptions/page_fault_kernel"] {
-        // Where the filter is refused, all are recorded.
+        // If the filter is refused, the events of all threads are recorded.
         let _ = instance.write(&format!("events/{event}/filter"), &any.join("||"));
     }
 }

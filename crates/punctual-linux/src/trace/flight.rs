@@ -1,14 +1,14 @@
-//! The flight recorder: a thread beside the measurement that drains the trace, takes late activations, and cuts windows
-//! of those that are kept.
+//! The flight recorder: a thread that reads the trace during the measurement, takes late activations, and cuts windows
+//! for those that are kept.
 //!
-//! Runs on housekeeping CPUs as an ordinary thread and looks every few milliseconds; what it found is taken by the
-//! housekeeping thread at its own pace, so that the order of frames is one thread's.
+//! It is an ordinary thread on housekeeping CPUs and runs every few milliseconds. The housekeeping thread takes its
+//! results when it is ready, so that a single thread determines the order of frames.
 
 use super::around::Witness;
 use super::cut::{self, TRAIL, Target, cut};
 use super::engine::{Engine, MeasuredThread};
 use super::names::NameBook;
-use crate::probe::{CrowdedOut, LateReader, Seen};
+use crate::probe::{CrowdedOut, LateReader, SeenActivation};
 use crate::sys::sched;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::{Keep, Keeper};
@@ -20,36 +20,36 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 const TICK: Nanos = Nanos::from_ms(10);
-/// How often counters are read. A late activation adds a reading, but not within `SAMPLE_AGAIN` of the one before it, so
-/// that a burst of them does not make reading itself a load.
+/// Interval of reading the counters. A late activation causes an extra reading, but not within `SAMPLE_AGAIN` of the
+/// previous one, so that a burst of late activations does not turn reading itself into a load.
 const SAMPLE: Nanos = Nanos::from_ms(100);
 const SAMPLE_AGAIN: Nanos = Nanos::from_ms(20);
-/// Longest time one pass cuts windows: the thread must go back to draining the trace before it overflows. What is left is cut
-/// in the next pass.
+/// Longest time of cutting windows in one pass. The thread must return to reading the trace before that overflows. The
+/// remaining windows are cut in the next pass.
 const AT_ONCE: Nanos = Nanos::from_ms(5);
 const WAITING_MAX: usize = 4096;
-/// When to give up waiting for the records of an activation: the reader is stuck, or the records were lost.
+/// When to stop waiting for the records of an activation, because the reader is stuck or the records were lost.
 const PATIENCE: Nanos = Nanos::from_secs(1);
-/// The most late activations that are listed one by one between two looks of the housekeeping thread.
+/// Largest number of late activations that are listed individually between two looks of the housekeeping thread.
 const LATE_MAX: usize = 4096;
-/// The trace of a CPU is called unreliable when at least `HOLES_MIN` of its windows, and one in `HOLES_PART` of all, lack
-/// records that nobody counted as lost.
+/// The trace of a CPU is unreliable if at least `HOLES_MIN` of its windows, and one in `HOLES_PART` of all, lack
+/// records that were not counted as lost.
 const HOLES_MIN: u64 = 3;
 const HOLES_PART: u64 = 100;
-/// After each this many bytes of windows, fewer are kept from then on; the worst always are.
+/// After every further amount of this many bytes of windows, fewer are kept. The worst are always kept.
 const BYTES_UNTIL_SPARING: u64 = 64 << 20;
 
 struct Thread {
     cpu: u32,
     tid: Tid,
-    /// The thread may also run on other CPUs, which are not traced.
+    /// Whether the thread may also run on other CPUs, which are not traced.
     roams: bool,
     tap: Option<LateReader>,
     crowded_out: CrowdedOut,
     total: LateTotal,
-    /// Number of windows cut, and of those with holes.
+    /// Number of windows cut, and of those with missing records.
     cut: (u64, u64),
-    /// What the self-test says of all windows of this CPU.
+    /// A doubt from the self-test, which applies to all windows of this CPU.
     doubted: Option<Incomplete>,
 }
 
@@ -109,7 +109,7 @@ impl Flight {
         };
         let mut witness = Witness::new(&threads.iter().map(|thread| thread.cpu).collect(), threads);
         if engine.is_none() {
-            // These may be the very phases that are not to be disturbed.
+            // Without an engine the phases may be those that must not be disturbed.
             witness.leave_alone();
         }
         let core = Arc::new(Mutex::new(Core {
@@ -136,14 +136,14 @@ impl Flight {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Switches events on for a traced phase and off for others. Do not call it while measuring.
+    /// Switches events on for a traced phase, and off for others. Must not be called while measuring.
     pub fn prepare(&self, traced: bool) {
         let mut core = self.core();
         let Some(engine) = &mut core.engine else { return };
         if traced { engine.enable() } else { engine.disable() }
     }
 
-    /// Begins a traced phase; `taps` has one tap for each measuring thread, in order.
+    /// Begins a traced phase; `taps` has one tap per measuring thread, in order.
     pub fn begin(&self, phase: u16, taps: Vec<LateReader>) {
         let mut core = self.core();
         core.phase = phase;
@@ -151,7 +151,7 @@ impl Flight {
             (thread.tap, thread.crowded_out) = (Some(tap), CrowdedOut::default());
         }
         if let Some(engine) = &mut core.engine {
-            // Where this fails, windows are empty and say so.
+            // If this fails, windows are empty and report it.
             let _ = engine.begin();
         }
         core.witness.begin(now());
@@ -169,7 +169,7 @@ impl Flight {
         core.threads.iter_mut().for_each(|thread| thread.tap = None);
     }
 
-    /// What thread number `thread` is to take for late from now on.
+    /// Sets the latency above which activations of thread number `thread` are late from now on.
     pub fn set_threshold(&self, thread: usize, threshold: Nanos) {
         let mut core = self.core();
         let Core { threads, engine, .. } = &mut *core;
@@ -184,7 +184,7 @@ impl Flight {
 
     /// Adds a gap that was judged to be a latency.
     pub fn add_late(&self, thread: usize, release: MonoTime, woke: MonoTime) {
-        self.core().note(thread, Seen { release, woke, late: true });
+        self.core().note(thread, SeenActivation { release, woke, late: true });
     }
 
     pub fn take(&self) -> Found {
@@ -223,12 +223,12 @@ impl Drop for Flight {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // The last owner of the instance is gone with `core`.
+        // Dropping `core` removes the tracing instance.
     }
 }
 
 fn run(core: &Mutex<Core>, stop: &AtomicBool) {
-    // This puts the thread before other ordinary work; where it is refused, the thread is late now and then.
+    // Gives the thread precedence over other ordinary tasks. If it is refused, the thread is sometimes late.
     let _ = rustix::process::nice(-10);
     while !stop.load(Relaxed) {
         kernel::sleep_for(TICK);
@@ -236,13 +236,13 @@ fn run(core: &Mutex<Core>, stop: &AtomicBool) {
     }
 }
 
-/// Whether a thread may run on several CPUs; `false` where that is unknown.
+/// Whether a thread may run on several CPUs; `false` if that is unknown.
 fn roams(tid: u32) -> bool {
     let pid = i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw);
     pid.and_then(|pid| sched::cpus(Some(pid)).ok()).is_some_and(|cpus| cpus.len() > 1)
 }
 
-/// What a failed self-test means for all windows of its CPU.
+/// The doubt that a failed self-test casts on all windows of its CPU.
 fn doubt(test: &SelfTest) -> Option<Incomplete> {
     match () {
         () if test.is_warped() => Some(Incomplete::Warped),
@@ -272,7 +272,7 @@ impl Core {
         }
         let at = now();
         self.witness.saw(at);
-        // Late activations are taken before the trace is read, so that the trace reaches beyond them.
+        // Late activations are taken before the trace is read, so that the trace extends beyond them.
         self.take_late();
         if let Some(engine) = &mut self.engine {
             engine.drain();
@@ -305,9 +305,9 @@ impl Core {
         }
     }
 
-    fn note(&mut self, thread: usize, seen: Seen) {
+    fn note(&mut self, thread: usize, seen: SeenActivation) {
         let Some(thread) = self.threads.get_mut(thread) else { return };
-        let Seen { release, woke, late } = seen;
+        let SeenActivation { release, woke, late } = seen;
         let Thread { cpu, tid, doubted, .. } = *thread;
         let crowded = self.waiting.len() >= WAITING_MAX;
         if late {
@@ -324,7 +324,7 @@ impl Core {
         }
     }
 
-    /// Cuts windows of activations whose trace is read; without `until`, of all.
+    /// Cuts windows of activations whose trace is read; without `until`, of all activations.
     fn cut_ripe(&mut self, until: Option<MonoTime>) {
         while let Some(first) = self.waiting.front() {
             let at = now();
@@ -353,7 +353,7 @@ impl Core {
         let cpu = activation.cpu;
         let (place, moved) = if *late {
             let Some(Keep { place, moved }) = self.keeper.late(cpu, activation.woke.since(activation.release)) else {
-                // While the keeper is not sparing, activations that were not drawn are no loss.
+                // While all windows are kept, ordinary activations that were not drawn are no loss.
                 return self.pass_over(cpu, self.keeper.sparing() > 0);
             };
             (place, moved)

@@ -1,8 +1,8 @@
-//! A tracing instance of our own: made, set and taken away again. No other instance is ever touched.
+//! A tracing instance of our own: created, configured and removed. No other instance is changed.
 //!
-//! Its name says which process it is of, number and time of its start, so that one left behind by a process that was
-//! killed is known for what it is. As long as its process lives, one of its files is open: the kernel then refuses to
-//! remove it, whoever asks. Knows files and settings; what events mean is the decoder's.
+//! Its name contains the number and start time of its process, so that an instance left behind by a killed process is
+//! recognised. While the process lives, it keeps a file of the instance open, so that the kernel refuses to remove the
+//! instance. This module handles files and settings; the decoder knows what events mean.
 
 use super::place::{INSTANCES, OURS, TraceFolder};
 use super::{TraceError, timerlat};
@@ -22,7 +22,7 @@ const SMALLEST_KB: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub records: u64,
-    /// Records that were overwritten before they were read, or found no room.
+    /// Records that were overwritten before they were read, or for which there was no room.
     pub lost: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct Instance {
     tracefs: TraceFolder,
     folder: TraceFolder,
     name: String,
-    /// An open file keeps other programs from removing the instance.
+    /// An open file that keeps other programs from removing the instance.
     hold: Option<OwnedFd>,
 }
 
@@ -70,7 +70,7 @@ impl Instance {
         let folder = &self.folder;
         folder.write("tracing_on", "0")?;
         self.set_clock()?;
-        // On kernels without this file overwriting is always on.
+        // On kernels without this file, overwriting is always on.
         let _ = folder.write("options/overwrite", "1");
         for option in ["options/markers", "options/record-tgid", "options/record-cmd"] {
             let _ = folder.write(option, "0");
@@ -116,19 +116,19 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Files of the instance must be closed by now, or the kernel refuses to remove it.
+        // Files of the instance must be closed by now; otherwise the kernel refuses to remove it.
         let _ = self.switch(false);
         self.hold = None;
         remove(&self.tracefs, &self.name);
     }
 }
 
-/// Removes instances of ours whose process has ended. Returns their names.
+/// Removes our instances whose processes have ended. Returns their names.
 pub fn sweep(tracefs: &TraceFolder) -> Vec<String> {
     left_behind(tracefs).into_iter().filter(|name| remove(tracefs, name)).collect()
 }
 
-/// Removes an instance of ours after restoring what it changed for other instances.
+/// Removes one of our instances, after restoring what it changed for other instances.
 fn remove(tracefs: &TraceFolder, name: &str) -> bool {
     let suffix = parse(name).map_or("", |(_, suffix)| suffix);
     let path = format!("{INSTANCES}/{name}");
@@ -144,7 +144,7 @@ fn name_of(Owner { pid, started }: Owner, suffix: &str) -> String {
     format!("{OURS}{pid}-{started}{suffix}")
 }
 
-/// The process in the name of an instance of ours, and the end of the name.
+/// The process in the name of one of our instances, and the suffix of the name.
 fn parse(name: &str) -> Option<(Owner, &str)> {
     let (pid, rest) = number(name.strip_prefix(OURS)?)?;
     let (started, suffix) = number(rest.strip_prefix('-')?)?;
@@ -159,10 +159,10 @@ fn number(text: &str) -> Option<(u64, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// Ending for the name of the instance that watches the other CPUs.
+/// Suffix of the name of the instance that watches the other CPUs.
 pub const ELSEWHERE: &str = "-else";
 
-/// CPUs as the kernel writes masks: groups of 32 in hexadecimal digits, the highest first.
+/// CPUs as a mask in the kernel's format: groups of 32 in hexadecimal digits, the highest first.
 fn mask(cpus: &CpuSet) -> String {
     let groups = cpus.iter().max().unwrap_or_default() / 32 + 1;
     let group = |g: u32| cpus.iter().filter(|cpu| cpu / 32 == g).fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32));
@@ -170,7 +170,7 @@ fn mask(cpus: &CpuSet) -> String {
     words.join(",")
 }
 
-/// The number at the beginning of a text; sizes may be followed by `(expanded: ...)`.
+/// The number at the beginning of a text. Sizes may be followed by `(expanded: ...)`.
 fn leading_number(text: &str) -> u64 {
     let digits: String = text.trim().chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_default()
@@ -210,8 +210,8 @@ mod tests {
         let instances = dir.path().join(INSTANCES);
         std::fs::create_dir(&instances).unwrap();
         let here = this_process().unwrap();
-        // One with a number of this process and another start, and two with numbers above the largest a process can
-        // have.
+        // One instance with the number of this process and another start time, and two with numbers above the largest
+        // possible process id.
         let former = name_of(Owner { started: here.started - 1, ..here }, "");
         let dead = ["punctual-4194400-1", "punctual-4194401-1-else", &former];
         let others = ["osnoise", &name_of(here, ""), "rtla-4194400-1"];
@@ -240,7 +240,7 @@ mod tests {
         }
         std::fs::write(folder.join("current_tracer"), "osnoise\n").unwrap();
         let tracefs = TraceFolder::of(dir.path());
-        // Only a tracefs removes a folder with files in it.
+        // Only a tracefs removes a folder that contains files.
         assert_eq!(sweep(&tracefs), [""; 0]);
         assert_eq!(tracefs.read("osnoise/options").unwrap(), "OSNOISE_WORKLOAD");
         assert_eq!(tracefs.read("osnoise/cpus").unwrap(), "0-3");

@@ -1,27 +1,28 @@
-//! How much memory the trace may take.
+//! Limits on the memory for the trace.
 
 use std::fs;
 
-/// Room for 400,000 task switches of 72 bytes, the longest of the usual records: 0.4 s of a million switches a second.
-/// They are read every 10 ms.
+/// Room for 400,000 task switches of 72 bytes, the longest of the usual records: 0.4 s at a million switches per
+/// second. The buffers are read every 10 ms.
 const BUFFER_BYTES: u64 = 32 << 20;
-/// The trace may take one part in this many of the available memory, for the kernel's buffers and for what was read.
+/// The trace may use this fraction (one part in 16) of the available memory, for the kernel's buffers and for data
+/// already read.
 const PART_OF_MEMORY: u64 = 16;
-/// What was read is held up to this many times the size of the kernel's buffer.
+/// Data already read is limited to this many times the size of the kernel's buffer.
 pub const READ_PART: u64 = 2;
-/// Buffers of a requested size may take one part in this many.
+/// Buffers of a requested size may use this fraction (one part in 4) of the available memory.
 const PART_IF_ASKED: u64 = 4;
-/// Smaller buffers hold nothing worth reading.
+/// Smaller buffers are refused, because they would hold too little.
 pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
-/// Bytes for each buffer of `cpus` measured CPUs when [`READ_PART`] times as many are held of what was read, and other
+/// Bytes per buffer for `cpus` measured CPUs, if [`READ_PART`] times as many bytes of read data are held and other
 /// buffers take `beside` bytes.
 pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
     granted(available(), cpus, beside)
 }
 
-/// The largest buffer that may be requested for each of these CPUs: the kernel would grant all memory of the machine.
-/// `None` where the free memory is unknown.
+/// The largest buffer that may be requested for each of these CPUs, because the kernel would grant all memory of the
+/// machine. `None` if the free memory is unknown.
 pub fn largest_buffer(cpus: u64) -> Option<u64> {
     available().map(|available| available / PART_IF_ASKED / cpus.max(1))
 }

@@ -1,4 +1,4 @@
-//! Looks for the causes of late activations in the kernel's own trace, beside the measurement and without disturbing it.
+//! Looks for the causes of late activations in the kernel's own trace, without disturbing the measurement.
 //!
 //! ```text
 //! place -> instance -> events, self_test      what is recorded, and whether it can be believed
@@ -8,8 +8,8 @@
 //! engine: tracefs (the above), bpf            what hands out records; open: which of them
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
-//! Raw pages are read and held for some seconds; only those that a window needs are decoded, by `punctual-numbers`. Who was to
-//! blame is not asked here.
+//! Raw pages are read and held for some seconds. `punctual-numbers` decodes only those that a window needs, and decides
+//! about causes.
 
 pub mod around;
 #[cfg(feature = "bpf")]
@@ -39,7 +39,7 @@ pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
 pub use open::{Opened, open};
 pub use reserve::Reserve;
 
-/// Whether this process may have a tracing instance here.
+/// Whether this process may create a tracing instance here.
 pub fn permitted() -> bool {
     place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).is_ok()
 }

@@ -1,6 +1,6 @@
-//! Names for the numbers in records: tasks, interrupts, functions of the kernel.
+//! Names for the numbers in records: tasks, interrupts, kernel functions.
 //!
-//! Read beside the measurement, on housekeeping CPUs; what is not to be had stays a number.
+//! They are read during the measurement, on housekeeping CPUs. A number whose name cannot be read stays a number.
 
 use punctual_numbers::trace::{Address, IrqLine, Names, Record, Tid, What, Window};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,9 +8,9 @@ use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::PermissionsExt;
 
-/// Longest function, in bytes: an address farther behind a symbol belongs to something else.
+/// Longest function in bytes. An address farther behind a symbol belongs to something else.
 const FUNCTION_MAX: u64 = 1 << 20;
-/// The other 40 bits of a hash are enough to tell the addresses of a run apart.
+/// The other 40 bits of a hash suffice to tell the addresses of a run apart.
 const UNUSED_BITS: u32 = 24;
 
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub struct NameBook {
     functions: Vec<(u64, Box<str>)>,
     /// Interrupts, and whether only the kernel chooses their CPUs.
     managed: BTreeMap<u32, bool>,
-    /// Makes the numbers that replace addresses, so that a recording does not tell where the kernel is.
+    /// Makes the numbers that replace addresses, so that a recording does not reveal where the kernel is in memory.
     disguise: RandomState,
 }
 
@@ -30,7 +30,7 @@ impl NameBook {
         Self { functions: functions(&fs::read("/proc/kallsyms").unwrap_or_default()), ..Self::default() }
     }
 
-    /// Names for what these records mention; `seen` are names from the records themselves.
+    /// Names for everything that these records mention; `seen` are names from the records themselves.
     pub fn of<'a>(&mut self, records: impl Iterator<Item = &'a Record>, mut seen: Names) -> Names {
         let (mut tasks, mut irqs, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
         let mut current = BTreeSet::new();
@@ -55,8 +55,8 @@ impl NameBook {
         names
     }
 
-    /// Replaces addresses by other numbers, the same number for the same address in all of a run. Readers of a
-    /// recording learn functions by name only.
+    /// Replaces addresses by other numbers, with the same number for the same address within a run. Readers of a
+    /// recording get functions only by name.
     pub fn disguise(&self, window: &mut Window) {
         let other = |address: &mut Address| *address = self.other(*address);
         let records = window.records.iter_mut().chain(window.elsewhere.iter_mut().map(|(_, record)| record));
@@ -65,7 +65,7 @@ impl NameBook {
         window.names.functions = names.map(|(address, name)| (self.other(address), name)).collect();
     }
 
-    /// 0 stands for no address and stays 0.
+    /// Address 0 means that there is no address, and stays 0.
     fn other(&self, Address(address): Address) -> Address {
         let other = self.disguise.hash_one(address) >> UNUSED_BITS;
         Address(if address == 0 { 0 } else { other.max(1) })
@@ -73,10 +73,10 @@ impl NameBook {
 
     fn line(&mut self, irq: u32, action: String) -> IrqLine {
         let path = format!("/proc/irq/{irq}/smp_affinity_list");
-        // The CPUs may change at any time; that the kernel alone chooses them does not.
+        // The CPUs may change at any time, but not whether the kernel alone chooses them.
         let affinity = text(&path).unwrap_or_default();
         let managed = *self.managed.entry(irq).or_insert_with(|| {
-            // Newer kernels make the file read-only where writing would be refused.
+            // Newer kernels make the file read-only if writing would be refused.
             let fixed = fs::metadata(&path).is_ok_and(|file| file.permissions().mode() & 0o222 == 0);
             let told = text(&format!("/sys/kernel/debug/irq/irqs/{irq}"));
             fixed || told.is_some_and(|text| text.contains("IRQD_AFFINITY_MANAGED"))
@@ -139,7 +139,7 @@ fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addres
     }
 }
 
-/// The code symbols of `/proc/kallsyms`, sorted; empty where the kernel hides addresses.
+/// The code symbols of `/proc/kallsyms`, sorted; empty if the kernel hides addresses.
 fn functions(text: &[u8]) -> Vec<(u64, Box<str>)> {
     let symbol = |line: &[u8]| {
         let line = std::str::from_utf8(line).ok()?;
@@ -158,12 +158,12 @@ fn comm(tid: Tid) -> Option<String> {
     if tid > 0 { text(&format!("/proc/{tid}/comm")) } else { None }
 }
 
-/// Whether a task that still exists is a thread of the kernel.
+/// Whether a task that still exists is a kernel thread.
 fn is_kernel_thread(tid: Tid) -> bool {
     tid > 0 && text(&format!("/proc/{tid}/stat")).is_some_and(|stat| flags(&stat) & PF_KTHREAD != 0)
 }
 
-/// The flags in a task's `stat`. The name in it may hold anything and ends with the last parenthesis.
+/// The flags in a task's `stat`. The name in it may contain anything and ends with the last parenthesis.
 fn flags(stat: &str) -> u64 {
     let mut words = stat.rsplit_once(')').map_or("", |(_, words)| words).split_whitespace();
     words.nth(6).and_then(|word| word.parse().ok()).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Which engine is used: the one that is wanted, or else the best that can be had.
+//! Chooses the engine: the requested one, or otherwise the best that is available.
 
 use super::engine::{Engine, EngineChoice, Wish};
 use super::tracefs::Tracefs;
@@ -11,7 +11,7 @@ pub struct Opened {
     pub refused: Vec<(Rung, String)>,
 }
 
-/// Opens the engine that is wanted, or else the best one. Its events are on, and nothing is recorded yet.
+/// Opens the requested engine, or otherwise the best one. Its events are on, and nothing is recorded yet.
 pub fn open(wish: &Wish<'_>) -> Opened {
     let order: &[Rung] = match wish.choice {
         EngineChoice::Bpf => &[Rung::Bpf, Rung::Tracefs],

@@ -1,6 +1,6 @@
-//! Raw pages of one CPU's trace as they were read, the last seconds of them.
+//! The raw pages of one CPU's trace from the last seconds.
 //!
-//! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
+//! Pages are only copied when read. They are decoded when a window needs them, and dropped when they are old.
 
 use super::engine::Span;
 use punctual_hist::{MonoTime, Nanos};
@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 const KEPT: Nanos = Nanos::from_secs(3);
-/// The most pages of one CPU that are read before other CPUs get their turn.
+/// Largest number of pages of one CPU that are read before other CPUs get their turn.
 const PAGES_AT_ONCE: usize = 4096;
 
-/// One page and the time of its first record. A page that was not understood has no bytes; its time is that up to which
-/// everything before it was read.
+/// One page and the time of its first record. A page that could not be parsed has no bytes; its time is the instant up
+/// to which everything before it was read.
 struct KeptPage {
     start: MonoTime,
     bytes: Box<[u8]>,
@@ -26,9 +26,9 @@ pub struct Pages {
     read: VecDeque<KeptPage>,
     bytes: u64,
     bytes_max: u64,
-    /// All of this stretch was read and is still here.
+    /// All pages of this span were read and are still held.
     covered: Span,
-    /// A page had a time in the future.
+    /// Whether a page had a time in the future.
     pub warped: bool,
     pub bytes_read: u64,
     pub damaged: u64,
@@ -36,7 +36,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Reads pages of `size` bytes and holds at most `bytes_max`.
+    /// A reader for pages of `size` bytes, which holds at most `bytes_max`.
     pub fn new(cpu: u32, fd: OwnedFd, size: usize, bytes_max: u64) -> Self {
         Self {
             cpu,
@@ -52,14 +52,14 @@ impl Pages {
         }
     }
 
-    /// Recording begins: what was read before is dropped.
+    /// Marks the beginning of recording. Pages that were read before are dropped.
     pub fn begin(&mut self, at: MonoTime) {
         self.read.clear();
         self.bytes = 0;
         self.covered = Span { from: at, to: at };
     }
 
-    /// Reads all pages that are there, without waiting; `now` reads the clock.
+    /// Reads all available pages without waiting; `now` reads the clock.
     pub fn drain(&mut self, layout: &PageLayout, now: impl Fn() -> MonoTime) {
         let before = now();
         for _ in 0..PAGES_AT_ONCE {
@@ -70,7 +70,7 @@ impl Pages {
                 }
                 Ok(n) => self.keep(layout, n),
                 Err(Errno::INTR) => {}
-                // The CPU is off-line: its trace ends here.
+                // The CPU is offline, so its trace ends here.
                 Err(_) => break,
             }
         }
@@ -84,7 +84,7 @@ impl Pages {
         let bytes: Box<[u8]> = self.buffer.get(..length).unwrap_or_default().into();
         let Ok(page) = layout.page(&bytes) else {
             self.damaged += 1;
-            // The content is unknown, so the page stays as a hole in its place.
+            // The content cannot be parsed, so the page stays as a hole in its place.
             self.read.push_back(KeptPage { start: self.covered.to, bytes: Box::default() });
             return;
         };
@@ -110,7 +110,7 @@ impl Pages {
         self.covered
     }
 
-    /// Records of a span in order. A loss is a record of its own at the last instant before it, and reaches to the next
+    /// Records of a span in order. A loss is a record of its own at the last instant before it, and extends to the next
     /// record.
     pub fn records(
         &self,
@@ -120,10 +120,10 @@ impl Pages {
         names: &mut Names,
     ) -> Vec<Record> {
         let begun = self.read.partition_point(|page| page.start <= from);
-        // A hole begins no sooner than the page before it ends.
+        // A hole begins no earlier than the end of the page before it.
         let first = self.read.range(..begun).rposition(|page| !page.bytes.is_empty()).unwrap_or(0);
         let mut records = Vec::new();
-        // The last event so far, and whether what follows it is missing.
+        // Time of the latest event, and whether records after it are missing.
         let (mut last, mut hole) = (from, None);
         for kept in self.read.range(first..) {
             let Ok(page) = layout.page(&kept.bytes) else {
@@ -140,7 +140,7 @@ impl Pages {
             hole = None;
             for event in page.events() {
                 let Ok(event) = event else {
-                    // The rest of this page cannot be found.
+                    // The rest of this page cannot be parsed.
                     hole = Some(None);
                     break;
                 };

@@ -1,7 +1,7 @@
-//! Where the kernel's trace is: a mounted tracefs, or one mounted detached that nobody else sees.
+//! Finds the kernel's trace: a mounted tracefs, or one that is mounted detached, which nobody else sees.
 //!
-//! Everything below is opened from the directory's descriptor, so a detached mount works like any other, and a test
-//! may hand in any folder. Knows nothing of events or instances.
+//! All files are opened relative to the descriptor of the folder, so a detached mount works like any other, and a test
+//! may pass any folder. This module does not know events or instances.
 
 use super::TraceError;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstatfs, openat};
@@ -15,7 +15,7 @@ pub const OURS: &str = "punctual-";
 const TRACEFS_MAGIC: u64 = 0x7472_6163;
 const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Number of the machine's own PID namespace, the same in every kernel since 3.8.
+/// Inode number of the machine's own PID namespace, the same in every kernel since 3.8.
 const PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct TraceFolder {
     name: String,
 }
 
-/// The kernel's trace, mounted somewhere or detached. The error says why there is none that can be used here.
+/// The kernel's trace, mounted somewhere or detached. The error tells why none can be used here.
 pub fn tracefs() -> Result<TraceFolder, TraceError> {
     if std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != PID_NAMESPACE) {
         return Err(TraceError::Namespace);
@@ -38,7 +38,7 @@ fn mounted(path: &str) -> Option<TraceFolder> {
     (u64::try_from(kind).ok()? == TRACEFS_MAGIC).then(|| TraceFolder { fd, name: path.to_owned() })
 }
 
-/// Mounts a tracefs without a place in the file system; it is gone with its descriptor.
+/// Mounts a tracefs without a place in the file system. The mount ends with its descriptor.
 fn detached() -> Result<TraceFolder, TraceError> {
     let refused = |errno: Errno| TraceError::NoTracefs(why_no_mount(errno));
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(refused)?;
@@ -46,7 +46,7 @@ fn detached() -> Result<TraceFolder, TraceError> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let fd = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(refused)?;
     let folder = TraceFolder { fd, name: "tracefs (mounted detached)".to_owned() };
-    // Under lockdown it can be mounted and then shows no files.
+    // Under lockdown it can be mounted, but has no files.
     folder.read("trace_clock")?;
     Ok(folder)
 }
@@ -108,7 +108,7 @@ impl TraceFolder {
         }
     }
 
-    /// Writes in one piece, as the kernel wants it.
+    /// Writes in one call, as the kernel requires.
     pub fn write(&self, path: &str, text: &str) -> Result<(), TraceError> {
         let fd = self.open(path, OFlags::WRONLY | OFlags::TRUNC)?;
         loop {

@@ -1,17 +1,17 @@
-//! Open files that are kept for others while looking for causes opens its own. The number of files of a process is
-//! limited, and a recording that cannot be written is worse than one without causes.
+//! Keeps open files reserved for others while the search for causes opens its own files. The number of files per
+//! process is limited, and a recording that cannot be written is worse than one without causes.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::os::fd::OwnedFd;
 
-/// Files kept free for the recording, the loads and short readings.
+/// Number of files reserved for the recording, the loads and short readings.
 const KEPT: usize = 24;
-/// Files that looking for causes opens for each CPU, and other ones.
+/// Number of files that the search for causes opens per CPU, and in addition.
 const FOR_EACH_CPU: u64 = 32;
 const BESIDES: u64 = 256;
 
-/// Open files that keep places; dropping them frees the places.
+/// Open files as placeholders. Dropping them makes their places available.
 #[derive(Debug)]
 pub struct Reserve(
     /// The files are never read.
@@ -20,12 +20,12 @@ pub struct Reserve(
 );
 
 impl Reserve {
-    /// Raises this process's limit as far as this number of CPUs needs and the hard limit allows, and keeps some
-    /// places.
+    /// Raises this process's limit as far as this number of CPUs requires and the hard limit allows, and opens the
+    /// placeholders.
     pub fn new(cpus: u64) -> Self {
         let limit = getrlimit(Resource::Nofile);
         if let Some(current) = raised(limit, FOR_EACH_CPU.saturating_mul(cpus).saturating_add(BESIDES)) {
-            // Where this is refused, fewer counters are opened.
+            // If this is refused, fewer counters are opened.
             let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
         }
         let place = |_| openat(CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok();
@@ -33,7 +33,7 @@ impl Reserve {
     }
 }
 
-/// The soft limit that is needed, as far as the hard limit allows it; `None` where the present one is enough.
+/// The soft limit that is needed, as far as the hard limit allows; `None` if the present one suffices.
 fn raised(limit: Rlimit, needed: u64) -> Option<u64> {
     let current = limit.current?;
     let possible = limit.maximum.map_or(needed, |most| most.min(needed));

@@ -1,6 +1,7 @@
-//! Known timers on every CPU: what the trace shows of them says whether it can be believed there.
+//! Compares known timers on every CPU with what the trace shows of them, to tell whether the trace can be trusted
+//! there.
 //!
-//! Holes that no counter of lost records admits were seen on real machines.
+//! Missing records that no counter of lost records reports were observed on real machines.
 
 use super::TraceError;
 use super::engine::{Engine, Span};
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 
 const TIMERS: u32 = 20;
 const APART: Nanos = Nanos::from_ms(1);
-/// The kernel may delay a timer of an ordinary thread by this much.
+/// The kernel may delay a timer of an ordinary thread by up to this time.
 const SLACK: Nanos = Nanos::from_us(100);
 
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +27,12 @@ struct Slept {
     sleeps: Vec<Sleep>,
 }
 
-/// Lets known timers fire on every CPU, and counts what the trace shows of them. Failed tests are repeated.
+/// Lets known timers expire on every CPU, and counts what the trace shows of them. Failed tests are repeated.
 pub fn repeated(engine: &mut dyn Engine) -> Result<Vec<SelfTest>, TraceError> {
     engine.begin()?;
     let mut results = run(&engine.cpus(), engine);
     for _ in 0..TRIES {
-        // A busy machine may have kept a thread from sleeping. And some kernels recorded no switch at all until the
+        // A busy machine may have kept a thread from sleeping. Also, some kernels recorded no switch at all until the
         // event was switched off and on again.
         let failed: Vec<u32> = results.iter().filter(|test| !test.passed()).map(|test| test.cpu).collect();
         if failed.is_empty() {
@@ -70,16 +71,16 @@ fn run(cpus: &[u32], engine: &mut dyn Engine) -> Vec<SelfTest> {
     slept.into_iter().map(judged).collect()
 }
 
-/// A trace that shows nothing on any CPU is refused.
+/// Refuses a trace that shows nothing on any CPU.
 pub fn believed(tests: Vec<SelfTest>) -> Result<Vec<SelfTest>, TraceError> {
     let is_blank = |test: &SelfTest| test.expiries + test.wakings + test.switches == 0;
     if tests.iter().all(is_blank) { Err(TraceError::SawNothing(TIMERS)) } else { Ok(tests) }
 }
 
-/// `None` where the thread cannot be pinned to the CPU.
+/// Sleeps on the CPU for known times; `None` if the thread cannot be pinned to it.
 fn sleeps_on(cpu: u32) -> Option<Slept> {
     setup::pin_current(&[cpu]).ok()?;
-    // An ordinary thread is woken later, which does not matter here.
+    // Without the policy the thread wakes later, which does not matter here.
     let _ = setup::set_policy(Policy::Fifo(50));
     setup::quiet_current();
     let tid = Tid::try_from(setup::granted().ok()?.tid).ok()?;

@@ -1,10 +1,10 @@
-//! The kernel's own noise tracer beside the rest of the trace: what it counts for each interrupt, softirq and thread is a
-//! second opinion on them.
+//! The kernel's noise tracer, in addition to the rest of the trace. Its counts for interrupts, softirqs and threads are
+//! an independent source about them.
 //!
-//! Which tracer runs is a matter of each instance, but its options are shared by all. They are changed only where nobody
-//! else uses the tracers, and put back. What they were is written in the name of the instance, which the kernel keeps
-//! exactly as long as the tracer: whoever removes the instance, at the end or after a `kill -9` at the next start, puts
-//! them back first. Must not know who was to blame.
+//! Each instance has its own tracer, but all share the tracer's options. The options are changed only if nobody else
+//! uses the tracers, and are restored afterwards. Their old values are stored in the name of the instance, which exists
+//! exactly as long as the tracer. Whoever removes the instance, at the end or at the next start after a `kill -9`,
+//! restores the options first.
 
 use super::TraceError;
 use super::place::{INSTANCES, OURS, TraceFolder};
@@ -12,19 +12,19 @@ use punctual_facts::cpu_set::CpuSet;
 
 /// Follows the process in the name of an instance that runs the tracer.
 const SUFFIX: &str = "-osnoise";
-/// The prefix of each saved option's name.
+/// Separates the saved options in the name.
 const WORD: char = '=';
 const NAME_MAX: usize = 255;
-/// Longest number of a process and of its start, with the character between them.
+/// Longest text for a process id and start time, with the character between them.
 const PROCESS_MAX: usize = 10 + 1 + 20;
 /// Both tracers share their options.
 const TRACERS: [&str; 2] = ["osnoise", "timerlat"];
 const OPTIONS: &str = "osnoise/options";
 const CPUS: &str = "osnoise/cpus";
-/// The tracer's own threads, which measure in a loop. Without them it only watches.
+/// The option for the tracer's own measuring threads. Without these threads it only observes.
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
-/// The reason that is told where the tracer could be used.
+/// The reason that is reported if the tracer could be used.
 const NOT_ASKED_FOR: &str = "the engine timerlat was not asked for";
 
 /// Saved options of the tracer, which all instances share.
@@ -35,7 +35,7 @@ pub struct TracerOptions {
 }
 
 impl TracerOptions {
-    /// Reads the options; an error says why the tracer cannot be used now.
+    /// Reads the options. An error tells why the tracer cannot be used now.
     pub fn read(tracefs: &TraceFolder) -> Result<Self, TraceError> {
         let refused = |why: &str| Err(TraceError::NotUnderstood(why.to_owned()));
         let available = tracefs.read("available_tracers")?;
@@ -54,7 +54,7 @@ impl TracerOptions {
         Ok(Self { workload, cpus: tracefs.read(CPUS)?.trim().to_owned() })
     }
 
-    /// The end of the name of an instance that changes the options.
+    /// The suffix of the name of an instance that changes the options.
     pub fn suffix(&self) -> Result<String, TraceError> {
         let workload = if self.workload { "on" } else { "off" };
         let suffix = format!("{SUFFIX}{WORD}{workload}{WORD}{}", self.cpus);
@@ -71,17 +71,17 @@ impl TracerOptions {
     }
 }
 
-/// Whether this is the end of the name of such an instance.
+/// Whether this is the suffix of such an instance.
 pub fn is_suffix(suffix: &str) -> bool {
     TracerOptions::of_suffix(suffix).is_some()
 }
 
-/// Why the tracer is not used where it was not asked for.
+/// The reason why the tracer is not used, if it was not requested.
 pub fn unused(tracefs: &TraceFolder) -> String {
     TracerOptions::read(tracefs).map_or_else(|error| error.to_string(), |_| NOT_ASKED_FOR.to_owned())
 }
 
-/// Starts the tracer in an instance whose name holds the saved options. Call this before pages are opened.
+/// Starts the tracer in an instance whose name contains the saved options. To be called before pages are opened.
 pub fn start(tracefs: &TraceFolder, instance: &TraceFolder, cpus: &CpuSet) -> Result<(), TraceError> {
     tracefs.write(OPTIONS, NO_WORKLOAD)?;
     if workload(&tracefs.read(OPTIONS)?) != Some(false) {
@@ -92,11 +92,11 @@ pub fn start(tracefs: &TraceFolder, instance: &TraceFolder, cpus: &CpuSet) -> Re
     instance.write("current_tracer", "osnoise")
 }
 
-/// Stops the tracer of the instance at `path` and restores the options from the end of its name. `false` where another
-/// instance uses them or pages are being read: then the instance must stay until the next attempt.
+/// Stops the tracer of the instance at `path`, and restores the options from the suffix of its name. Returns `false` if
+/// another instance uses them or pages are being read; then the instance must stay until the next attempt.
 pub fn put_back(tracefs: &TraceFolder, path: &str, suffix: &str) -> bool {
     let Some(before) = TracerOptions::of_suffix(suffix) else { return true };
-    // A running tracer would start its threads as soon as they are allowed again.
+    // A running tracer would start its threads as soon as the options allow them again.
     if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
         return false;
     }
@@ -118,7 +118,7 @@ fn user(tracefs: &TraceFolder) -> Option<String> {
     Some(format!("the tracing instance {name}"))
 }
 
-/// Whether the tracer runs threads of its own; `None` where that cannot be chosen.
+/// Whether the tracer runs threads of its own; `None` if that cannot be chosen.
 fn workload(options: &str) -> Option<bool> {
     options.split_whitespace().find_map(|word| match word {
         WORKLOAD => Some(true),
@@ -133,7 +133,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// The part of a tracefs that is looked at.
+    /// A simulated tracefs with the files that this module reads.
     fn tracefs(at: &Path, options: &str, others: &[(&str, &str)]) -> TraceFolder {
         fs::create_dir_all(at.join("osnoise")).unwrap();
         fs::create_dir_all(at.join(INSTANCES)).unwrap();

@@ -12,11 +12,10 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::{Blind, Names, PageLayout, Record, Rung, TraceTotal};
 use punctual_rt::now;
 
-/// With more measured CPUs than this, what they do to each other is not looked for: each costs decoding.
+/// With more measured CPUs, their effects on each other are not looked for, because of the cost of decoding.
 const MEASURED_TOO: usize = 8;
 
-/// The trace of the measured CPUs. Its files must be closed before the instance is removed, so the order of fields
-/// matters.
+/// The trace of the measured CPUs. The order of fields matters: files must be closed before the instance is removed.
 pub struct Tracefs {
     pages: Vec<Pages>,
     layout: PageLayout,
@@ -25,12 +24,12 @@ pub struct Tracefs {
     elsewhere: Option<Elsewhere>,
     enabled: bool,
     buffer_bytes: u64,
-    /// Why the kernel's latency tracers are not used; `None` where they are.
+    /// The reason why the kernel's latency tracers are not used; `None` if they are used.
     no_timerlat: Option<String>,
 }
 
 impl Tracefs {
-    /// Opens the engine, with the kernel's noise tracer if that is wanted. Events are on, and nothing is recorded yet.
+    /// Opens the engine, with the kernel's noise tracer if requested. Events are on, and nothing is recorded yet.
     pub fn open(wish: &Wish<'_>, noise: bool) -> Result<Self, TraceError> {
         let Wish { cpus, online, buffer_bytes, .. } = *wish;
         let tracefs = tracefs()?;
@@ -51,7 +50,7 @@ impl Tracefs {
         let pages =
             |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(memory::READ_PART)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
-        // Without it the senders of interrupts stay unknown, which is better than no trace.
+        // Without this trace the senders of interrupts stay unknown, which is better than no trace at all.
         let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();
         let (enabled, buffer_bytes) = (false, granted);
         let mut engine = Self { pages, layout, events, instance, elsewhere, enabled, buffer_bytes, no_timerlat };
@@ -72,7 +71,7 @@ impl Engine for Tracefs {
     fn begin(&mut self) -> Result<(), TraceError> {
         let at = now();
         self.instance.switch(true)?;
-        // Records of a former stretch are dropped.
+        // Records of an earlier stretch are dropped.
         self.pages.iter_mut().for_each(|pages| {
             pages.drain(&self.layout, now);
             pages.begin(at);
@@ -122,7 +121,7 @@ impl Engine for Tracefs {
     }
 
     fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)> {
-        // See [`MEASURED_TOO`].
+        // Measured CPUs are included only up to the limit [`MEASURED_TOO`].
         let measured = self.pages.iter().take(if self.pages.len() <= MEASURED_TOO { usize::MAX } else { 0 });
         let pages = measured.chain(self.elsewhere.iter().flat_map(Elsewhere::pages));
         elsewhere::aimed_at(cpu, pages, span, &self.layout, &self.events.decoder, names)

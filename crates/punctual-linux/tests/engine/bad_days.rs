@@ -1,9 +1,10 @@
-//! Journals that are cut off, garbled, newer, strange or of doubtful origin; two at once; nobody allowed, nowhere to write.
+//! Journals that are cut off, garbled, from newer versions or of doubtful origin; two programs at once; missing rights
+//! and full disks.
 
 use crate::bench::{Bench, Fault, Faulty, GRUB, change, edit, folder, own, plan, request, tune, write};
 use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert, revert_pending};
 use punctual_linux::journal::store::{FILE, FOLDER};
-use punctual_linux::journal::{Begun, Journal, Now, Owner, Pending, Purpose, Record, format, read};
+use punctual_linux::journal::{Begun, Journal, JournalRecord, Now, Owner, Pending, Purpose, format, read};
 use punctual_tuning::plan::Reading;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +58,7 @@ fn a_damaged_line_costs_that_line() {
     let back = revert(&bench, Extent::All, false).unwrap();
     assert_eq!((back.damage.len(), back.damage[0].line, back.undone.len()), (1, 5, 2));
     assert_eq!((bench.text(GRUB), bench.text("/proc/sys/kernel/numa_balancing")), (grub, "1\n".to_owned()));
-    // What the line told of is still there, and so is the journal, put aside.
+    // The setting of the damaged line is still in place, and the journal was put aside.
     assert!(bench.file("/etc/sysctl.d/90-punctual.conf").exists());
     assert!(bench.file("/var/lib/punctual/journal.damaged").exists() && !bench.file(FILE).exists());
     assert!(tune(&bench, &[change("x", vec![own("/etc/sysctl.d/91.conf", "x\n")])]).unwrap().stands);
@@ -78,7 +79,7 @@ fn copies_of_a_damaged_journal_are_kept_whatever_comes_after() {
         assert!(bench.file(&format!("{FOLDER}/journal{ending}")).exists());
         bench.set(user, &kept);
     }
-    // A journal that was moved away as it is told leaves its copies.
+    // The user moves the journal away as the message says, which leaves its copies.
     tune(&bench, &[change("x", vec![own(user, "ours\n")])]).unwrap();
     fs::rename(bench.file(FILE), bench.file("/var/lib/other/journal")).unwrap();
     tune(&bench, &[change("x", vec![own(user, "ours again\n")])]).unwrap();
@@ -117,7 +118,7 @@ fn a_journal_that_is_not_understood_is_left_alone() {
     assert!(revert(&bench, Extent::All, false).unwrap().closed);
 }
 
-/// As slow as it is short: the crate's own is no dependency of a test.
+/// A slow but short implementation, because the crate is not a dependency of the tests.
 fn crc32fast_of(text: &str) -> u32 {
     let step = |sum: u32, _: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
     !text.bytes().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(byte), step))
@@ -152,7 +153,7 @@ fn where_nothing_can_be_written_down_nothing_is_done() {
         let folder = folder();
         let bench = Bench::make(folder.path());
         let start = bench.picture();
-        // The folder, the lock, the journal, its first line, room for the rest.
+        // The operations for the folder, the lock, the journal, its first line, and the room for the rest.
         for at in [0, 2, 3, 4, 5] {
             let refused = tune(&Faulty::new(&bench, at, Fault::Fails(number)), &plan(&bench)).unwrap_err().to_string();
             assert!(refused.contains(said) && refused.contains("/var/lib/punctual"), "{at}: {refused}");
@@ -169,15 +170,15 @@ fn what_nobody_watches_over_any_more_is_known() {
         at_unix_s: 0,
         boot: boot.to_owned(),
         version: String::new(),
-        asked: punctual_linux::journal::Asked::default(),
+        asked: punctual_linux::journal::TuningRequest::default(),
         kind,
         owner: Owner { pid: 7, started: 7 },
         confirm_by_ns,
     };
     let command = || Purpose::ForCommand { command: Vec::new() };
-    let applied = Record::Applied { transaction: 1 };
-    let leaving = Record::Leaving { transaction: 1 };
-    let confirmed = Record::Confirmed { transaction: 1 };
+    let applied = JournalRecord::Applied { transaction: 1 };
+    let leaving = JournalRecord::Leaving { transaction: 1 };
+    let confirmed = JournalRecord::Confirmed { transaction: 1 };
     let cases = [
         (begun("a", Purpose::Tuned, None), vec![], false, Some(Pending::HalfApplied)),
         (begun("a", Purpose::Tuned, None), vec![], true, None),
@@ -194,7 +195,7 @@ fn what_nobody_watches_over_any_more_is_known() {
     for (begun, records, alive, wanted) in cases {
         let mut contents = punctual_linux::journal::Contents::default();
         let what = format!("{begun:?} {records:?} {alive}");
-        contents.take(Record::Begun(begun));
+        contents.take(JournalRecord::Begun(begun));
         for record in records {
             contents.take(record);
         }
@@ -236,10 +237,10 @@ fn what_was_confirmed_or_has_only_the_number_is_not_put_back_unasked() {
     let first = tune("2");
     revert(&bench, Extent::All, false).unwrap();
     let second = tune("3");
-    // Somebody saw the first one pending, and waited for the lock meanwhile.
+    // Another program saw the first transaction as pending, and has waited for the lock since.
     assert_eq!(revert_pending(&bench, &first).unwrap(), None);
     assert_eq!(bench.text(path), "3\n");
-    Journal::open(&bench).unwrap().unwrap().append(Record::Confirmed { transaction: 1 }).unwrap();
+    Journal::open(&bench).unwrap().unwrap().append(JournalRecord::Confirmed { transaction: 1 }).unwrap();
     assert_eq!(revert_pending(&bench, &second).unwrap(), None);
     assert_eq!(bench.text(path), "3\n");
     revert(&bench, Extent::All, false).unwrap();
@@ -249,11 +250,11 @@ fn what_was_confirmed_or_has_only_the_number_is_not_put_back_unasked() {
     assert_eq!(revert_pending(&bench, &third).unwrap(), None);
 }
 
-/// A file system of its own below the machine's folder, as long as this lives.
+/// A file system mounted below the machine's folder, while this value lives.
 struct Mounted(std::path::PathBuf);
 
 impl Mounted {
-    /// Nothing where this user or this place may not.
+    /// Mounts a file system; `None` if this user or this place does not permit it.
     fn new(at: &std::path::Path, options: &str) -> Option<Self> {
         let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at).status();
         mount.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))
@@ -274,7 +275,7 @@ fn a_disk_that_is_really_full_or_read_only_stops_everything_before_it_begins() {
         let Some(_mounted) = Mounted::new(&bench.file("/var/lib"), options) else {
             return println!("skipped: no file system can be mounted here");
         };
-        // The last pages are for the folder's own use, so that even the first file finds no room.
+        // The last pages are used by the folder itself, so that even the first file finds no room.
         let filled = fs::write(bench.file("/var/lib/filler"), vec![1; 1 << 17]);
         assert!(filled.is_err());
         let start = bench.picture();

@@ -1,5 +1,5 @@
-//! A machine made of files in a temporary folder, with a kernel, threads, a network device, systemd and a boot loader
-//! that behave as far as the engine can tell.
+//! A simulated machine of files in a temporary folder. Its kernel, threads, network device, systemd and boot loader
+//! behave like real ones as far as the engine can tell.
 
 pub use super::faulty::{Fault, Faulty, TheEnd};
 pub use super::plans::{change, cpus, edit, folder, irq, own, plan, request, task, tune, write};
@@ -18,10 +18,10 @@ pub const GRUBENV: &str = "/boot/grub/grubenv";
 pub const SYSTEMD: &str = "/run/systemd/system";
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A path's kind, permission bits and content.
+/// Kind, permission bits and content of each path.
 pub type Picture = BTreeMap<String, (char, u32, Vec<u8>)>;
 
-/// The machine of files.
+/// A simulated machine whose files lie below `root`.
 #[derive(Clone, Debug)]
 pub struct Bench {
     pub root: PathBuf,
@@ -56,20 +56,20 @@ const FILES: [(&str, &str); 25] = [
     ("/run/systemd/system/.keep", ""),
 ];
 
-/// What differs after a start of the machine if everything was put back.
+/// Changes a picture as a restart of the machine does after everything was restored.
 pub fn booted_again(picture: &mut Picture) {
     picture.insert(BOOT_ID[1..].to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
 }
 
 impl Bench {
-    /// In a folder of its own, which goes with the first of the two.
+    /// Makes a machine in a folder of its own, which is removed with the first of the two values.
     pub fn new() -> (tempfile::TempDir, Self) {
         let folder = folder();
         let bench = Self::make(folder.path());
         (folder, bench)
     }
 
-    /// Made anew in `root`.
+    /// Makes a machine in `root`.
     pub fn make(root: &Path) -> Self {
         for (path, content) in FILES {
             let path = root.join(&path[1..]);
@@ -80,7 +80,7 @@ impl Bench {
         Self::at(root)
     }
 
-    /// The one that is there.
+    /// The existing machine in `root`.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned(), machine: Machine::below(root) }
     }
@@ -101,7 +101,7 @@ impl Bench {
         self.try_picture().unwrap()
     }
 
-    /// Whether that is everything on it, while others may still be at work.
+    /// Whether the machine is exactly as in the picture. Other processes may still be changing it.
     pub fn is_as(&self, picture: &Picture) -> bool {
         self.try_picture().is_ok_and(|now| now == *picture)
     }
@@ -126,8 +126,8 @@ impl Bench {
         Ok(picture)
     }
 
-    /// Started anew: the kernel's values are as at the beginning, files are as they are, and what is masked for good
-    /// does not start.
+    /// Restarts the machine: the kernel's values are as at the beginning, files stay as they are, and units that are
+    /// masked permanently do not start.
     pub fn reboot(&self) {
         let masked: Vec<(&str, bool)> = FILES
             .iter()
@@ -151,7 +151,8 @@ impl Bench {
         self.set(BOOT_ID, "second-boot\n");
     }
 
-    /// What a kernel does, it does whole: while this is held nothing of it is under way, and whoever kills holds it.
+    /// A kernel operation is done completely or not at all. While this lock is held, none is in progress; a process
+    /// that kills others holds it.
     pub fn whole(&self) -> fs::File {
         let root = fs::File::open(&self.root).unwrap();
         rustix::fs::flock(&root, rustix::fs::FlockOperation::LockExclusive).unwrap();
@@ -276,7 +277,7 @@ impl Hand for Bench {
         let _whole = self.whole();
         self.machine.make_folder(path, mode)?;
         if path.starts_with("/sys/fs/cgroup/") {
-            // What the kernel puts into a new group.
+            // The files that the kernel creates in a new group.
             self.set(&format!("{path}/cpuset.cpus"), "\n");
             self.set(&format!("{path}/cpuset.cpus.partition"), "member\n");
         }
@@ -318,7 +319,7 @@ impl Hand for Bench {
         self.set(&format!("/sim/nic/{device}"), &(lines.join("\n") + "\n"));
         Ok(())
     }
-    /// The two kinds of mask are two links in two folders.
+    /// The two kinds of mask are links in two different folders.
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
         let _whole = self.whole();
         let path = format!("/sim/unit/{unit}");
@@ -335,8 +336,8 @@ impl Hand for Bench {
         self.set(&path, &(words.join(" ") + "\n"));
         Ok(ended(0))
     }
-    /// The manager knows the slice only as long as it runs, and can be told nothing where it does not run the machine. The
-    /// boot loader's generator: what it writes follows from the drop-ins that are there.
+    /// The manager knows the slice only while it runs, and accepts no command while systemd is not running. The output
+    /// of the boot loader's generator depends on the existing drop-ins.
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         let _whole = self.whole();
         if invocation.program == "systemctl" {

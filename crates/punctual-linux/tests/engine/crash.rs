@@ -1,5 +1,5 @@
-//! The program ends at every single operation of applying and of reverting, before it, in the middle of it and after it;
-//! and any single operation fails. What is there after a revert is what was there at the start, byte for byte.
+//! The program ends before, during and after every single operation of applying and of reverting; and every single
+//! operation fails. After a revert, the machine must be byte for byte as at the start.
 
 use crate::bench::{Bench, Fault, Faulty, Picture, TheEnd, booted_again, plan, tune};
 use punctual_linux::apply::{EngineError, Extent, Hand, revert};
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const ENDS: [Fault; 3] = [Fault::Before, Fault::Within, Fault::After];
 
-/// Runs until the end of the world, if that comes. Nothing: it did.
+/// Runs `work`; `None` if the simulated end of the program came.
 fn survive<T>(work: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => Some(done),
@@ -26,7 +26,7 @@ fn put_back(bench: &Bench, start: &Picture, what: &str) {
     assert_eq!(now.keys().collect::<Vec<_>>(), start.keys().collect::<Vec<_>>(), "{what}");
 }
 
-/// How many operations a whole run of it takes.
+/// Number of operations in a complete run of `work`.
 fn operations(prepare: fn(&Bench), work: fn(&dyn Hand, &Bench)) -> usize {
     let (_folder, bench) = Bench::new();
     prepare(&bench);
@@ -49,7 +49,7 @@ fn applied(bench: &Bench) {
 
 fn untouched(_: &Bench) {}
 
-/// Every operation of `work`, each with every fault; returns how many runs that were.
+/// Runs `work` with every fault at every operation. Returns the number of runs.
 fn everywhere(
     prepare: fn(&Bench),
     work: fn(&dyn Hand, &Bench),
@@ -85,7 +85,8 @@ fn ended_at_any_operation_of_reverting_the_start_is_restored() {
 
 #[test]
 fn ended_again_and_again_the_start_is_restored() {
-    // Ended while applying; then each revert gets a few operations further than the one before, and is ended too.
+    // The program is ended while applying. Then each revert gets a few operations further than the one before, and is
+    // ended too.
     let runs = everywhere(untouched, apply, &[Fault::After], |bench, start, what| {
         for at in (0..120).step_by(19) {
             let fault = ENDS[at % 3];
@@ -130,7 +131,7 @@ fn on_a_disk_that_is_full_from_any_operation_on_nothing_stays_that_could_not_be_
             Err(EngineError::RolledBack { .. }) | Ok(_) => {}
             Err(other) => panic!("{what}: {other}"),
         }
-        // It still is full; what needs no room goes back.
+        // The disk is still full. Steps whose undoing needs no room are undone.
         let _ = revert(&Faulty::new(&bench, 0, Fault::DiskFull), Extent::All, false);
         put_back(&bench, &start, &what);
     }

@@ -1,4 +1,4 @@
-//! A hand that ends the world, or fails, at a given operation.
+//! A hand that ends the program, or fails, at a given operation.
 
 use super::bench::errno;
 use punctual_facts::cpu_set::CpuSet;
@@ -10,20 +10,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What happens at the given operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The program ends before it.
+    /// The program ends before the operation.
     Before,
-    /// In the middle of it.
+    /// The program ends during the operation.
     Within,
     After,
-    /// It fails with this number, and the program goes on.
+    /// The operation fails with this error number, and the program continues.
     Fails(i32),
-    /// From it on, nothing that needs room on the disk is done.
+    /// From this operation on, nothing that needs room on the disk is done.
     DiskFull,
-    /// The process is killed before it, for real.
+    /// The process is really killed before the operation.
     Kill,
 }
 
-/// The end of the program, as a panic that nobody prints.
+/// The simulated end of the program: a panic without a message.
 pub struct TheEnd;
 
 /// A hand with a fault at one operation.

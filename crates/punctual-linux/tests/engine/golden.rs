@@ -1,19 +1,19 @@
-//! Format 1 of the journal, held: what this version writes is byte for byte the committed file, and that is read as it
-//! was meant. `BLESS=1 cargo test -p punctual-linux --test engine golden` writes it anew; a difference in an existing
-//! format means that machines in the field can no longer be put back.
+//! Format 1 of the journal is fixed: what this version writes is byte for byte the committed file, and that file is
+//! read back correctly. `BLESS=1 cargo test -p punctual-linux --test engine golden` writes it anew. A difference in an
+//! existing format means that machines in use can no longer be restored.
 
 use crate::bench::{cpus, irq, own, task, write};
 use punctual_linux::journal::format::{first_line, line, parse};
-use punctual_linux::journal::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
+use punctual_linux::journal::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
 use punctual_tuning::plan::{Before, Invocation, Keep, Lasts, Reading, SchedPolicy, Step};
 
-fn begun(transaction: u32, kind: Purpose, confirm_by_ns: Option<u64>) -> Record {
-    Record::Begun(Begun {
+fn begun(transaction: u32, kind: Purpose, confirm_by_ns: Option<u64>) -> JournalRecord {
+    JournalRecord::Begun(Begun {
         transaction,
         at_unix_s: 1_700_000_000,
         boot: "5b6a0c4e-0000-4000-8000-000000000001".to_owned(),
         version: "0.1.0".to_owned(),
-        asked: Asked {
+        asked: TuningRequest {
             cpus: "2-3".to_owned(),
             profile: "periodic".to_owned(),
             arguments: ["tune", "--cpus", "2-3"].map(str::to_owned).to_vec(),
@@ -25,7 +25,7 @@ fn begun(transaction: u32, kind: Purpose, confirm_by_ns: Option<u64>) -> Record 
     })
 }
 
-/// Every kind of thing that is kept for the boots to come.
+/// Every kind of setting that is kept across boots.
 fn keeps() -> Vec<(String, Keep)> {
     let (text, id) = (str::to_owned, "some.knob".to_owned());
     let keeps = [
@@ -44,7 +44,7 @@ fn keeps() -> Vec<(String, Keep)> {
     keeps.map(|keep| (id.clone(), keep)).to_vec()
 }
 
-/// Every kind of step with what is kept of it.
+/// Every kind of step, with the previous state that is kept for it.
 fn steps() -> Vec<(Step, Before)> {
     let text = str::to_owned;
     let value = |value: &str| Before::Value(text(value));
@@ -86,15 +86,15 @@ fn steps() -> Vec<(Step, Before)> {
     ]
 }
 
-fn records() -> Vec<Record> {
+fn records() -> Vec<JournalRecord> {
     let text = str::to_owned;
     let mut records = vec![begun(1, Purpose::Tuned, Some(123_000_000_000))];
     let outcomes = [
-        Outcome::Effective,
-        Outcome::Waits { seen: text("3") },
-        Outcome::Differs { seen: text("2") },
-        Outcome::Refused { why: text("x: write '0': Operation not permitted") },
-        Outcome::Gone { what: text("thread 77 is gone") },
+        StepOutcome::Effective,
+        StepOutcome::Waits { seen: text("3") },
+        StepOutcome::Differs { seen: text("2") },
+        StepOutcome::Refused { why: text("x: write '0': Operation not permitted") },
+        StepOutcome::Gone { what: text("thread 77 is gone") },
     ];
     let hows = [
         Undone::Restored,
@@ -104,16 +104,16 @@ fn records() -> Vec<Record> {
     for (number, (step, before)) in (1..).zip(steps()) {
         let lasts = [Lasts::Process, Lasts::Reboot, Lasts::ForGood][number as usize % 3];
         let change = text("irq.affinity");
-        records.push(Record::Intent(Intent { transaction: 1, number, change, lasts, step, before }));
+        records.push(JournalRecord::Intent(Intent { transaction: 1, number, change, lasts, step, before }));
         let outcome = outcomes[number as usize % outcomes.len()].clone();
-        records.push(Record::Outcome { transaction: 1, number, outcome });
+        records.push(JournalRecord::Outcome { transaction: 1, number, outcome });
         let how = hows[number as usize % hows.len()].clone();
-        records.push(Record::Undone { transaction: 1, number, how });
+        records.push(JournalRecord::Undone { transaction: 1, number, how });
     }
     let step = steps().swap_remove(0).0;
-    records.push(Record::Was(Was { transaction: 1, change: text("sched.autogroup"), step }));
-    records.extend([Record::Applied { transaction: 1 }, Record::Confirmed { transaction: 1 }]);
-    records.extend([Record::Leaving { transaction: 1 }, Record::Reverted { transaction: 1 }]);
+    records.push(JournalRecord::Was(Was { transaction: 1, change: text("sched.autogroup"), step }));
+    records.extend([JournalRecord::Applied { transaction: 1 }, JournalRecord::Confirmed { transaction: 1 }]);
+    records.extend([JournalRecord::Leaving { transaction: 1 }, JournalRecord::Reverted { transaction: 1 }]);
     records.push(begun(2, Purpose::ForCommand { command: vec![text("./loop"), text("--fast")] }, None));
     records.push(begun(3, Purpose::Adopted { of: 1 }, None));
     records.push(begun(4, Purpose::Boot, None));

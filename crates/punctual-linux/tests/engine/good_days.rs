@@ -1,9 +1,9 @@
-//! What a plan does, what it says of each change, and how all of it goes back.
+//! What a plan does, what it reports for each change, and how it is undone.
 
 use crate::bench::{Bench, GRUB, GRUBENV, booted_again, change, edit, irq, own, plan, request, tune, write};
 use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
 use punctual_linux::journal::store::FILE;
-use punctual_linux::journal::{Stage, Undone, read};
+use punctual_linux::journal::{SessionStage, Undone, read};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Change, Invocation, Keep, Reading, Step};
 
@@ -32,7 +32,7 @@ fn each_change_is_done_whole_or_not_at_all_and_says_which() {
     assert_eq!(bench.text("/sim/unit/tuned.service"), "inactive masked-good\n");
     assert!(!bench.file("/etc/tmpfiles.d").exists() && bench.text("/sys/kernel/clamped") == "1\n");
     let session = read(&bench).unwrap().unwrap().sessions.remove(0);
-    assert!(session.stage == Stage::Applied && session.was.len() == 1 && session.begun.is_some());
+    assert!(session.stage == SessionStage::Applied && session.was.len() == 1 && session.begun.is_some());
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(back.closed && back.trouble.is_empty(), "{back:?}");
     assert_eq!(bench.picture(), start);
@@ -70,7 +70,7 @@ fn one_goes_back_as_far_as_asked() {
     let back = revert(&bench, Extent::DownTo(2), false).unwrap();
     assert_eq!((bench.text(path).as_str(), bench.text(file).as_str()), ("3\n", "3"));
     assert_eq!(back.transactions, [3]);
-    // The first lies beneath the second, and goes back with it.
+    // The first step lies beneath the second, and is undone together with it.
     let back = revert(&bench, Extent::Only(1), false).unwrap();
     assert_eq!((back.undone.len(), back.trouble.len()), (0, 2));
     assert_eq!(bench.text(path), "3\n");
@@ -110,7 +110,7 @@ fn what_somebody_else_changed_is_not_touched() {
     ];
     tune(&bench, &[change("x", steps)]).unwrap();
     bench.set(GRUB, "theirs\n");
-    // The loader's own doing is none of somebody else's.
+    // What the boot loader itself wrote is not a change by somebody else.
     bench.set(GRUBENV, "what the loader made");
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(!back.closed && back.trouble.len() == 1 && back.trouble[0].conflict, "{back:?}");
@@ -132,7 +132,7 @@ fn a_boot_loader_may_note_its_own_meanwhile() {
     let chosen = block("saved_entry=a\nnext_entry=punctual-trial\n");
     let steps = || vec![edit(GRUBENV, &block("saved_entry=a\n"), &chosen, true), own(other, &block("next_entry=x\n"))];
     let start = bench.picture();
-    // A boot took the choice, and saved what it booted; and one that saved nothing.
+    // In one case a boot used the choice and saved the booted entry; in the other it saved nothing.
     for (there, new, then) in
         [("saved_entry=b\n", "next_entry=\nsaved_entry=b\n", true), ("saved_entry=a\n", "next_entry=\n", false)]
     {
@@ -198,12 +198,12 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
         Keep::Write { path: other.to_owned(), value: "2".to_owned() },
     ];
     let keeps = keeps.map(|keep| ("x".to_owned(), keep)).to_vec();
-    let asked = punctual_linux::journal::Asked { keeps, ..punctual_linux::journal::Asked::default() };
+    let asked = punctual_linux::journal::TuningRequest { keeps, ..punctual_linux::journal::TuningRequest::default() };
     let steps = vec![write(path, "0", Reading::Plain), write(other, "2", Reading::Plain), irq(5, "0-1")];
     let transaction = Transaction::begin(&bench, &Request { asked, ..request() }).unwrap();
     transaction.apply(&[change("x", steps)], Blast::Harmless).unwrap();
     bench.reboot();
-    // Our files set the one; of the other, somebody else made something else; nothing keeps the third.
+    // Our files keep the first value; somebody else changed the second; nothing keeps the third.
     bench.set(path, "0\n");
     bench.set(other, "7\n");
     bench.set("/proc/irq/5/smp_affinity_list", "0-1\n");
@@ -217,10 +217,10 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
 }
 
 fn systemctl<const N: usize>(words: [&str; N]) -> Invocation {
-    Invocation::new("systemctl", words)
+    Invocation::from_words("systemctl".to_owned(), words.map(str::to_owned).to_vec())
 }
 
-/// A unit of this boot alone, as a partition has it.
+/// A unit for this boot only, such as a partition has.
 fn slice(content: &str) -> Vec<Step> {
     let reload = || systemctl(["daemon-reload"]);
     vec![
@@ -258,7 +258,7 @@ fn without_systemd_its_files_go_back_all_the_same() {
     let silence = Step::Silence { unit: "irqbalance.service".to_owned(), lasting: true };
     tune(&bench, &[change("boot.files", vec![reload, unit, run]), change("irqbalance", vec![silence])]).unwrap();
     bench.reboot();
-    // A rescue shell: init is no systemd, the mask is a link like any other.
+    // In a rescue shell init is not systemd, and the mask is an ordinary link.
     std::fs::remove_dir_all(bench.file("/run/systemd")).unwrap();
     std::os::unix::fs::symlink("/dev/null", bench.file("/etc/systemd/system/irqbalance.service")).unwrap();
     let back = revert(&bench, Extent::All, false).unwrap();

@@ -1,5 +1,5 @@
-//! Real processes, really killed: while they apply, while they revert, while they watch over a command; and guards that
-//! put back what nobody else is left to.
+//! Real processes that are really killed: while they apply, revert, or supervise a command. Guards then undo what
+//! nobody else is left to undo.
 
 use crate::bench::{Bench, Fault, Faulty, Picture, change, folder, own, plan, request, tune, write};
 use punctual_linux::apply::guard::{Program, run, watch_deadline};
@@ -26,7 +26,7 @@ fn child(name: &str, root: &Path, at: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// The machine and the number of a child of these tests; nothing in an ordinary run.
+/// The machine and the argument of a child process of these tests; `None` in an ordinary run.
 fn told() -> Option<(Bench, String)> {
     let root = PathBuf::from(std::env::var_os(ROOT)?);
     Some((Bench::at(&root), std::env::var(AT).ok()?))
@@ -104,7 +104,7 @@ fn killed_at_any_moment_the_start_is_restored() {
             let before = bench.picture();
             let begun = Instant::now();
             let mut child = child(name, folder.path(), "");
-            // Three that nobody kills tell how long it takes.
+            // Three runs that are not killed show how long a run takes.
             if let [_, whole, _] = wholes.as_slice() {
                 std::thread::sleep(*whole * number / 40);
                 let _kernel = bench.whole();
@@ -123,7 +123,7 @@ fn killed_at_any_moment_the_start_is_restored() {
     assert!(within > 10, "{within}");
 }
 
-/// What a guard of these tests is: this program, with the machine's folder before the guard's own words.
+/// The guard in these tests: this program, with the machine's folder before the guard's own arguments.
 fn guard(root: &Path) -> Program {
     let words = ["kill::child_guard", "--exact", "--nocapture"].map(Into::into).into_iter();
     Program { path: std::env::current_exe().unwrap(), words: words.chain([root.into()]).collect() }
@@ -157,7 +157,7 @@ fn child_supervises() {
     std::process::exit(status.code().unwrap_or_else(|| 200 + status.signal().unwrap()));
 }
 
-/// Beside the machine's folder, so that it is no part of it.
+/// A file beside the machine's folder, so that it is not part of the machine.
 fn seen(root: &Path) -> PathBuf {
     root.join("..").join(format!("{}.seen", root.file_name().unwrap().to_str().unwrap()))
 }
@@ -219,7 +219,7 @@ fn a_journal_that_cannot_be_read_for_a_while_does_not_stop_the_guard() {
     let journal = bench.file(punctual_linux::journal::store::FILE);
     let others = |mode| std::fs::set_permissions(&journal, Permissions::from_mode(mode)).unwrap();
     others(0o666);
-    // Beyond the moment at which it is to go back.
+    // Waits beyond the deadline of the transaction.
     std::thread::sleep(Duration::from_secs(12));
     assert_eq!(bench.text(VALUE), "0\n");
     others(0o600);

@@ -1,5 +1,5 @@
-//! The engine that changes a machine and puts it back, on a machine made of files: on good days, on bad days, and ended
-//! at every single point.
+//! The engine that changes a machine and restores it, on a simulated machine: in good conditions, in bad ones, and
+//! ended at every single operation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 

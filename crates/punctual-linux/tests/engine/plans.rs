@@ -1,4 +1,4 @@
-//! What is planned on the machine of these tests.
+//! The plans for the simulated machine.
 
 use super::bench::{Bench, GRUB, GRUBENV};
 use punctual_facts::cpu_set::CpuSet;
@@ -8,7 +8,7 @@ use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
 use std::path::Path;
 
-/// A folder in memory, so that syncing costs nothing.
+/// A folder in memory, so that syncing takes no time.
 pub fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -63,7 +63,7 @@ pub fn change(id: &str, steps: Vec<Step>) -> Change {
     }
 }
 
-/// What other programs hold.
+/// A change of things that other programs control.
 fn outside() -> Change {
     change(
         "outside",
@@ -79,7 +79,7 @@ fn outside() -> Change {
     )
 }
 
-/// Every kind of step, and every way in which one can end.
+/// A plan with every kind of step, and every way in which a step can end.
 pub fn plan(bench: &Bench) -> Vec<Change> {
     let generate = || Some(Invocation::new("update-grub", []));
     let group = "/sys/fs/cgroup/punctual";
@@ -148,7 +148,7 @@ pub fn plan(bench: &Bench) -> Vec<Change> {
 }
 
 pub fn request() -> Request {
-    Request { kind: Purpose::Tuned, asked: punctual_linux::journal::Asked::default(), confirm_within: None }
+    Request { kind: Purpose::Tuned, asked: punctual_linux::journal::TuningRequest::default(), confirm_within: None }
 }
 
 pub fn tune(hand: &dyn Hand, changes: &[Change]) -> Result<Applied, EngineError> {

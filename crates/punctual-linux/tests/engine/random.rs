@@ -1,4 +1,4 @@
-//! Plans of any kind on top of one another, ended anywhere, and taken back in part or whole.
+//! Random plans applied on top of each other, ended anywhere, and undone in part or completely.
 
 use crate::bench::{Bench, Fault, Faulty, GRUB, GRUBENV, TheEnd, change, cpus, edit, irq, own, task, tune, write};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use punctual_linux::apply::{Extent, revert};
 use punctual_tuning::plan::{Invocation, Reading, SchedPolicy, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// One of the steps that can stand alone, with one of a few values.
+/// One of the steps that can be applied on their own, with one of a few values.
 fn step(bench: &Bench, kind: u8, value: u8) -> Step {
     let number = value.to_string();
     match kind {
@@ -92,7 +92,7 @@ proptest! {
             picture
         };
         let mut pictures = vec![without_journal()];
-        // A plan that changes nothing is no transaction: the first always does.
+        // A plan that changes nothing makes no transaction, so the first one must always change something.
         bench.set("/proc/sys/kernel/numa_balancing", "77\n");
         pictures[0] = without_journal();
         let mut numbers = vec![0];

@@ -56,7 +56,10 @@ pub(super) fn places(recording: &Recording) -> Vec<Place> {
     let traced = |phase: u16| tracing.is_some_and(|tracing| tracing.phases.contains(&phase));
     // A load that could not be run is left out of the name of its phase.
     let is_skipped = |load: &&String| {
-        recording.marks.iter().any(|mark| matches!(&mark.kind, MarkKind::LoadSkipped(name, _) if name == *load))
+        recording
+            .marks
+            .iter()
+            .any(|mark| matches!(&mark.kind, MarkKind::LoadSkipped { load: skipped, .. } if skipped == *load))
     };
     let load = |phase: u16| match scenario.load_phases.get(usize::from(phase)) {
         None => format!("phase {phase}"),

@@ -283,7 +283,7 @@ fn like_is_held_against_like() {
     assert_eq!(left, [(Some(1), true), (Some(1), true), (Some(3), false), (Some(3), false)]);
     // A load that could not be run is not the load.
     let mut b = recording(header(&[1], &["cpu"]), 8, quiet(2));
-    let kind = MarkKind::LoadSkipped("cpu".to_owned(), "no room".to_owned());
+    let kind = MarkKind::LoadSkipped { load: "cpu".to_owned(), why: "no room".to_owned() };
     b.add(Frame::Mark(Mark { at: RecTime::EPOCH, kind }));
     let error = compared(&a, &b, options()).map(|c| c.others[0].groups[0].group.load.clone());
     assert_eq!(error, Ok(Some("idle".to_owned())));

@@ -126,8 +126,16 @@ pub struct Clock {
     pub read_cost: Nanos,
     /// Length of the scheduler tick.
     pub tick: Nanos,
-    /// Offset of the first release of each measuring thread from the grid of multiples of its period, by CPU.
-    pub phase: Vec<(u32, Nanos)>,
+    /// The phases of the measuring threads, in their order.
+    pub phase: Vec<ThreadPhase>,
+}
+
+/// The phase of one measuring thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadPhase {
+    pub cpu: u32,
+    /// Distance of the first release from the multiples of the thread's period.
+    pub offset: Nanos,
 }
 
 /// What the kernel granted to one measuring thread, read back and not assumed.
@@ -235,8 +243,11 @@ pub enum MarkKind {
     /// The load phase of this number began to count: its loads run, the threads are warm.
     PhaseStart(u16),
     PhaseEnd(u16),
-    /// A load could not be run: (its name, why).
-    LoadSkipped(String, String),
+    /// A load could not be run.
+    LoadSkipped {
+        load: String,
+        why: String,
+    },
     Note(String),
 }
 

@@ -102,7 +102,9 @@ impl Filter {
     fn says(&self, mark: &Mark) -> bool {
         match mark.kind {
             MarkKind::PhaseStart(_) | MarkKind::PhaseEnd(_) => true,
-            MarkKind::LoadSkipped(..) | MarkKind::Note(_) => mark.at == RecTime::EPOCH || self.stretch.holds(mark.at),
+            MarkKind::LoadSkipped { .. } | MarkKind::Note(_) => {
+                mark.at == RecTime::EPOCH || self.stretch.holds(mark.at)
+            }
         }
     }
 

@@ -185,7 +185,7 @@ fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
 
 fn loads_skipped(recording: &Recording) -> Vec<SkippedLoad> {
     let skipped = recording.marks.iter().filter_map(|mark| match &mark.kind {
-        MarkKind::LoadSkipped(load, why) => Some(SkippedLoad { name: load.clone(), because: why.clone() }),
+        MarkKind::LoadSkipped { load, why } => Some(SkippedLoad { name: load.clone(), because: why.clone() }),
         _ => None,
     });
     skipped.collect()

@@ -69,7 +69,7 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
 /// A load that did not run leaves numbers that look better than the need is.
 fn from_loads(recording: &Recording, trust: &mut Trust) {
     for mark in &recording.marks {
-        if let MarkKind::LoadSkipped(load, why) = &mark.kind {
+        if let MarkKind::LoadSkipped { load, why } = &mark.kind {
             trust.doubt(Distrust::LoadMissing { load: load.clone(), why: why.clone() });
         }
     }

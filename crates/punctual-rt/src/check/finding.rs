@@ -1,12 +1,12 @@
-//! What a check says.
+//! The findings of a check.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// How much a finding matters; the words are those of `punctual audit`.
+/// How serious a finding is, in the words of `punctual audit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; no effect on latency of its own.
+    /// Worth knowing, without an effect on latency of its own.
     Info,
     /// Costs microseconds, or happens rarely.
     Medium,
@@ -16,18 +16,18 @@ pub enum Severity {
     Fatal,
 }
 
-/// One thing that stands between a task and its period. Prints as one line.
+/// One obstacle between a task and its period. Prints as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which rule found it: the id of a knob (`punctual audit --explain` tells more), or `task.` and a word.
+    /// The rule that found it: the id of a knob (`punctual audit --explain` tells more), or `task.` and a word.
     pub code: &'static str,
-    /// How much it matters.
+    /// How serious the finding is.
     pub severity: Severity,
     /// The names of the tasks concerned.
     pub task: String,
-    /// What was planned or read.
+    /// The planned value, or the value read from the machine, that led to the finding.
     pub evidence: String,
-    /// What to do about it.
+    /// What to do about the finding.
     pub remedy: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All that a check found, gravest first; read it as a slice. Prints one finding per line.
+/// All findings of a check, gravest first. Use it as a slice. Prints one finding per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings(pub Vec<Finding>);
 

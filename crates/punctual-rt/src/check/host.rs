@@ -1,95 +1,96 @@
-//! What a check wants to know of the machine. `None` is what could not be read.
+//! The facts about a machine that a check uses. `None` means that a fact could not be read.
 
 use crate::Nanos;
 use crate::idle::IdleState;
 use crate::setup::Limit;
 
-/// One CPU that is on-line.
+/// An online CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCpu {
-    /// Its number.
+    /// Number of the CPU.
     pub cpu: u32,
-    /// On-line CPUs of the same core, itself included.
+    /// Online CPUs of the same core, including this one.
     pub siblings: Option<Vec<u32>>,
-    /// Frequency governor; `None` also where the machine changes no frequency.
+    /// Frequency governor; `None` also if the machine cannot change the frequency.
     pub governor: Option<String>,
-    /// Idle states, lightest first; none also where they could not be read.
+    /// Idle states, lightest first; empty also if they could not be read.
     pub idle: Vec<IdleState>,
-    /// Run time of the fair server per period, in nanoseconds (debugfs).
+    /// Run time of the scheduler's fair server per period, in nanoseconds (from debugfs).
     pub fair_server: Option<u64>,
-    /// Whether the limit of its idle states can be written.
+    /// Whether this process can write the CPU's limit on exit latencies of idle states.
     pub is_latency_writable: Option<bool>,
-    /// That limit as others have set it: what was there before this process asked for one. `0` is none, `n/a` allows none.
+    /// The CPU's limit on exit latencies of idle states, in microseconds, as it was before this process changed it. `0`
+    /// is no limit; `n/a` allows no idle state.
     pub latency_limit: Option<String>,
 }
 
-/// What the process may do.
+/// The rights and limits of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Effective capabilities, a bit each.
+    /// Effective capabilities as a bit set.
     pub capabilities: Option<u64>,
-    /// Highest real-time priority without the capability (`RLIMIT_RTPRIO`).
+    /// Highest real-time priority without `CAP_SYS_NICE` (`RLIMIT_RTPRIO`).
     pub priority: Option<Limit>,
-    /// Bytes of memory that may be locked without the capability (`RLIMIT_MEMLOCK`).
+    /// Bytes of memory that may be locked without `CAP_IPC_LOCK` (`RLIMIT_MEMLOCK`).
     pub memory: Option<Limit>,
-    /// Microseconds a real-time thread may run without sleeping (`RLIMIT_RTTIME`).
+    /// Microseconds that a real-time thread may run without sleeping (`RLIMIT_RTTIME`).
     pub rt_time_us: Option<Limit>,
-    /// Real-time run time of the control group per period, in microseconds, where groups have one of their own.
+    /// Real-time run time of the control group per period, in microseconds, if groups have their own.
     pub group_runtime_us: Option<i64>,
     /// Whether `/dev/cpu_dma_latency` can be written.
     pub is_latency_writable: Option<bool>,
 }
 
-/// The machine, as far as a check looks at it.
+/// The facts about a machine that a check uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// CPUs on-line.
+    /// The online CPUs.
     pub online: Option<Vec<u32>>,
-    /// CPUs set apart from the scheduler's balancing, by `isolcpus=` or a cpuset partition.
+    /// CPUs excluded from the scheduler's load balancing, by `isolcpus=` or a cpuset partition.
     pub isolated: Option<Vec<u32>>,
-    /// CPUs that may go without tick.
+    /// CPUs on which the kernel may stop the tick (`nohz_full=`).
     pub nohz_full: Option<Vec<u32>>,
-    /// CPUs this process may use now.
+    /// CPUs that this process may use at present.
     pub allowed: Option<Vec<u32>>,
-    /// Each CPU on-line.
+    /// Facts about each online CPU.
     pub cpus: Vec<HostCpu>,
-    /// Run time of all real-time threads per period, in microseconds; -1 is unlimited.
+    /// Run time of all real-time threads per period, in microseconds; -1 is unlimited (`sched_rt_runtime_us`).
     pub rt_runtime_us: Option<i64>,
-    /// That period, in microseconds.
+    /// Period of the real-time run time limit, in microseconds (`sched_rt_period_us`).
     pub rt_period_us: Option<i64>,
-    /// Whether the real-time class is handed out by control groups (`RT_GROUP_SCHED`).
+    /// Whether control groups assign real-time run time (`RT_GROUP_SCHED`).
     pub has_rt_groups: Option<bool>,
     /// Shortest and longest period of a deadline task, in microseconds.
     pub deadline_periods_us: Option<(u64, u64)>,
-    /// What this process may do.
+    /// The rights and limits of this process.
     pub rights: Rights,
-    /// The kernel's clock source.
+    /// Name of the kernel's clock source.
     pub clock_source: Option<String>,
-    /// Time of one clock reading.
+    /// Time that one reading of the clock takes.
     pub clock_read: Option<Nanos>,
-    /// How long a wake-up takes at best: the quickest of a few short sleeps on the calling thread.
+    /// The shortest time that a wake-up takes: the fastest of a few short sleeps of the calling thread.
     pub wake_up: Option<Nanos>,
-    /// How long the scheduler's tick is.
+    /// Period of the scheduler's tick.
     pub tick: Option<Nanos>,
-    /// By how much the timers of threads started from here may be rounded.
+    /// Largest rounding of timers in threads started from the calling thread.
     pub timer_slack: Option<Nanos>,
-    /// Kernel version: major, minor.
+    /// Kernel version: major and minor number.
     pub kernel: Option<(u32, u32)>,
-    /// Whether it is a `PREEMPT_RT` kernel.
+    /// Whether the kernel is a `PREEMPT_RT` kernel.
     pub is_realtime: Option<bool>,
-    /// Whether a hypervisor is underneath.
+    /// Whether the machine is a virtual machine.
     pub is_guest: Option<bool>,
-    /// Whether this is a container.
+    /// Whether the process runs in a container.
     pub is_container: Option<bool>,
 }
 
 impl Host {
-    /// The CPU of this number, if it is on-line.
+    /// The facts about this CPU, if it is online.
     pub(super) fn cpu(&self, cpu: u32) -> Option<&HostCpu> {
         self.cpus.iter().find(|host| host.cpu == cpu)
     }
 
-    /// Whether the process has the capability of this number.
+    /// Whether the process has the capability with this number.
     pub(super) fn has_capability(&self, bit: u32) -> Option<bool> {
         self.rights.capabilities.map(|all| all.checked_shr(bit).is_some_and(|rest| rest & 1 == 1))
     }

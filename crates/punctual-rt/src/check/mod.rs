@@ -1,8 +1,8 @@
-//! What stands between a task and its period, found before the task starts.
+//! Finds, before a task starts, what can keep it from holding its period.
 //!
-//! A decision over two values: what is planned ([`Plan`]) and what was read of the machine ([`Host`]). What could not be
-//! read makes no finding. Findings about the machine bear the id of the knob that `punctual audit` knows; those about
-//! the plan itself begin with `task.`.
+//! A check compares the planned task ([`Plan`]) with the facts read from the machine ([`Host`]). A fact that could not
+//! be read leads to no finding. Findings about the machine carry the id of the knob in `punctual audit`; ids of
+//! findings about the plan itself begin with `task.`.
 //!
 //! ```
 //! use punctual_rt::check::{Host, Plan, Severity, Waits, check};
@@ -29,41 +29,41 @@ pub use host::{Host, HostCpu, Rights};
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::{Memory, Nanos, Policy};
 
-/// How a task waits for its next release.
+/// How a task waits for its next release, as far as the check is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// Sleeps until the release.
     Sleeps,
-    /// Sleeps until at most this time before the release, then polls the clock.
+    /// Sleeps, and polls the clock at most this long before the release.
     Polls(Nanos),
-    /// Polls all the time, and never gives its CPU up.
+    /// Polls all the time, and never yields its CPU.
     Spins,
 }
 
-/// What is planned for one task.
+/// The plan of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What the task is called in findings.
+    /// Name of the task in findings.
     pub name: String,
-    /// The time from one release to the next.
+    /// Time from one release to the next.
     pub period: Nanos,
-    /// When its releases are, counted from those of the first task of the same epoch, or for that first task from the
-    /// multiples of its period on the clock; `None` when that is not known.
+    /// Phase of the releases: relative to the releases of the first task of the same epoch, or for that first task
+    /// relative to the multiples of its period on the clock. `None` if unknown.
     pub phase: Option<Nanos>,
-    /// The time from the release by which the body must have finished; `None` for the period.
+    /// Time from the release by which the body must have finished; `None` for the period.
     pub deadline: Option<Nanos>,
-    /// The longest time that its body runs; `None` when not known.
+    /// The longest run time of the body; `None` if unknown.
     pub execution: Option<Nanos>,
     /// How the task waits for its next release.
     pub waits: Waits,
-    /// Policy, CPUs, memory, idle states.
+    /// Scheduling policy, CPUs, memory and idle states.
     pub setup: Setup,
     /// Whether the thread will be set up by [`Setup::apply`], which sets its timer slack to 1 ns.
     pub is_applied: bool,
 }
 
 impl Plan {
-    /// A task that sleeps and is set up by [`Setup::apply`], nothing else of which is known.
+    /// The plan of a task that sleeps and is set up by [`Setup::apply`]. All else is unknown.
     pub fn new(name: &str, period: Nanos, setup: Setup) -> Self {
         Self {
             name: name.to_owned(),
@@ -77,12 +77,13 @@ impl Plan {
         }
     }
 
-    /// The CPUs it may run on, as far as that is known: with none stated, all.
+    /// The CPUs that the task may run on: those of its setup, or all online CPUs if the setup names none.
     fn cpus<'a>(&'a self, host: &'a Host) -> &'a [u32] {
         if self.setup.cpus.is_empty() { host.online.as_deref().unwrap_or_default() } else { &self.setup.cpus }
     }
 
-    /// How grave it is that the system will refuse something: only a strict task does not start for that.
+    /// Severity of a finding that the system will refuse part of the setup: fatal only if the task insists on all of
+    /// it.
     fn when_refused(&self) -> Severity {
         match self.setup.require {
             Require::Strict => Severity::Fatal,
@@ -97,7 +98,7 @@ impl Plan {
         }
     }
 
-    /// The time it polls before each release, where that is bounded.
+    /// The longest time that the task polls before a release; zero if it never or always polls.
     fn margin(&self) -> Nanos {
         match self.waits {
             Waits::Polls(margin) => margin,
@@ -112,7 +113,7 @@ impl Plan {
         }
     }
 
-    /// The idle states it rules out: those that take longer to leave.
+    /// The limit on exit latencies of idle states that the setup asks for.
     fn idle_limit(&self) -> Option<Nanos> {
         match self.setup.latency_qos {
             LatencyQos::Leave => None,
@@ -122,15 +123,15 @@ impl Plan {
     }
 }
 
-/// Every code a finding can have. Those that do not begin with `task.` are ids of knobs.
+/// The codes of all possible findings. Those that do not begin with `task.` are ids of knobs.
 ///
 /// # Real-time
-/// Pure.
+/// Only computes.
 pub fn codes() -> impl Iterator<Item = &'static str> {
     rules::ALONE.iter().map(|rule| rule.code).chain([rules::FIRST.code, rules::SAME_TURN])
 }
 
-/// Judges tasks of one program, each by itself and against the others, on this machine. Gravest first.
+/// Checks the tasks of one program on this machine, each on its own and against the others. Gravest finding first.
 ///
 /// # Real-time
 /// Allocates: call before the loop.

@@ -1,4 +1,4 @@
-//! The rim of a check: reads the handful of files it wants, below a root that tests choose.
+//! Reads the facts for a check from files below a root folder, which tests choose.
 
 use super::host::{Host, HostCpu, Rights};
 use crate::idle::states_below;
@@ -9,14 +9,14 @@ use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// No machine has this many CPUs; a list beyond is not one.
+/// A larger CPU number in a file means that the file does not contain a list of CPUs.
 const CPUS_MAX: u32 = 8192;
 
 impl Host {
-    /// Reads this machine, and measures how long its clock takes to read, and how long a wake-up takes at best.
+    /// Reads this machine. Also measures how long a reading of the clock takes, and how long a wake-up takes at best.
     ///
     /// # Real-time
-    /// Allocates, reads files, sleeps some fifteen times for a microsecond: call before the loop.
+    /// Allocates, reads files, sleeps about fifteen times for a microsecond: call before the loop.
     pub fn here() -> Self {
         let slack = sys::timer_slack().map(Nanos::from_ns);
         Self {
@@ -28,7 +28,7 @@ impl Host {
         }
     }
 
-    /// Reads the machine whose files are below `root`. What calls to the kernel would tell stays unknown.
+    /// Reads the machine whose files are below `root`. Facts that only system calls can tell stay unknown.
     ///
     /// # Real-time
     /// Allocates, reads files: call before the loop.
@@ -52,7 +52,7 @@ impl Host {
             kernel: from.kernel(),
             is_realtime: from.is_realtime(),
             is_guest: from.is_guest(),
-            // Nothing proves that it is none.
+            // The absence of these files does not prove that the process is outside of containers.
             is_container: ["run/systemd/container", ".dockerenv", "run/.containerenv"]
                 .iter()
                 .any(|file| from.is_there(file))
@@ -85,19 +85,20 @@ impl Files<'_> {
         parse_list(&self.text(file)?)
     }
 
-    /// What stands behind `name` in a file of such lines.
+    /// The rest of the line that begins with `name`.
     fn field(&self, file: &str, name: &str) -> Option<String> {
         let text = self.text(file)?;
         text.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned())
     }
 
-    /// The kernel tells of what it was booted with; of partitions made since, a file of its own that is not always there.
+    /// The kernel lists the CPUs isolated at boot. CPUs isolated later by cpuset partitions are in a separate file,
+    /// which does not exist on every kernel.
     fn isolated(&self) -> Option<Vec<u32>> {
         let mut all = self.list("sys/devices/system/cpu/isolated")?;
         let made_since = "sys/fs/cgroup/cpuset.cpus.isolated";
         match self.list(made_since) {
             Some(partitions) => all.extend(partitions),
-            // There, and not to be read: then a CPU may be isolated that does not look so.
+            // The file exists but cannot be read, so other CPUs may be isolated as well.
             None if self.is_there(made_since) => return None,
             None => {}
         }
@@ -117,7 +118,8 @@ impl Files<'_> {
         }
     }
 
-    /// Opens the file for writing, and writes nothing: to the kernel, a request for nothing that goes at once.
+    /// Whether a file can be written. It is opened for writing and closed without writing; the kernel drops a latency
+    /// request that was opened this way.
     fn is_writable(&self, file: &str) -> Option<bool> {
         match OpenOptions::new().write(true).open(self.path(file)) {
             Ok(_) => Some(true),
@@ -140,7 +142,8 @@ impl Files<'_> {
         }
     }
 
-    /// Groups that have a budget prove it; else the configuration of this kernel, where it can be read as plain text.
+    /// A group with a budget proves that groups assign run time. Otherwise the kernel's configuration tells, if it can
+    /// be read as plain text.
     fn has_rt_groups(&self) -> Option<bool> {
         if group_value(self.0, "cpu.rt_runtime_us").is_some() {
             return Some(true);
@@ -150,7 +153,7 @@ impl Files<'_> {
         let is_built = config.lines().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
         let is_switched = config.lines().any(|line| line == "CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y")
             || self.text("proc/cmdline").is_none_or(|words| words.contains("rt_group_sched"));
-        // Built in, but switched at boot: not shown which way.
+        // The option is built in, but a boot parameter decides, whose effect is not visible.
         (!is_built || !is_switched).then_some(is_built)
     }
 
@@ -175,7 +178,7 @@ impl Files<'_> {
     }
 }
 
-/// A list of CPUs as the kernel prints it; `(null)` is what old kernels print for none.
+/// Parses a list of CPUs as the kernel prints it. Old kernels print `(null)` for an empty list.
 fn parse_list(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty() && *part != "(null)") {
@@ -189,8 +192,8 @@ fn parse_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// The quickest of a few sleeps of a microsecond, without the rounding that an ordinary thread's timers have before it is
-/// set up; `None` when the rounding could not be put back.
+/// The fastest of a few sleeps of a microsecond, without the rounding of timers that ordinary threads have before their
+/// set-up. `None` if the rounding could not be restored.
 fn wake_up_cost() -> Option<Nanos> {
     const SLEEPS: usize = 15;
     let slack = sys::timer_slack()?;

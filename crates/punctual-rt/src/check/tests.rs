@@ -1,4 +1,4 @@
-//! Each rule, fired and silent.
+//! For each rule, cases in which it reports a finding and cases in which it does not.
 
 use super::*;
 use crate::Policy;
@@ -7,7 +7,7 @@ use Case::{Fires, Silent};
 use std::collections::BTreeSet;
 use std::slice::from_ref;
 
-/// A plan and a machine that a case changes.
+/// The plan and the machine of a case.
 struct Scene {
     plan: Plan,
     host: Host,
@@ -16,9 +16,9 @@ struct Scene {
 type Change = fn(&mut Scene);
 
 enum Case {
-    /// Something that makes the first rule fire; the others fire as well.
+    /// A change that makes the first rule report a finding; the other rules listed report one as well.
     Fires(&'static [&'static str], Change),
-    /// Something near to it that must not.
+    /// A similar change on which the rule must not report anything.
     Silent(&'static str, Change),
 }
 
@@ -26,7 +26,7 @@ fn us(n: u64) -> Nanos {
     Nanos::from_us(n)
 }
 
-/// A plan that nothing is to be said against, on [`fine_host`].
+/// A plan without findings on [`fine_host`].
 fn fine_plan() -> Plan {
     let memory = Memory::Lock { stack_bytes: 64 << 10, heap_bytes: 1 << 20 };
     let setup =
@@ -84,7 +84,7 @@ fn codes_of(plans: &[Plan], host: &Host) -> BTreeSet<&'static str> {
     check(plans, host).iter().map(|finding| finding.code).collect()
 }
 
-/// A fine plan on a fine host, changed.
+/// The fine plan on the fine host, after a change.
 fn changed(change: Change) -> Scene {
     let mut scene = Scene { plan: fine_plan(), host: fine_host() };
     change(&mut scene);
@@ -158,7 +158,7 @@ const CASES: &[Case] = &[
     Silent("task.on_tick", |s| s.plan.phase = Some(us(20))),
     Silent("task.on_tick", |s| s.plan.phase = Some(us(2980))),
     Silent("task.on_tick", |s| (s.plan.phase, s.host.tick) = (Some(Nanos::ZERO), None)),
-    // Of 970 us and 4 ms each distance comes up.
+    // Periods of 970 us and 4 ms have a small common divisor, so releases come near the tick whatever the phase is.
     Silent("task.on_tick", |s| (s.plan.period, s.plan.phase) = (us(970), Some(Nanos::ZERO))),
     Fires(&["task.deadline_affinity"], |s| s.reserve(200, 1000).plan.setup.cpus = vec![1]),
     Silent("task.deadline_affinity", |s| s.reserve(200, 1000).plan.setup.cpus = vec![0, 1, 2, 3]),
@@ -168,7 +168,7 @@ const CASES: &[Case] = &[
     Silent("proc.affinity", |s| (s.plan.setup.cpus, s.host.online) = (vec![], Some(vec![0]))),
     Fires(&["task.cpu"], |s| s.plan.setup.cpus = vec![1, 4]),
     Silent("task.cpu", |s| (s.plan.setup.cpus, s.host.online) = (vec![4], None)),
-    // On 6.12 without groups nothing throttles, and an isolated CPU has no ordinary task that starves.
+    // On 6.12 without group run time nothing is throttled, and on an isolated CPU no ordinary task starves.
     Fires(&["iso.domain"], |s| _ = s.spin(Policy::Other, 3)),
     Silent("iso.domain", |s| _ = s.spin(Policy::Other, 1)),
     Silent("iso.domain", |s| s.spin(Policy::Other, 3).host.isolated = None),

@@ -1,4 +1,4 @@
-//! The laws of the grid, on a clock that is only a number.
+//! The rules of the grid, tested with a clock that is only a number.
 
 use super::*;
 use proptest::prelude::*;
@@ -141,7 +141,7 @@ fn after_a_long_initialisation_nothing_is_owed() {
 fn outside_events_pull_the_grid_along() {
     let mut grid = Grid::new(at(0), MS);
     assert_eq!(grid.clone().follow(at(7_300_000)).missed, 0, "nothing was due before the first");
-    // The source is slower by 100 ppm and shakes by 2 us.
+    // The events come 100 ppm too slowly, with a jitter of 2 us.
     let mut worst = 0;
     for k in 0..10_000u64 {
         let event = at(k * 1_000_100 + 2_000 * (k % 2));

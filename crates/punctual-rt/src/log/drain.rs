@@ -1,4 +1,5 @@
-//! The ordinary end of the log: gathers the records of all writers, puts them in order and writes them out.
+//! The end of the log on an ordinary thread: collects the records of all writers, sorts them by time and writes them
+//! out.
 
 use super::line::{LogLine, Noted, Output};
 use super::perfetto::Perfetto;
@@ -12,10 +13,10 @@ use std::io::{self, Write};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How long a record is held back for older ones that a thread may have been kept from storing.
+/// How long a record is held back, because a delayed thread may still store an older one.
 const HOLD: Nanos = Nanos::from_ms(10);
 
-/// One writer, seen from here.
+/// One writer, as its drain sees it.
 struct Source {
     thread: Arc<Thread>,
     receiver: Receiver<LogRecord>,
@@ -23,13 +24,13 @@ struct Source {
 }
 
 impl Source {
-    /// Whether nothing will come any more. The order matters: the sending end is asked for first.
+    /// Whether no more records will come. The order matters: whether the writer was dropped has to be asked first.
     fn is_done(&self) -> bool {
         self.receiver.is_abandoned() && self.receiver.is_empty() && self.receiver.refused() == self.lost
     }
 }
 
-/// Where new writers are announced, from whatever thread.
+/// New writers, which any thread may register.
 #[derive(Default)]
 pub(super) struct Arrivals(Mutex<(u64, Vec<Source>)>);
 
@@ -45,7 +46,7 @@ impl Arrivals {
     }
 }
 
-/// What a drain has done.
+/// Counts of a drain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drained {
     /// Records written out.
@@ -54,19 +55,19 @@ pub struct Drained {
     pub lost: u64,
 }
 
-/// Gathers the records of any number of [`LogWriter`]s and writes them, ordered by time, as text, as a trace, or both.
+/// Collects the records of any number of [`LogWriter`]s and writes them, ordered by time, as text, as a trace, or both.
 ///
-/// Either [`start`](Self::start) a thread that does so, or call [`drain`](Self::drain) now and then. Records are held
-/// back for 10 ms, so that those of several threads come out in order; one that its thread stored later than that is
-/// written when it comes.
+/// Either [`start`](Self::start) a thread for this, or call [`drain`](Self::drain) from time to time. Records are held
+/// back for 10 ms, so that those of several threads come out in order. A record that its thread stores later than that
+/// is written when it arrives.
 ///
-/// An output that fails is given up while the others go on; the first failure is reported by
-/// [`finish`](Self::finish). Records are taken from the writers in any case, so a full disk does not fill the logs.
+/// An output that fails is no longer written to; the others continue. [`finish`](Self::finish) reports the first
+/// failure. Records are taken from the writers in any case, so a full disk does not fill the logs.
 #[derive(Default)]
 pub struct Drain {
     pub(super) arrivals: Arc<Arrivals>,
     sources: Vec<Source>,
-    /// Lines that are held back, in order of time.
+    /// Lines that are held back, ordered by time.
     held: Vec<LogLine>,
     outputs: Vec<Box<dyn Output>>,
     failure: Option<io::Error>,
@@ -74,7 +75,7 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// A drain without outputs: what it gathers is dropped.
+    /// A drain without outputs, which drops the records that it collects.
     ///
     /// # Real-time
     /// Allocates: call before the loop.
@@ -92,8 +93,8 @@ impl Drain {
         self
     }
 
-    /// Writes a trace to `output`, which <https://ui.perfetto.dev> shows: a row per thread with what began and ended
-    /// in it, messages as instants, a graph per counter. Buffer it if it is a file.
+    /// Writes a trace for <https://ui.perfetto.dev> to `output`: a row per thread with its spans, messages as instants,
+    /// and a graph per counter. Wrap a file in a buffer.
     ///
     /// # Real-time
     /// Allocates: call before the loop.
@@ -103,10 +104,10 @@ impl Drain {
         self
     }
 
-    /// A log of `capacity` records for the thread that `name` describes.
+    /// Makes a log of `capacity` records for the thread that `name` describes.
     ///
     /// # Panics
-    /// When memory for `capacity` records (about 100 bytes each) cannot be had.
+    /// If memory for `capacity` records (about 100 bytes each) cannot be allocated.
     ///
     /// # Real-time
     /// Allocates: call before the loop.
@@ -114,7 +115,7 @@ impl Drain {
         self.arrivals.writer(name, capacity)
     }
 
-    /// Takes what the writers have stored and writes out what is older than 10 ms.
+    /// Takes the stored records from the writers, and writes out those that are older than 10 ms.
     ///
     /// # Real-time
     /// Allocates, locks, and blocks as long as the outputs do: never call it from a loop.
@@ -125,7 +126,7 @@ impl Drain {
         self.write(ready);
     }
 
-    /// Writes out what is left, and reports.
+    /// Writes out all remaining records, and returns the counts.
     ///
     /// # Errors
     /// The first failure of an output.
@@ -143,10 +144,11 @@ impl Drain {
         self.sources.append(&mut arrivals.1);
         drop(arrivals);
         for source in &mut self.sources {
-            // No more than waits now: a thread that writes faster than this reads must not keep it here.
+            // Only the records waiting at this moment are read: a thread that writes faster than this loop reads must
+            // not keep it here.
             for _ in 0..source.receiver.len() {
                 let Some(record) = source.receiver.pop() else { break };
-                // An instant that is still to come would be held back for ever.
+                // A record with an instant in the future would be held back for ever.
                 let at = record.at.min(now);
                 self.held.push(LogLine { at, thread: Arc::clone(&source.thread), what: Noted::Record(record) });
             }

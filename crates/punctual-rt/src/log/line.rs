@@ -1,4 +1,4 @@
-//! What the drain hands to its outputs.
+//! The lines that a drain passes to its outputs.
 
 use super::record::LogRecord;
 use super::writer::Thread;
@@ -6,7 +6,7 @@ use punctual_hist::MonoTime;
 use std::io;
 use std::sync::Arc;
 
-/// What an output writes in one go, with its instant.
+/// A record or an announcement for an output, with its instant.
 pub(super) struct LogLine {
     pub(super) at: MonoTime,
     pub(super) thread: Arc<Thread>,
@@ -18,7 +18,7 @@ pub(super) enum Noted {
     Lost(u64),
 }
 
-/// Something lines are written to.
+/// A destination for lines: text or trace.
 pub(super) trait Output: Send {
     fn write(&mut self, line: &LogLine) -> io::Result<()>;
     /// Called after each batch of lines.

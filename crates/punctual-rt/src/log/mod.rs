@@ -1,5 +1,5 @@
-//! Telling what happens in a loop without disturbing it: the loop stores fixed-size records, an ordinary thread makes
-//! text and traces of them.
+//! Reports what happens in a loop without disturbing it: the loop stores records of fixed size, and an ordinary thread
+//! turns them into text and traces.
 //!
 //! ```
 //! use punctual_rt::{log::Drain, rt_log};

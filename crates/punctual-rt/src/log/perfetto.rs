@@ -1,6 +1,6 @@
-//! Records as a Perfetto trace: packets of protocol buffers, written one after the other.
+//! Writes records as a Perfetto trace: packets of protocol buffers, one after the other.
 //!
-//! The names in comments are those of Perfetto's schema (`protos/perfetto/trace/`), whose field numbers never change.
+//! Comments name the fields as Perfetto's schema does (`protos/perfetto/trace/`). Its field numbers never change.
 
 use super::line::{LogLine, Noted, Output};
 use super::record::{Kind, LogRecord, LogValue};
@@ -23,18 +23,18 @@ const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
-/// Clocks are set against each other this often, so that a suspend does not shift what follows.
+/// Interval between packets that relate the clocks to each other, so that a suspend does not shift later records.
 const SNAPSHOT_EVERY: Nanos = Nanos::from_ms(1_000);
 
-/// Where the numbers of counters begin; those of threads are below.
+/// The first number for counters; threads have lower numbers.
 const FIRST_COUNTER: u64 = 1 << 31;
 
 pub(super) struct Perfetto<W> {
     output: W,
     process: u32,
-    /// Threads that have been described, by number.
+    /// Numbers of the threads that were already described in the trace.
     described: HashSet<u64>,
-    /// Counters that have been described: thread and name, with the identity of the track.
+    /// Counters that were already described: thread and name, with the id of the track.
     counters: HashMap<(u64, &'static str), u64>,
     snapshot_at: Option<MonoTime>,
 }
@@ -70,12 +70,12 @@ impl<W: Write> Perfetto<W> {
         Self { output, process, described: HashSet::new(), counters: HashMap::new(), snapshot_at: None }
     }
 
-    /// Identity of a track: unique also among the traces of other processes.
+    /// Id of a track, which differs also from those in traces of other processes.
     fn row(&self, number: u64) -> u64 {
         (u64::from(self.process) << 32) | number
     }
 
-    /// The packets without which the others make no sense, and from time to time how the clocks stand.
+    /// Writes the packets that all others depend on, and from time to time the readings of the clocks.
     fn begin(&mut self) -> io::Result<()> {
         let (first, now) = (self.snapshot_at.is_none(), now());
         if self.snapshot_at.is_some_and(|last| now - last < SNAPSHOT_EVERY) {
@@ -135,7 +135,7 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// The track of a counter, described when it is first used.
+    /// Id of the track of a counter. Describes the track when it is first used.
     fn counter(&mut self, row: u64, thread: u64, name: &'static str) -> io::Result<u64> {
         if let Some(identity) = self.counters.get(&(thread, name)) {
             return Ok(*identity);
@@ -186,7 +186,7 @@ fn counter(event: &mut Message, track: u64, record: &LogRecord) {
     }
 }
 
-/// A begin, an end or a message.
+/// Writes a begin, an end or a message.
 fn happening(event: &mut Message, row: u64, record: &LogRecord) {
     let kind = match record.kind {
         Kind::Begin => SLICE_BEGIN,
@@ -214,7 +214,7 @@ fn happening(event: &mut Message, row: u64, record: &LogRecord) {
     }
 }
 
-/// A `DebugAnnotation`.
+/// Fills a `DebugAnnotation` with a name and a value.
 fn annotation(note: &mut Message, name: &str, value: LogValue) {
     note.text(10, name); // .name
     match value {
@@ -225,7 +225,7 @@ fn annotation(note: &mut Message, name: &str, value: LogValue) {
     }
 }
 
-/// A message of protocol buffers being written: each field is its number and wire type, then its value.
+/// A message of protocol buffers under construction. Each field is a number with its wire type, followed by the value.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -247,7 +247,7 @@ impl Message {
         self.varint(value);
     }
 
-    /// `int64`: negative numbers as their two's complement.
+    /// Writes an `int64`: negative numbers as their two's complement.
     fn signed(&mut self, field: u32, value: i64) {
         self.number(field, u64::from_ne_bytes(value.to_ne_bytes()));
     }

@@ -1,22 +1,22 @@
-//! One record: fixed in size, free of pointers to anything that could go away.
+//! A log record. It has a fixed size, and its only pointer is to a `&'static str`.
 
 use crate::sys::now;
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::fmt;
 
-/// Values a record can carry.
+/// Largest number of values in a record.
 pub const VALUES_MAX: usize = 4;
 
-/// What a record tells of.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Something happened.
+    /// Something happened once; the text tells what.
     Message,
-    /// Something of this name begins in this thread.
+    /// An operation with this name begins in this thread.
     Begin,
-    /// What last began in this thread ends.
+    /// The operation that began last in this thread ends.
     End,
-    /// A quantity of this name has its first value from now on.
+    /// The quantity with this name has the record's first value from now on.
     Counter,
 }
 
@@ -58,11 +58,11 @@ value_from! {
     Unsigned of u8, u16, u32, u64, bool: u64::from;
     Unsigned of usize: |number| number as u64;
     Float of f32, f64: f64::from;
-    /// The number of nanoseconds.
+    /// Logged as a number of nanoseconds.
     Unsigned of Nanos: Nanos::as_ns;
-    /// The number of nanoseconds.
+    /// Logged as a number of nanoseconds.
     Signed of Delta: Delta::as_ns;
-    /// The number of nanoseconds on `CLOCK_MONOTONIC`.
+    /// Logged as a number of nanoseconds on `CLOCK_MONOTONIC`.
     Unsigned of MonoTime: MonoTime::as_ns;
 }
 
@@ -77,21 +77,21 @@ impl fmt::Display for LogValue {
     }
 }
 
-/// What a loop stores: when, what, and up to four numbers. Text is made of it later, elsewhere.
+/// A record that a loop stores: time, kind, and up to four numbers. The drain turns it into text later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogRecord {
-    /// When it happened.
+    /// When the record was made.
     pub at: MonoTime,
-    /// What it tells of.
+    /// Kind of the record.
     pub kind: Kind,
-    /// Its text or name. In a message each `{}` stands for the next value.
+    /// Text of a message, or a name. In a message each `{}` stands for the next value.
     pub text: &'static str,
-    /// Its numbers; those unused are [`LogValue::None`].
+    /// Numbers of the record; unused ones are [`LogValue::None`].
     pub values: [LogValue; VALUES_MAX],
 }
 
 impl LogRecord {
-    /// A record of this moment.
+    /// Makes a record with the current time.
     ///
     /// # Real-time
     /// Reads the clock.
@@ -101,10 +101,10 @@ impl LogRecord {
     }
 }
 
-/// How many values a message's text has a place for.
+/// Number of placeholders in the text of a message.
 ///
 /// # Real-time
-/// Pure; meant to be done by the compiler.
+/// Only computes; usually evaluated at compile time.
 pub const fn placeholders(text: &str) -> usize {
     let (mut rest, mut found) = (text.as_bytes(), 0usize);
     while let Some((first, after)) = rest.split_first() {
@@ -118,8 +118,8 @@ pub const fn placeholders(text: &str) -> usize {
 
 /// Logs a message from a loop: `rt_log!(writer, "phase {} ns, {} late", phase_ns, late)`.
 ///
-/// The text is a literal in which each `{}` stands for one of up to four numbers (integers, floats, `bool`, lengths of
-/// time and instants, which are shown in nanoseconds). That they are as many is checked when compiling:
+/// The text is a literal in which each `{}` stands for one of up to four numbers: integers, floats, `bool`, and lengths
+/// of time and instants, which are shown in nanoseconds. The compiler checks that the number of values matches:
 ///
 /// ```compile_fail,E0080
 /// # let mut drain = punctual_rt::log::Drain::new();
@@ -128,8 +128,8 @@ pub const fn placeholders(text: &str) -> usize {
 /// ```
 ///
 /// # Real-time
-/// Reads the clock and copies one record: wait-free, allocates nothing. When the log is full, the record is lost and
-/// counted. The text is made later, by the drain.
+/// Reads the clock and copies one record: wait-free, allocates nothing. If the log is full, the record is lost and
+/// counted. The drain formats the text later.
 #[macro_export]
 macro_rules! rt_log {
     ($writer:expr, $text:literal $(, $value:expr)* $(,)?) => {{

@@ -1,4 +1,4 @@
-//! Records as lines of text.
+//! Writes records as lines of text.
 
 use super::line::{LogLine, Noted, Output};
 use super::record::{Kind, LogRecord};
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Writes a line per record: seconds of `CLOCK_MONOTONIC`, thread, text.
+/// Writes one line per record: seconds of `CLOCK_MONOTONIC`, thread, text.
 pub(super) struct Text<W>(pub(super) W);
 
 impl<W: Write + Send> Output for Text<W> {
@@ -32,7 +32,7 @@ impl<W: Write + Send> Output for Text<W> {
     }
 }
 
-/// The text of a message, its values filled in.
+/// The text of a message with its values filled in.
 pub(super) fn message(record: &LogRecord) -> String {
     let mut values = record.values.iter();
     let mut pieces = record.text.split("{}");

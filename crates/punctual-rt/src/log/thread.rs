@@ -1,4 +1,4 @@
-//! The thread that drains.
+//! The thread that runs a drain.
 
 use super::drain::{Arrivals, Drain, Drained};
 use super::writer::LogWriter;
@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// A [`Drain`] at work. Dropping it stops it as [`stop`](Self::stop) does, but says nothing of failures.
+/// A running [`Drain`]. Dropping it stops it like [`stop`](Self::stop), but does not report failures.
 pub struct DrainThread {
     arrivals: Arc<Arrivals>,
     stop: Arc<Signal>,
@@ -18,11 +18,11 @@ pub struct DrainThread {
 }
 
 impl Drain {
-    /// Drains every `interval` in a thread of its own, of ordinary policy, until it is stopped. It may run where the
-    /// calling thread may: call before that confines itself to the loop's CPU.
+    /// Drains every `interval` in a thread of its own with ordinary policy, until it is stopped. The new thread may use
+    /// the CPUs of the calling thread: call this before the calling thread binds itself to the loop's CPU.
     ///
     /// # Errors
-    /// [`ConfigError::ZeroLength`] when `interval` is zero, [`SetupError::Thread`] when no thread can be had.
+    /// [`ConfigError::ZeroLength`] if `interval` is zero, [`SetupError::Thread`] if no thread can be started.
     ///
     /// # Real-time
     /// Starts a thread: call before the loop.
@@ -34,7 +34,7 @@ impl Drain {
         let stop = Arc::new(Signal::new());
         let stopped = Arc::clone(&stop);
         let run = move || {
-            // A thread is born with the policy of the one that made it; going down to this one is always allowed.
+            // A thread starts with the policy of its creator. Changing to the ordinary policy is always allowed.
             let _ = set_policy(Policy::Other);
             let mut drain = self;
             while !stopped.wait_until(now() + interval) {
@@ -48,10 +48,10 @@ impl Drain {
 }
 
 impl DrainThread {
-    /// Another log, as [`Drain::writer`] makes them.
+    /// Adds another log, as [`Drain::writer`] does.
     ///
     /// # Panics
-    /// When memory for `capacity` records (about 100 bytes each) cannot be had.
+    /// If memory for `capacity` records (about 100 bytes each) cannot be allocated.
     ///
     /// # Real-time
     /// Allocates and locks: call before the loop.
@@ -59,7 +59,7 @@ impl DrainThread {
         self.arrivals.writer(name, capacity)
     }
 
-    /// Writes out all that was stored before this call, ends the thread and reports.
+    /// Writes out all records stored before this call, ends the thread and returns the counts.
     ///
     /// # Errors
     /// The first failure of an output.

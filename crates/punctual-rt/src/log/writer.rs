@@ -6,16 +6,17 @@ use crate::sys::remembered_thread_id;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The thread that writes a log, as its drain knows it.
+/// The thread that writes to a log, as its drain knows it.
 pub(super) struct Thread {
-    /// Distinguishes writers of one drain, from 1.
+    /// Number of the writer among those of its drain, from 1.
     pub(super) number: u64,
     pub(super) name: String,
-    /// The kernel's id of the thread, or 0 as long as it is not known.
+    /// The kernel's id of the thread; 0 while it is unknown.
     pub(super) id: AtomicU32,
 }
 
-/// Stores records for a [`Drain`](super::Drain). One per thread. Dropping it may free memory: do so after the loop.
+/// Stores records for a [`Drain`](super::Drain). Each thread needs its own. Drop it after the loop, because dropping
+/// may free memory.
 pub struct LogWriter {
     sender: Sender<LogRecord>,
     thread: Arc<Thread>,
@@ -26,16 +27,16 @@ impl LogWriter {
         Self { sender, thread }
     }
 
-    /// Tells the drain that the calling thread is the one that writes: a trace then shows the records in the row in
-    /// which it shows what the kernel did to this thread.
+    /// Declares that the calling thread is the writer: a trace then shows its records in the same row as the kernel's
+    /// events of this thread.
     ///
     /// # Real-time
-    /// Enters the kernel if the thread did not ask for its id before: call before the loop.
+    /// Enters the kernel unless the thread has asked for its id before: call before the loop.
     pub fn of_this_thread(&mut self) {
         self.thread.id.store(remembered_thread_id(), Relaxed);
     }
 
-    /// Stores a record. It is lost and counted when the log is full.
+    /// Stores a record. If the log is full, the record is lost and counted.
     ///
     /// # Real-time
     /// Wait-free, allocates nothing, never enters the kernel.
@@ -44,11 +45,11 @@ impl LogWriter {
         let _ = self.sender.push(record);
     }
 
-    /// Something happened: `text`, in which each `{}` stands for the next of `values`. Values after the fourth are
-    /// left out. See [`rt_log!`](crate::rt_log), which checks that.
+    /// Stores a message: each `{}` in `text` stands for the next of `values`. Values after the fourth are left out. The
+    /// macro [`rt_log!`](crate::rt_log) checks their number.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise as [`push`](Self::push).
+    /// Reads the clock; otherwise the same as of [`push`](Self::push).
     #[inline]
     pub fn message(&mut self, text: &'static str, values: &[LogValue]) {
         let mut kept = [LogValue::None; VALUES_MAX];
@@ -58,28 +59,29 @@ impl LogWriter {
         self.push(LogRecord::now(Kind::Message, text, kept));
     }
 
-    /// `name` begins. What begins must [`end`](Self::end), the last one first.
+    /// Stores that the operation `name` begins. Call [`end`](Self::end) for operations in the reverse order of their
+    /// beginnings.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise as [`push`](Self::push).
+    /// Reads the clock; otherwise the same as of [`push`](Self::push).
     #[inline]
     pub fn begin(&mut self, name: &'static str) {
         self.push(LogRecord::now(Kind::Begin, name, [LogValue::None; VALUES_MAX]));
     }
 
-    /// `name` ends.
+    /// Stores that the operation `name` ends.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise as [`push`](Self::push).
+    /// Reads the clock; otherwise the same as of [`push`](Self::push).
     #[inline]
     pub fn end(&mut self, name: &'static str) {
         self.push(LogRecord::now(Kind::End, name, [LogValue::None; VALUES_MAX]));
     }
 
-    /// Runs `body` between a begin and an end of `name`.
+    /// Runs `body`, and stores a begin and an end of `name` around it.
     ///
     /// # Real-time
-    /// Reads the clock twice; otherwise as [`push`](Self::push), and whatever `body` does.
+    /// Reads the clock twice; otherwise the same as of [`push`](Self::push), and whatever `body` does.
     #[inline]
     pub fn span<R>(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> R) -> R {
         self.begin(name);
@@ -88,17 +90,17 @@ impl LogWriter {
         result
     }
 
-    /// The quantity `name` is `value` from now on.
+    /// Stores that the quantity `name` has the value `value` from now on.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise as [`push`](Self::push).
+    /// Reads the clock; otherwise the same as of [`push`](Self::push).
     #[inline]
     pub fn counter(&mut self, name: &'static str, value: impl Into<LogValue>) {
         let values = [value.into(), LogValue::None, LogValue::None, LogValue::None];
         self.push(LogRecord::now(Kind::Counter, name, values));
     }
 
-    /// Records lost so far because the log was full.
+    /// Number of records lost so far because the log was full.
     ///
     /// # Real-time
     /// Wait-free.

@@ -1,7 +1,7 @@
-//! The flat page that the loop writes and everybody else reads, in this process or another: only atomic words, at
-//! offsets that a layout version fixes.
+//! The statistics page, which the loop writes and all others read, in this process or another. It consists only of
+//! atomic words at offsets that a layout version defines.
 //!
-//! Knows nothing of how the memory came about or who reads it.
+//! This module does not know how the memory is allocated or who reads it.
 
 mod sequence;
 
@@ -12,14 +12,14 @@ use sequence::Sequence;
 
 /// First word of every page: `punctRT1` in memory order.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");
-/// Changes with every offset or meaning below.
+/// Must be changed with every offset or meaning below.
 pub(crate) const LAYOUT_VERSION: u64 = 1;
 pub(crate) const NAME_BYTES: usize = 32;
-/// How many of the worst activations are kept.
+/// Number of the worst activations that are kept.
 pub const WORST_KEPT: usize = 16;
-/// How many activations around the very worst are kept, a quarter of them after it.
+/// Number of activations around the worst one that are kept; a quarter of them come after it.
 pub(crate) const FROZEN: usize = 32;
-/// The shortest and the longest flight recorder.
+/// Allowed lengths of the flight recorder, in activations.
 pub(crate) const FLIGHT_LENGTHS: std::ops::RangeInclusive<u32> = 64..=65_536;
 
 /// The slot of one activation.
@@ -35,7 +35,7 @@ pub(crate) struct Head {
     pub(crate) frozen: [CycleSlot; FROZEN],
 }
 
-/// One part of the storage of every histogram.
+/// One value for each histogram of the page.
 #[repr(C)]
 pub(crate) struct Each<T> {
     pub(crate) latency: T,
@@ -48,7 +48,7 @@ pub(crate) struct Each<T> {
 }
 
 impl<T> Each<T> {
-    /// One value for each pair.
+    /// Combines two sets, histogram by histogram.
     #[inline]
     pub(crate) fn of<'a, A, B>(a: &'a Each<A>, b: &'a Each<B>, make: impl Fn(&'a A, &'a B) -> T) -> Self {
         Self {
@@ -70,13 +70,13 @@ impl Head {
     }
 }
 
-/// What is written once, before the page can be found.
+/// Members that are written once, before the page can be found by readers.
 #[repr(C, align(64))]
 pub(crate) struct Fixed {
-    /// Written last: a page that has it is whole.
+    /// Written last: a page with this word is complete.
     pub(crate) magic: AtomicU64,
     pub(crate) version: AtomicU64,
-    /// Bytes of the whole page with its flight recorder.
+    /// Size of the whole page with its flight recorder, in bytes.
     pub(crate) bytes: AtomicU64,
     pub(crate) pid: AtomicU64,
     pub(crate) name: [AtomicU64; NAME_BYTES / 8],
@@ -86,11 +86,11 @@ pub(crate) struct Fixed {
     pub(crate) cpu: Optional,
     pub(crate) started: AtomicU64,
     pub(crate) started_boot: AtomicU64,
-    /// Other than zero where releases are a model of events from outside.
+    /// Not zero if the releases only approximate events from outside.
     pub(crate) follows_events: AtomicU64,
 }
 
-/// What changes with every activation and is guarded by `sequence`, the histograms included.
+/// Members that change with every activation. `sequence` guards them and the histograms.
 #[repr(C, align(64))]
 pub(crate) struct Live {
     pub(crate) sequence: Sequence,
@@ -105,11 +105,11 @@ pub(crate) struct Live {
     pub(crate) classes: [AtomicU64; Class::ALL.len()],
     pub(crate) extremes: Each<ExtremeCells>,
     pub(crate) periods: PeriodSums,
-    /// Number of the worst activation so far, for the frozen slots.
+    /// Number of the worst activation so far, around which the frozen slots were kept.
     pub(crate) frozen_at: Optional,
 }
 
-/// Sums over period errors and the wake-up errors they come from.
+/// Sums over period errors and over the wake-up errors that cause them.
 #[repr(C)]
 pub(crate) struct PeriodSums {
     pub(crate) count: AtomicU64,
@@ -121,7 +121,7 @@ pub(crate) struct PeriodSums {
     pub(crate) error_squares: Wide,
 }
 
-/// A signed number of 128 bits.
+/// A signed number of 128 bits in two words.
 #[derive(Default)]
 #[repr(C)]
 pub(crate) struct Wide {
@@ -144,7 +144,7 @@ impl Wide {
     }
 }
 
-/// A number that may be absent: zero is none, so that fresh memory says nothing.
+/// A number that may be absent. Zero means absent, so that zeroed memory is valid.
 #[derive(Default)]
 #[repr(transparent)]
 pub(crate) struct Optional(AtomicU64);
@@ -165,32 +165,32 @@ fn encoded(value: Option<u64>) -> u64 {
     value.map_or(0, |n| n.saturating_add(1))
 }
 
-/// One activation of the flight recorder or the list of the worst.
+/// One activation in the flight recorder or in the list of the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CycleRecord {
-    /// Number of the release, counting missed ones, from 0.
+    /// Number of the release, counted from 0 and including missed ones.
     pub index: u64,
-    /// The planned instant.
+    /// The instant at which the activation was due.
     pub release: MonoTime,
-    /// When the thread was back from its wait.
+    /// When the thread read the clock after waiting.
     pub woke: MonoTime,
-    /// When the body was done; `None` if it did not say, or is still at it.
+    /// When the body finished; `None` if it did not report its end, or is still running.
     pub finished: Option<MonoTime>,
-    /// By how much the kernel's sleep was longer than asked for; `None` when there was none.
+    /// By how much longer than requested the kernel's sleep took; `None` if there was no sleep.
     pub overshoot: Option<Nanos>,
     /// Time spent polling.
     pub polled: Nanos,
-    /// How the activation came about.
+    /// Class of the activation.
     pub class: Class,
-    /// Releases missed after this one.
+    /// Number of releases missed after this one.
     pub missed: u64,
 }
 
-/// The word of a slot that says when the body was done.
+/// Index of the word in a slot that holds the end of the body.
 pub(crate) const FINISHED_WORD: usize = 3;
 const CLASS_BITS: u32 = 8;
 
-/// The words of an activation whose body is yet to run.
+/// The words of an activation whose body has not run yet.
 #[inline]
 pub(crate) fn cycle_words(wake: &Wake) -> [u64; 7] {
     let missed = wake.missed.min(u64::MAX >> CLASS_BITS);
@@ -211,7 +211,7 @@ pub(crate) fn finished_word(at: Option<MonoTime>) -> u64 {
 }
 
 impl CycleRecord {
-    /// What the words of a slot mean; `None` if they mean nothing.
+    /// Decodes the words of a slot; `None` if they are not valid.
     pub(crate) fn from_words(words: &[u64; 7]) -> Option<Self> {
         let [index, release, woke, finished, overshoot, polled, class_missed] = *words;
         Some(Self {
@@ -221,27 +221,23 @@ impl CycleRecord {
             finished: finished.checked_sub(1).map(MonoTime::from_ns),
             overshoot: overshoot.checked_sub(1).map(Nanos::from_ns),
             polled: Nanos::from_ns(polled),
-            class: class_from(class_missed & 0xff)?,
+            class: *Class::ALL.get(usize::try_from(class_missed & 0xff).ok()?)?,
             missed: class_missed >> CLASS_BITS,
         })
     }
 
-    /// Woke minus release; zero when early.
+    /// Woke minus release; zero if early.
     pub const fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 
-    /// Time the body took; `None` if it did not say.
+    /// Time that the body took; `None` if it did not report its end.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn execution(&self) -> Option<Nanos> {
         self.finished.map(|at| at - self.woke)
     }
-}
-
-fn class_from(code: u64) -> Option<Class> {
-    Class::ALL.into_iter().find(|class| u64::from(*class as u8) == code)
 }
 
 #[cfg(test)]
@@ -249,7 +245,7 @@ mod tests {
     use super::*;
     use std::mem::offset_of;
 
-    /// Whoever changes a number here changes `LAYOUT_VERSION` as well.
+    /// If a number in this test changes, `LAYOUT_VERSION` must change as well.
     #[test]
     fn layout_1_is_where_it_was() {
         assert_eq!(LAYOUT_VERSION, 1);

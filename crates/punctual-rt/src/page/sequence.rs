@@ -1,7 +1,7 @@
-//! How a reader knows that what it copied was not being written meanwhile: a counter that is odd while the one writer
-//! is at work. The writer never waits; the reader tries again.
+//! A sequence counter, which tells readers whether their copy was disturbed by the writer: it is odd while the single
+//! writer is writing. The writer never waits; a reader tries again.
 //!
-//! Knows nothing of what is guarded: those are relaxed atomic words of somebody else.
+//! The guarded data lies elsewhere, in relaxed atomic words.
 
 use crate::atomics::{
     AtomicU64,
@@ -9,32 +9,32 @@ use crate::atomics::{
     fence,
 };
 
-/// The counter.
+/// The counter; odd while the writer is writing.
 #[derive(Default)]
 #[repr(transparent)]
 pub(crate) struct Sequence(AtomicU64);
 
 impl Sequence {
-    /// The writer is about to write.
+    /// Marks the beginning of a write.
     #[inline]
     pub(crate) fn begin(&self) {
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
         fence(Release);
     }
 
-    /// The writer has written.
+    /// Marks the end of a write.
     #[inline]
     pub(crate) fn end(&self) {
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Release);
     }
 
-    /// Where the writer stands, to be asked again after copying; `None` while it is writing.
+    /// The counter before a copy, to be compared afterwards; `None` while the writer is writing.
     pub(crate) fn resting(&self) -> Option<u64> {
         let seen = self.0.load(Acquire);
         (seen & 1 == 0).then_some(seen)
     }
 
-    /// Whether nothing was written since `seen`, so that what was copied meanwhile belongs together.
+    /// Whether nothing was written since `seen`, so that the values copied meanwhile belong together.
     pub(crate) fn unchanged_since(&self, seen: u64) -> bool {
         fence(Acquire);
         self.0.load(Relaxed) == seen

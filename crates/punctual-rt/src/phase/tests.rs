@@ -1,21 +1,21 @@
-//! Ticks that are made up, at any phase, and what is chosen.
+//! Simulated ticks at any phase, and the offsets that are chosen.
 
 use super::*;
 use proptest::prelude::*;
 
 const MS: Nanos = Nanos::from_ms(1);
-/// Of a kernel of 250 Hz.
+/// Tick period of a kernel with 250 Hz.
 const TICK: Nanos = Nanos::from_ms(4);
 
-/// Pseudo-random numbers below `below`, from a number.
+/// A pseudo-random number below `below`, derived from `n`.
 fn mixed(n: u64, below: u64) -> u64 {
     let z = (n ^ 0x5bf0_3635).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (z ^ (z >> 32)).checked_rem(below).unwrap_or(0)
 }
 
-/// What a scan of a second would see of a tick at `phase`, each up to `jitter` late and `missing` percent of them unseen,
-/// and of `strays` gaps anywhere.
+/// The gaps that a scan of one second sees of a tick at `phase`. Each is up to `jitter` late, `missing` percent are not
+/// seen, and `strays` more gaps lie anywhere.
 fn scanned(tick: Nanos, phase: Nanos, jitter: u64, missing: u64, strays: u64) -> Gaps {
     let began = MonoTime::from_ns(123_456_789_012);
     let first = began.as_ns().next_multiple_of(tick.as_ns()) + phase.as_ns();
@@ -66,7 +66,7 @@ fn lengths_that_fit_only_nearly_hold_for_a_while() {
     let tick = Nanos::from_ns(3_333_333);
     let choice = choose(&scanned(tick, Nanos::from_us(50), 1_000, 0, 0), MS, tick);
     assert_eq!(choice.circle, Nanos::from_ns(333_333));
-    // Three ticks and ten periods, 1 ns apart: 0.1 us in a second.
+    // Three ticks and ten periods differ by 1 ns, which is a drift of 0.1 us per second.
     let expected = choice.clearance.as_secs_f64() * 1e7;
     assert!((choice.lasts.as_secs_f64() - expected).abs() < 0.01 * expected, "{choice:?}");
 }
@@ -147,7 +147,7 @@ proptest! {
         let choice = choose(&gaps, period, tick);
         let found = choice.tick_phase.map(|found| distance(found, phase, tick));
         prop_assert!(found.is_some_and(|off| off <= jitter + 1_000), "{found:?} {choice:?}");
-        // The gap, with its jitter, takes 26 us at most; of the rest of the circle, a quarter is kept at each side.
+        // The gap with its jitter takes at most 26 us. A quarter of the rest of the circle must stay free on each side.
         let free = choice.circle.as_ns().saturating_sub(26_000);
         let middle = phase + Nanos::from_ns(13_000);
         let kept = distance(choice.offset, middle, choice.circle).saturating_sub(13_000);

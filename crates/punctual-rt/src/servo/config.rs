@@ -1,38 +1,38 @@
-//! What a servo is made from, and what is refused.
+//! The configuration of a servo, and the check of its values.
 //!
-//! The only place that knows which values can work; it knows nothing of how they are used.
+//! This module alone knows which values can work. It does not know how they are used.
 
 use super::rounded;
 use crate::error::ServoRefusal;
 use punctual_hist::{Delta, Nanos};
 
-/// The largest ωT, and the one it begins with.
+/// The largest stable ωT, with which the servo begins.
 pub(super) const WIDEST: f64 = 0.1;
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// What a [`PhaseServo`](super::PhaseServo) is made from.
+/// The configuration of a [`PhaseServo`](super::PhaseServo).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServoConfig {
     /// The nominal period of the task, and the modulus of the phase; at most an hour.
     pub period: Nanos,
-    /// Natural frequency of the loop in Hz, `ω/2π`: errors settle in about one over this, disturbances faster than this
-    /// are averaged. 0.5 to 1 suits a reference that jitters by microseconds. At most `0.1/(2π·period)`.
+    /// Natural frequency of the loop in Hz, `ω/2π`: errors settle in about 1 / `bandwidth_hz` seconds, and faster
+    /// disturbances are averaged. 0.5 to 1 suits a reference that jitters by microseconds. At most `0.1/(2π·period)`.
     pub bandwidth_hz: f64,
-    /// Damping ζ, 0.3 to 3; 1 is critical.
+    /// Damping ζ, 0.3 to 3; 1 is critical damping.
     pub damping: f64,
-    /// Wanted time of the reference clock at the releases, modulo the period.
+    /// Wanted reading of the reference clock at the releases, modulo the period.
     pub target: Delta,
-    /// What it must not exceed.
+    /// Limits that the servo keeps.
     pub limits: ServoLimits,
 }
 
 impl ServoConfig {
-    /// Critically damped, releases on the reference's multiples of the period, usual limits.
+    /// A configuration with critical damping, releases at the reference's multiples of the period, and usual limits.
     pub const fn new(period: Nanos, bandwidth_hz: f64) -> Self {
         Self { period, bandwidth_hz, damping: 1.0, target: Delta::ZERO, limits: ServoLimits::USUAL }
     }
 
-    /// The largest stable bandwidth, in Hz, for this period.
+    /// The largest stable bandwidth for this period, in Hz.
     pub(super) fn widest_hz(&self) -> f64 {
         WIDEST / (core::f64::consts::TAU * self.period.as_secs_f64())
     }
@@ -65,19 +65,21 @@ impl ServoConfig {
     }
 }
 
-/// What a [`PhaseServo`](super::PhaseServo) must not exceed, and what it calls locked.
+/// Limits that a [`PhaseServo`](super::PhaseServo) keeps, and its lock window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServoLimits {
-    /// The most that one cycle is moved by; above zero, at most half the period. Usually 5 us.
+    /// The largest distance by which one cycle is moved; above zero, at most half the period. Usually 5 us.
     pub step: Nanos,
-    /// The largest difference in speed that is learned, in parts per million, up to 100 000. Usually 1000.
+    /// The largest learned difference between the rates of the clocks, in parts per million, up to 100 000. Usually
+    /// 1000.
     pub frequency_ppm: f64,
-    /// An error below this is locked, above twice this is not. Usually 5 us.
+    /// The servo is locked when the error is below this, and no longer locked when it is above twice this. Usually 5
+    /// us.
     pub lock: Nanos,
 }
 
 impl ServoLimits {
-    /// 5 us per cycle, 1000 ppm, locked within 5 us.
+    /// At most 5 us per cycle and 1000 ppm; locked within 5 us.
     pub const USUAL: Self = Self { step: Nanos::from_us(5), frequency_ppm: 1000.0, lock: Nanos::from_us(5) };
 }
 

@@ -1,27 +1,28 @@
-//! What is believed of a stream of errors: the median of five, without outliers.
+//! Filters a stream of errors: the median of five, after outliers were removed.
 //!
-//! Knows nothing of control; it is told by how much an error was expected to change since the last.
+//! This module knows nothing of control. The caller tells by how much the error was expected to change since the last
+//! one.
 
 use super::{whole, within};
 
-/// How many mean deviations from the expected one an error may be.
+/// The largest distance of an error from its expected value, in mean deviations.
 const GATE: f64 = 8.0;
-/// The narrowest gate, in ns: below it are the timestamps' own resolution and jitter.
+/// The smallest limit on that distance, in ns, because timestamps have a resolution and jitter of their own.
 const NARROWEST: f64 = 1_000.0;
-/// How many mean deviations from the middle an error counts for.
+/// The largest distance from the median with which an error counts, in mean deviations.
 const NEAR: f64 = 2.0;
-/// Memory of the mean deviation, in samples.
+/// Time constant of the mean deviation, in samples.
 const MEMORY: f64 = 64.0;
-/// This number of ignored errors in a row is a step of the reference, not outliers.
+/// After this number of ignored errors in a row, the reference has made a step, and they are no outliers.
 const STEP_AFTER: u32 = 16;
 const KEPT: u32 = 5;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filter {
-    /// The last five, each carried forward to now; the newest last.
+    /// The last five errors, each carried forward to the present; the newest is last.
     recent: [f64; 5],
     count: u32,
-    /// Mean distance of an error from the expected one.
+    /// Mean distance of an error from its expected value.
     deviation: f64,
     in_a_row: u32,
     rejected: u64,
@@ -37,8 +38,9 @@ impl Filter {
         self.rejected
     }
 
-    /// The middle one, moved to the mean of the five, none of which counts for more than two mean deviations: as firm as
-    /// the median, and less noisy. `None` before there are five.
+    /// The median of the five errors, moved to their mean. In this mean, no error counts for more than two mean
+    /// deviations from the median. The result is as robust as the median, and less noisy. `None` before there are five
+    /// errors.
     pub(super) fn estimate(&self) -> Option<f64> {
         let middle = median(self.recent);
         let reach = NEAR * self.deviation;
@@ -58,8 +60,8 @@ impl Filter {
         }
     }
 
-    /// Takes the error `raw`, known modulo `period`, after the former errors changed by `ahead`. `false` when it was ignored as
-    /// an outlier; after too many of those in a row the filter starts from nothing.
+    /// Takes the error `raw`, known modulo `period`, after the previous errors changed by `ahead`. Returns `false` if
+    /// it was ignored as an outlier. After too many outliers in a row, the filter starts from nothing.
     pub(super) fn take(&mut self, raw: f64, ahead: f64, period: f64) -> bool {
         self.shift(ahead);
         let [_, b, c, d, newest] = self.recent;
@@ -83,7 +85,7 @@ impl Filter {
         true
     }
 
-    /// Judges the distance from the expected error, and learns from it how far is usual.
+    /// Decides whether an error is at a credible distance from its expected value, and updates the mean deviation.
     fn believable(&mut self, distance: f64) -> bool {
         let gate = (GATE * self.deviation).max(NARROWEST);
         self.deviation += (distance.min(gate) - self.deviation) / MEMORY;
@@ -100,14 +102,14 @@ impl Filter {
     }
 }
 
-/// The middle one of five, without a branch.
+/// The median of five, without a branch.
 fn median([first, second, third, fourth, fifth]: [f64; 5]) -> f64 {
     let low = first.min(second).max(third.min(fourth));
     let high = first.max(second).min(third.max(fourth));
     low.min(high).max(low.max(high).min(fifth))
 }
 
-/// Median distance from the median: one wild value of five does not count.
+/// Median distance from the median, which a single outlier among five does not change.
 fn spread(five: [f64; 5]) -> f64 {
     let middle = median(five);
     median(five.map(|x| (x - middle).abs()))

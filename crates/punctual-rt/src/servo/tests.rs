@@ -1,4 +1,4 @@
-//! A simulated clock far away, and the servo that follows it. Deterministic: the noise comes from a seeded generator.
+//! A simulated remote clock, and the servo that follows it. Deterministic: the noise comes from a seeded generator.
 
 mod figures;
 mod laws;
@@ -6,7 +6,7 @@ mod laws;
 use super::*;
 use crate::noise::Noise;
 
-/// What the models of latency need beyond uniform noise.
+/// A random number with a half-normal distribution, for models of latency.
 fn half_normal(noise: &mut Noise, sigma: f64) -> f64 {
     (sigma * noise.normal()).abs()
 }
@@ -15,12 +15,12 @@ fn outlier(noise: &mut Noise, share: f64, low: f64, high: f64) -> f64 {
     if noise.uniform() < share { low + (high - low) * noise.uniform() } else { 0.0 }
 }
 
-/// How late the thread wakes, in us.
+/// A model of the latency with which the thread wakes, in us.
 #[derive(Clone, Copy, Debug)]
 enum Waking {
-    /// 12 + |N(0, 5)|, one in a thousand 100 to 900 later.
+    /// 12 + |N(0, 5)|, one in a thousand later by 100 to 900.
     Sleep,
-    /// 0.05 + |N(0, 0.1)|, one in a thousand 20 to 300 later.
+    /// 0.05 + |N(0, 0.1)|, one in a thousand later by 20 to 300.
     Hybrid,
     Exact,
 }
@@ -35,12 +35,12 @@ impl Waking {
     }
 }
 
-/// |N(0, 2)| us, one in two thousand 20 to 80 later.
+/// The time of the frame on its path: |N(0, 2)| us, one in two thousand later by 20 to 80.
 fn path_us(noise: &mut Noise) -> f64 {
     half_normal(noise, 2.0) + outlier(noise, 0.0005, 20.0, 80.0)
 }
 
-/// A grid, and a reference clock that runs faster than it.
+/// A simulated grid, and a reference clock that runs faster than the local one.
 struct World {
     noise: Noise,
     waking: Waking,
@@ -61,12 +61,12 @@ impl World {
 
     fn reference_at(&self, local: MonoTime) -> u64 {
         let run = (local - START).as_ns();
-        // Since 2000, as distributed clocks count; whole periods of it.
+        // Distributed clocks count from the year 2000; here from a whole number of periods.
         let since_2000 = (self.period * Nanos::from_secs(800_000_000).whole(self.period)).as_ns();
         since_2000 + self.began_off + run + scaled(run, self.ppm * 1e-6)
     }
 
-    /// Reference and local time as a user would read them in this cycle.
+    /// The reference and local times that a user would read in this cycle.
     fn stamps(&mut self) -> (u64, MonoTime) {
         let late = self.waking.late_us(&mut self.noise);
         let path = if self.noisy_path { path_us(&mut self.noise) } else { 0.0 };
@@ -99,9 +99,10 @@ fn us(us: f64) -> Nanos {
     Nanos::from_ns(scaled(1_000, us))
 }
 
-/// What a controller made of it, in us; sd and max are about the mean of the last 5/6, as in a drive that is tuned to it.
+/// The result of a run in us. sd and max are relative to the mean of the last 5/6 of the run, as in a drive that is
+/// tuned to this mean.
 #[derive(Debug)]
-struct Outcome {
+struct PhaseFigures {
     sd: f64,
     max: f64,
     mean: f64,
@@ -109,7 +110,7 @@ struct Outcome {
     correction_max: f64,
 }
 
-fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, MonoTime) -> Delta) -> Outcome {
+fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, MonoTime) -> Delta) -> PhaseFigures {
     let (mut phases, mut correction_max) = (Vec::new(), 0.0_f64);
     for _ in 0..cycles {
         phases.push(world.phase_ns() / 1e3);
@@ -121,7 +122,7 @@ fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, 
     let settled = &phases[cycles / 6..];
     let mean = settled.iter().sum::<f64>() / as_f64(settled.len());
     let last_out = phases.iter().rposition(|p| (p - mean).abs() > 5.0).map_or(0, |n| n + 1);
-    Outcome {
+    PhaseFigures {
         sd: deviation(settled),
         max: settled.iter().fold(0.0, |most, p| f64::max(most, (p - mean).abs())),
         mean,

@@ -1,28 +1,29 @@
-//! A 32-bit time made whole: many `EtherCAT` slaves, and some masters, show only the low half of the reference's time,
-//! which comes round every 4.29 s, and 2³² ns is no multiple of anybody's period.
+//! Extends a 32-bit time to 64 bits. Many `EtherCAT` slaves, and some masters, provide only the low half of the
+//! reference's time. It wraps every 4.29 s, and 2³² ns is not a multiple of any usual period.
 
 use punctual_hist::MonoTime;
 
-/// Turns the low 32 bits of a clock into 64 that do not come round.
+/// Extends the low 32 bits of a clock to 64 bits, which do not wrap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Widener {
     last: Option<(u64, MonoTime)>,
 }
 
 impl Widener {
-    /// Nothing seen yet.
+    /// A widener that has seen no time yet.
     pub const fn new() -> Self {
         Self { last: None }
     }
 
-    /// The time whose low half is `low_ns`, read at `local`. The first one is taken as it is; every later one is the one
-    /// nearest to where the local clock expects it, so gaps may be long: the clocks need only agree to 2 s since the last.
+    /// The time whose low half is `low_ns`, read at `local`. The first time is taken as it is. Every later one is the
+    /// time nearest to what the local clock predicts, so gaps may be long: the clocks only need to agree to 2 s since
+    /// the last call.
     ///
     /// # Real-time
-    /// Pure and bounded.
+    /// Only computes, in bounded time.
     pub fn widen(&mut self, low_ns: u32, local: MonoTime) -> u64 {
         let whole = match self.last {
-            // Far from zero, so that a step backwards has room.
+            // Starts at 2^32 instead of zero, so that a step backwards does not go below zero.
             None => u64::from(low_ns) | (1 << 32),
             Some((last, at)) => {
                 let expected = last.saturating_add_signed(local.signed_since(at).as_ns());
@@ -52,7 +53,7 @@ mod tests {
             let (mut reference, mut local) = (start, 7u64);
             let first = widener.widen(low_half(reference), MonoTime::from_ns(local));
             for step in steps {
-                // 1000 ppm faster.
+                // The reference runs 1000 ppm faster.
                 reference += step + step / 1000;
                 local += step;
                 let whole = widener.widen(low_half(reference), MonoTime::from_ns(local));

@@ -1,4 +1,4 @@
-//! What the system really gave the current thread, read back from it, in plain words.
+//! Reads back what the system granted to the current thread, and prints it as text.
 
 use super::latency;
 use crate::{Nanos, Policy, sys};
@@ -6,16 +6,16 @@ use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::Path;
 
-/// A limit of the process.
+/// A limit of the process (`RLIMIT_...`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
-    /// The limit, in its own unit.
+    /// The limit, in the unit of its resource.
     At(u64),
     /// No limit is set.
     Unlimited,
 }
 
-/// How the thread is scheduled.
+/// Scheduling of the thread as granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadGrant {
     /// Thread id.
@@ -26,42 +26,45 @@ pub struct ThreadGrant {
     pub cpus: Option<Vec<u32>>,
 }
 
-/// What is known of the process's memory. The kernel does not show its `mlockall` flags, so their effects are read.
+/// Facts about the memory of the process. The kernel does not show the flags of `mlockall`, so their effects are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryGrant {
-    /// What is locked (`VmLck`).
+    /// Bytes of locked memory (`VmLck`).
     pub locked_bytes: Option<u64>,
-    /// What is mapped (`VmSize`). A little of it can never be locked, so this stays above `locked_bytes`.
+    /// Bytes of mapped memory (`VmSize`). Some of it can never be locked, so it stays above `locked_bytes`.
     pub mapped_bytes: Option<u64>,
-    /// Whether new memory is resident at once, tried with one page.
+    /// Whether new memory is resident at once, tested with one page.
     pub new_is_resident: Option<bool>,
 }
 
-/// What the system gave. `None` is what could not be read; prints as a sheet of plain words.
+/// What the system granted to a thread. `None` means that a value could not be read. Prints as text with one line per
+/// topic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Thread id, policy, CPUs.
+    /// Thread id, policy and CPUs.
     pub thread: ThreadGrant,
     /// Memory of the process.
     pub memory: MemoryGrant,
-    /// By how much the thread's timers may be rounded; nothing under a real-time policy, whatever this says.
+    /// By how much the thread's timers may be rounded. Without effect under a real-time policy.
     pub timer_slack: Option<Nanos>,
-    /// Standard signals that can still interrupt the thread from outside; those of its own faults always can.
+    /// Standard signals that can still interrupt the thread from outside. Signals for its own faults always can.
     pub open_signals: Vec<i32>,
-    /// The limit for all CPUs' idle states in force, in microseconds, whoever asked for it.
+    /// The limit on exit latencies of idle states in force for all CPUs, in microseconds, including requests of other
+    /// programs.
     pub latency_us: Option<i32>,
-    /// The limits of the thread's CPUs: `n/a` for none at all allowed, 0 for no limit.
+    /// The limits of the thread's CPUs on exit latencies: `n/a` if no idle state is allowed, 0 if there is no limit.
     pub cpu_latency: Vec<(u32, String)>,
-    /// CPU time in microseconds after which a real-time thread that never sleeps is ended (`RLIMIT_RTTIME`, soft).
+    /// CPU time in microseconds after which the kernel ends a real-time thread that never sleeps (soft
+    /// `RLIMIT_RTTIME`).
     pub rt_time_us: Option<Limit>,
-    /// Real-time run time of the thread's control group per period, in microseconds; -1 is unlimited. Only where groups
-    /// have one (`RT_GROUP_SCHED`, cgroup v1).
+    /// Real-time run time of the thread's control group per period, in microseconds; -1 is unlimited. `None` if groups
+    /// have none (it needs `RT_GROUP_SCHED` and cgroup v1).
     pub group_runtime_us: Option<i64>,
-    /// That period, in microseconds.
+    /// Period of that run time, in microseconds.
     pub group_period_us: Option<i64>,
 }
 
-/// Reads back what the current thread was given.
+/// Reads back what the current thread was granted.
 ///
 /// # Real-time
 /// Allocates, reads files: call before the loop, or after it.
@@ -87,7 +90,7 @@ pub fn grants() -> Grants {
     }
 }
 
-/// A size in `/proc/PID/status`, in bytes.
+/// A size in the text of `/proc/PID/status`, in bytes.
 fn bytes(status: &str, name: &str) -> Option<u64> {
     let kib = status.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix("kB")?;
     kib.trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -103,7 +106,7 @@ pub(crate) fn limit(root: &Path, name: &str) -> Option<Limit> {
     }
 }
 
-/// What this file of the caller's control group (cgroup v1) says, where groups have real-time run time of their own.
+/// The number in this file of the caller's control group (cgroup v1), if groups have real-time run time.
 pub(crate) fn group_value(root: &Path, name: &str) -> Option<i64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let group = groups.lines().find_map(|line| {
@@ -135,7 +138,7 @@ impl fmt::Display for Grants {
         }
         self.write_idle(f)?;
         match policy {
-            // Both limits are for priorities.
+            // The limits on run time apply only to policies with a priority.
             Some(Policy::Other | Policy::Deadline { .. }) => Ok(()),
             Some(Policy::Fifo(_) | Policy::RoundRobin(_)) | None => self.write_run_time(f),
         }
@@ -168,7 +171,7 @@ impl Grants {
 
     fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.latency_us {
-            // What the kernel shows when nobody asks for anything: 2000 seconds.
+            // Without any request the kernel shows 2000 seconds.
             Some(us) if us >= 2_000_000_000 => f.write_str("idle states: no limit for all CPUs")?,
             Some(us) => write!(f, "idle states: left within {us} us on all CPUs")?,
             None => f.write_str("idle states: the limit for all CPUs could not be read")?,
@@ -196,12 +199,12 @@ impl fmt::Display for MemoryGrant {
     }
 }
 
-/// CPUs as people name them: `CPU 1`, `CPUs 0-3,8`.
+/// A text for CPUs: `CPU 1`, `CPUs 0-3,8`.
 pub(crate) fn named(cpus: &[u32]) -> String {
     format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, list(cpus))
 }
 
-/// CPU numbers as people write them: `0-3,8`.
+/// A text for CPU numbers: `0-3,8`.
 pub(crate) fn list(cpus: &[u32]) -> String {
     let mut text = String::new();
     let mut rest = cpus;

@@ -1,8 +1,8 @@
-//! Keeping CPUs out of deep idle states while a loop runs: requests that hold as long as a value is kept.
+//! Requests that keep CPUs out of deep idle states while a loop runs. A request holds until its value is dropped.
 //!
-//! The kernel drops the global request when its file is closed. For a single CPU there is only one value, which stays when a
-//! program ends. So the former value is restored when the last holder in this process leaves; a program that is killed
-//! leaves its request behind.
+//! The kernel drops the global request when its file is closed. For a single CPU there is only one value, which remains
+//! when a program ends. So the previous value is restored when the last request of this process for that CPU is
+//! dropped. A program that is killed leaves its value behind.
 
 use crate::{Error, Nanos, SetupError};
 use std::fs::{self, File, OpenOptions};
@@ -10,22 +10,24 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Allows no latency at all: the CPU polls while idle (x86) or waits in its shallowest state.
+/// Value of a CPU's limit that allows no exit latency: the CPU polls while idle (x86), or waits in its shallowest
+/// state.
 const NONE_AT_ALL: &str = "n/a";
 
 /// Which idle states the kernel may use while a loop runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LatencyQos {
-    /// As the machine is set up.
+    /// The idle states that the machine allows stay allowed.
     #[default]
     Leave,
-    /// On all CPUs only states that are left within this time. The kernel counts in microseconds: the rest is cut off.
+    /// On all CPUs, only idle states with at most this exit latency, cut off to whole microseconds.
     Global(Nanos),
     /// No idle state on the loop's CPUs: they poll while idle.
     ///
-    /// Each CPU has one such value, which the kernel keeps when a program ends. A program that ends without dropping its task
-    /// (a signal, `exit`, a return from `main`) leaves it behind, and the next program takes it for the machine's own
-    /// setting. [`check`](crate::check) reports a value that it finds. [`LatencyQos::Global`] ends with the process.
+    /// Each CPU has one value for this, which the kernel keeps when a program ends. A program that ends without
+    /// dropping its task (by a signal, `exit`, or a return from `main`) leaves the value behind. The next program then
+    /// takes it for the machine's own setting. [`check`](crate::check) reports a value that it finds.
+    /// [`LatencyQos::Global`] ends with the process.
     PerCpu,
 }
 
@@ -37,7 +39,7 @@ pub struct LatencyRequest {
     cpus: Vec<PathBuf>,
 }
 
-/// A request per CPU that this process has made.
+/// The requests of this process for one CPU, and the value before the first.
 struct Held {
     file: PathBuf,
     before: String,
@@ -47,30 +49,32 @@ struct Held {
 static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 
 impl LatencyRequest {
-    /// Asks for idle states that are left within `limit`, on all CPUs.
+    /// Allows only idle states with an exit latency of at most `limit`, on all CPUs.
     ///
     /// # Errors
-    /// [`SetupError::LatencyQos`]: no right to write to the file, or no such file.
+    /// [`SetupError::LatencyQos`] if the file does not exist or may not be written.
     ///
     /// # Real-time
     /// Enters the kernel, which wakes every CPU: call before the loop.
     ///
     /// # Kernel
-    /// `/dev/cpu_dma_latency`, kept open; exactly four bytes, for any other length is read as hexadecimal text.
+    /// `/dev/cpu_dma_latency`, kept open. Exactly four bytes are written; any other length would be read as hexadecimal
+    /// text.
     pub fn global(limit: Nanos) -> Result<Self, Error> {
         Self::global_at(Path::new("/"), limit)
     }
 
-    /// Asks for no idle state at all on these CPUs.
+    /// Allows no idle state on these CPUs.
     ///
     /// # Errors
-    /// [`SetupError::LatencyQos`]: no right to write to a file, or no such CPU. Then none of them is left changed.
+    /// [`SetupError::LatencyQos`] if a CPU does not exist or a file may not be written. Then no CPU is changed.
     ///
     /// # Real-time
-    /// Enters the kernel and locks: call before the loop. Dropping the request, too.
+    /// Enters the kernel and locks, also when the request is dropped: call before the loop.
     ///
     /// # Kernel
-    /// `cpuN/power/pm_qos_resume_latency_us` in sysfs. A kernel too old to know the word `n/a` (before about 4.16) refuses.
+    /// `cpuN/power/pm_qos_resume_latency_us` in sysfs. Kernels that do not know the value `n/a` (before about 4.16)
+    /// refuse it.
     pub fn per_cpu(cpus: &[u32]) -> Result<Self, Error> {
         Self::per_cpu_at(Path::new("/"), cpus)
     }
@@ -87,7 +91,7 @@ impl LatencyRequest {
     }
 
     fn per_cpu_at(root: &Path, cpus: &[u32]) -> Result<Self, Error> {
-        // What was asked for so far is put back when this is dropped.
+        // Dropping `request` on an error restores the CPUs that were already changed.
         let mut request = Self { _global: None, cpus: Vec::new() };
         for cpu in cpus {
             let file = limit_file(root, *cpu);
@@ -104,7 +108,7 @@ impl Drop for LatencyRequest {
     }
 }
 
-/// Where the kernel shows the limit of a CPU's idle states, and takes it.
+/// The file in which the kernel shows and takes the limit of a CPU.
 pub(crate) fn limit_file(root: &Path, cpu: u32) -> PathBuf {
     root.join(format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us"))
 }
@@ -131,27 +135,27 @@ fn release(file: &Path) {
     let Some(held) = all.iter_mut().find(|held| held.file == file) else { return };
     held.holders = held.holders.saturating_sub(1);
     if held.holders == 0 {
-        // Writing was possible before, so it fails only when the CPU was unplugged, and then nothing is left to restore.
+        // Writing was possible before, so it fails only if the CPU was unplugged. Then there is nothing to restore.
         let _ = fs::write(file, &held.before);
         all.retain(|held| held.file != file);
     }
 }
 
-/// The limit in this file without this process's own request: the value before the request, if there is one.
+/// The limit in this file without the requests of this process: the value before the first of them, if there is one.
 pub(crate) fn others_limit(file: &Path) -> Option<String> {
     let all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let held = all.iter().find(|held| held.file == file).map(|held| held.before.clone());
     held.or_else(|| Some(fs::read_to_string(file).ok()?.trim().to_owned()))
 }
 
-/// The global limit in force, in microseconds; `None` when it cannot be read.
+/// The global limit in force, in microseconds; `None` if it cannot be read.
 pub(super) fn global_in_force() -> Option<i32> {
     let mut value = [0; 4];
     File::open("/dev/cpu_dma_latency").ok()?.read_exact(&mut value).ok()?;
     Some(i32::from_ne_bytes(value))
 }
 
-/// The limits of these CPUs, as the kernel writes them: `n/a` for none at all, 0 for no limit.
+/// The limits of these CPUs as the kernel shows them: `n/a` if no idle state is allowed, 0 if there is no limit.
 pub(super) fn per_cpu_in_force(cpus: &[u32]) -> Vec<(u32, String)> {
     let read = |cpu: &u32| Some((*cpu, fs::read_to_string(limit_file(Path::new("/"), *cpu)).ok()?.trim().to_owned()));
     cpus.iter().filter_map(read).collect()

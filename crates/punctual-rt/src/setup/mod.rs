@@ -1,6 +1,7 @@
-//! Setting up the current thread, and reading back what the kernel really granted.
+//! Sets up the current thread, and reads back what the kernel granted.
 //!
-//! A [`Setup`] says what a thread needs; [`Setup::apply`], in the thread itself, gets it, or says what was refused.
+//! A [`Setup`] describes what a thread needs. [`Setup::apply`], called in the thread itself, requests it, and reports
+//! what was refused.
 
 mod grants;
 mod latency;
@@ -14,13 +15,13 @@ pub use prepared::{Prepared, Refusal, SetupStep};
 
 use crate::{Error, Memory, Policy, SetupError, sys};
 
-/// What to do when the system refuses something.
+/// What happens when the system refuses a part of a setup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Require {
-    /// Refuse as well, with the reason, and undo what was done.
+    /// The set-up fails with the reason, and what was already done is undone.
     #[default]
     Strict,
-    /// Go on, and list what was refused.
+    /// The set-up continues, and lists what was refused.
     BestEffort,
 }
 
@@ -55,45 +56,45 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Asks for nothing but blocked signals and timers that are not rounded; strict.
+    /// A strict setup that only blocks signals and turns off the rounding of timers.
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// The scheduling policy. An ordinary thread that is to be ordinary keeps its niceness.
+        /// The scheduling policy. With the ordinary policy, the thread keeps its niceness.
         policy: Policy;
-        /// The CPUs to run on; an empty list leaves the thread's affinity alone.
+        /// The CPUs to run on; an empty list leaves the thread's affinity unchanged.
         cpus: &[u32] => (cpus.to_vec());
         /// What memory to lock and touch.
         memory: Memory;
-        /// Which idle states to rule out.
+        /// Which idle states are allowed.
         latency_qos: LatencyQos;
-        /// What to do when something is refused.
+        /// What happens when a part of the setup is refused.
         require: Require;
     }
 
-    /// Sets the calling thread up. What is returned must be kept as long as the loop runs: it holds the request for idle
-    /// states. All else stays with the thread, and locked memory with the process.
+    /// Sets up the calling thread. Keep the result as long as the loop runs, because it holds the request for idle
+    /// states. The other settings stay with the thread, and locked memory with the process.
     ///
     /// # Errors
-    /// [`ConfigError::Priority`](crate::ConfigError::Priority) and [`ConfigError::Reservation`](crate::ConfigError::Reservation) always: no system would
-    /// take them. Under [`Require::Strict`] whatever is refused first; then the thread and the process are as before,
-    /// but for stack and heap that were touched.
+    /// Always [`ConfigError::Priority`](crate::ConfigError::Priority) and
+    /// [`ConfigError::Reservation`](crate::ConfigError::Reservation), because no system accepts such values. Under
+    /// [`Require::Strict`], the first refusal. Then thread and process are as before, except that stack and heap were
+    /// touched.
     ///
     /// # Real-time
     /// Allocates, faults, locks, and enters the kernel: call before the loop.
     ///
     /// # Kernel
-    /// Linux 3.14. The rights for a policy and for locked memory, and write access for idle states, see
-    /// [`Error::remedy`].
+    /// Linux 3.14. For the rights that policies, locked memory and idle states need, see [`Error::remedy`].
     pub fn apply(&self) -> Result<Prepared, Error> {
         self.policy.checked()?;
         prepared::apply(self)
     }
 }
 
-/// What the kernel grants the current thread, read back from it.
+/// What the kernel granted to the current thread, as read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// Thread id.
@@ -104,10 +105,10 @@ pub struct Granted {
     pub cpus: Vec<u32>,
 }
 
-/// Lets the current thread run on `cpus` only; those that are off-line or not allowed are left out.
+/// Lets the current thread run on `cpus` only. CPUs that are offline or not allowed are ignored.
 ///
 /// # Errors
-/// [`SetupError::Affinity`] with the first CPU of the list: none of them is on-line and allowed.
+/// [`SetupError::Affinity`] with the first CPU of the list if none of them is online and allowed.
 ///
 /// # Real-time
 /// Enters the kernel and may migrate: call before the loop.
@@ -116,17 +117,18 @@ pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
         .map_err(|e| Error::Setup(SetupError::Affinity { cpu: cpus.first().copied().unwrap_or(0), errno: e }))
 }
 
-/// Gives the current thread a policy.
+/// Sets the scheduling policy of the current thread.
 ///
 /// # Errors
-/// [`ConfigError::Priority`](crate::ConfigError::Priority) or [`ConfigError::Reservation`](crate::ConfigError::Reservation); [`SetupError::Policy`] with the reason, for a reservation
-/// [`SetupError::Deadline`].
+/// [`ConfigError::Priority`](crate::ConfigError::Priority) or
+/// [`ConfigError::Reservation`](crate::ConfigError::Reservation) for values that no system accepts;
+/// [`SetupError::Policy`] if the kernel refuses the policy, or [`SetupError::Deadline`] if it refuses a reservation.
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
 ///
 /// # Kernel
-/// Needs `CAP_SYS_NICE`, or `RLIMIT_RTPRIO` for a priority; with `RT_GROUP_SCHED`, a cgroup that has real-time run time.
+/// Needs `CAP_SYS_NICE`, or `RLIMIT_RTPRIO` for a priority; with `RT_GROUP_SCHED`, a cgroup with real-time run time.
 pub fn set_policy(policy: Policy) -> Result<(), Error> {
     let refused = match policy {
         Policy::Deadline { .. } => SetupError::Deadline,
@@ -135,8 +137,8 @@ pub fn set_policy(policy: Policy) -> Result<(), Error> {
     Ok(sys::set_policy(policy.checked()?).map_err(refused)?)
 }
 
-/// Prepares the current thread for a loop: no signals from outside are delivered to it, and timers of ordinary policy are not
-/// rounded (timer slack 1 ns).
+/// Prepares the current thread for a loop: blocks signals from outside, and turns off the rounding of timers under
+/// ordinary policy (timer slack 1 ns).
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
@@ -145,10 +147,10 @@ pub fn quiet_current() {
     sys::set_timer_slack(1);
 }
 
-/// Reads back what the current thread was granted of the scheduler; [`grants()`] reads all else, too.
+/// Reads back the scheduling that the current thread was granted; [`grants()`] reads the rest as well.
 ///
 /// # Errors
-/// [`SetupError::ReadBack`].
+/// [`SetupError::ReadBack`] with the reason of the kernel.
 ///
 /// # Real-time
 /// Allocates: call before the loop.

@@ -1,4 +1,4 @@
-//! Applying a set-up step by step, with the way back.
+//! Applies a set-up step by step, and undoes it if a step is refused.
 
 use super::{LatencyQos, LatencyRequest, Require, Setup, granted, pin_current, set_policy};
 use crate::memory::{Memory, lock_memory, prefault_heap, prefault_stack, release_heap, unlock_memory};
@@ -8,19 +8,19 @@ use std::fmt;
 /// One step of a set-up that can be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupStep {
-    /// The CPUs to run on.
+    /// Binding the thread to its CPUs.
     Cpus,
-    /// All memory locked.
+    /// Locking all memory.
     MemoryLock,
-    /// Stack touched in advance.
+    /// Touching the stack in advance.
     Stack,
-    /// Heap touched in advance.
+    /// Touching the heap in advance.
     Heap,
-    /// Idle states ruled out.
+    /// Limiting idle states.
     LatencyQos,
-    /// Policy and CPUs read back, to see what was granted.
+    /// Reading back policy and CPUs, to see what was granted.
     ReadBack,
-    /// The scheduling policy.
+    /// Setting the scheduling policy.
     Policy,
 }
 
@@ -38,17 +38,17 @@ impl fmt::Display for SetupStep {
     }
 }
 
-/// Something that was asked for and not granted. Prints as what, why, and what to do about it.
+/// A refused step of a set-up. Prints what was refused, why, and what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What was asked for.
+    /// The refused step.
     pub what: SetupStep,
-    /// Why it was not granted.
+    /// The reason of the refusal.
     pub error: Error,
 }
 
 impl Refusal {
-    /// What to do about it, in a sentence.
+    /// A sentence that tells what to do about the refusal.
     pub const fn remedy(&self) -> &'static str {
         self.error.remedy()
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A thread that is set up: what was refused, and what must be held as long as the loop runs.
+/// A thread that was set up: its refusals, and what must be held as long as the loop runs.
 #[derive(Debug)]
 #[must_use = "the request for idle states ends when this is dropped"]
 pub struct Prepared {
@@ -70,16 +70,16 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// What was refused; none under [`Require::Strict`].
+    /// The refused steps; empty under [`Require::Strict`].
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }
 }
 
-/// How the thread was before, and what was done to the process.
+/// The state of the thread before the set-up, and what was done to the process.
 struct Before {
     signals: sys::SignalMask,
     timer_slack: Option<u64>,
@@ -91,7 +91,8 @@ struct Before {
 pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
     let timer_slack = sys::timer_slack();
     let cpus = sys::affinity().ok();
-    // A thread's first lock asks for its id: now rather than in the loop.
+    // The first lock of a thread asks the kernel for the thread's id. It is asked for here, so that the loop does not
+    // do it.
     sys::remembered_thread_id();
     let signals = sys::block_signals();
     sys::set_timer_slack(1);
@@ -109,7 +110,7 @@ pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
     Ok(prepared)
 }
 
-/// The policy comes last: nothing else is done at real-time priority, and a granted policy never needs a way back.
+/// The policy is last: no other step runs at real-time priority, and a policy that was granted never has to be undone.
 const STEPS: [SetupStep; 7] = [
     SetupStep::Cpus,
     SetupStep::MemoryLock,
@@ -120,7 +121,7 @@ const STEPS: [SetupStep; 7] = [
     SetupStep::Policy,
 ];
 
-/// Takes one step; does nothing where nothing is asked for.
+/// Carries out one step, if the setup asks for it.
 fn take(
     what: SetupStep,
     setup: &Setup,
@@ -131,7 +132,7 @@ fn take(
         (SetupStep::Cpus, _) if !setup.cpus.is_empty() => {
             pin_current(&setup.cpus)?;
             let granted = sys::affinity().map_err(SetupError::ReadBack)?;
-            // The kernel takes a list of which it can grant a part; here that is a refusal, too.
+            // The kernel may grant only some of the listed CPUs. Here that counts as a refusal.
             if let Some(cpu) = setup.cpus.iter().find(|cpu| !granted.contains(cpu)) {
                 return Err(SetupError::Affinity { cpu: *cpu, errno: libc::EINVAL }.into());
             }
@@ -149,12 +150,13 @@ fn take(
             *latency = match setup.latency_qos {
                 LatencyQos::Leave => None,
                 LatencyQos::Global(limit) => Some(LatencyRequest::global(limit)?),
-                // Where the CPUs were left as they are, or some were refused: those the thread may run on.
+                // Without a list of CPUs, or if some were refused, the request is for the CPUs that the thread may run
+                // on.
                 LatencyQos::PerCpu => Some(LatencyRequest::per_cpu(&sys::affinity().map_err(SetupError::ReadBack)?)?),
             }
         }
         (SetupStep::ReadBack, _) => drop(granted()?),
-        // Where the policy cannot even be read, the step before has told.
+        // If the policy cannot even be read, the step before has reported it.
         (SetupStep::Policy, _) if setup.policy != Policy::Other || sys::policy().is_ok() => set_policy(setup.policy)?,
         (SetupStep::Cpus | SetupStep::MemoryLock | SetupStep::Stack | SetupStep::Heap | SetupStep::Policy, _) => {}
     }
@@ -162,7 +164,7 @@ fn take(
 }
 
 impl Before {
-    /// Puts everything back, last first. What was granted before is granted again, so nothing is left to be told.
+    /// Undoes everything, last step first. It was all granted before, so errors are not expected and not reported.
     fn restore(self) {
         if self.heap_kept {
             release_heap();
@@ -174,7 +176,7 @@ impl Before {
             let _ = sys::set_affinity(cpus);
         }
         if let Some(ns) = self.timer_slack {
-            // 0 would ask for the default; threads of a real-time policy show it, and have no slack to restore.
+            // A slack of 0 would set the default. Threads with a real-time policy show 0, and have no slack to restore.
             sys::set_timer_slack(ns);
         }
         sys::set_signal_mask(&self.signals);

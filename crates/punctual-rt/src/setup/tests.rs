@@ -1,9 +1,9 @@
-//! Set-ups on threads of their own, and what is left behind.
+//! Set-ups on separate threads, and the state that they leave behind.
 
 use super::*;
 use crate::{ConfigError, Nanos, SetupError};
 
-/// In a thread of its own, which takes what was done to it along.
+/// Runs a function in a thread of its own, whose settings end with it.
 fn in_a_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
     std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap()
 }

@@ -1,6 +1,6 @@
-//! Reading the statistics of another process, which is not trusted: nothing it does can crash or hang the reader.
+//! Reads the statistics of another process, which is not trusted: nothing it does can crash or hang the reader.
 //!
-//! The pages are found by the names of the memory behind a process's descriptors; nothing else is opened.
+//! Pages are recognised by the names of the memory behind the process's file descriptors. No other file is opened.
 
 use super::snapshot::StatsReader;
 use super::{MEMORY_NAME, is_obeyed};
@@ -13,26 +13,26 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a link to our memory begins with under `/proc/PID/fd`.
+/// Start of the link to the memory of a page, under `/proc/PID/fd`.
 const LINK: &str = "/memfd:";
 const DELETED: &str = " (deleted)";
 
-/// A page of statistics that a process has, by the name of its memory.
+/// A statistics page of a process, recognised by the name of its memory.
 struct Found {
     name: String,
     descriptor: std::path::PathBuf,
 }
 
-/// The names of the tasks of a process whose statistics can be [attached to](StatsReader::attach).
+/// The names of the tasks of a process to whose statistics a reader can [attach](StatsReader::attach).
 ///
 /// # Real-time
 /// Allocates, reads files: not for a loop.
 ///
 /// # Kernel
-/// `/proc`; permission as for tracing the process: the same user, or `CAP_SYS_PTRACE`.
+/// Reads `/proc`. Needs the right to trace the process: the same user, or `CAP_SYS_PTRACE`.
 ///
 /// # Errors
-/// [`PageError::Open`] if the process is gone or belongs to another user.
+/// [`PageError::Open`] if the process has ended or belongs to another user.
 pub fn task_names(pid: u32) -> Result<Vec<String>, PageError> {
     Ok(pages_of(pid)?.into_iter().map(|found| found.name).collect())
 }
@@ -45,14 +45,14 @@ impl StatsReader {
     /// Allocates, reads files, maps memory: not for a loop.
     ///
     /// # Kernel
-    /// As [`task_names`].
+    /// The same as of [`task_names`].
     ///
     /// # Errors
-    /// [`PageError::NoSuchTask`], [`PageError::Open`], or why the page is refused: [`PageError::Unsealed`],
+    /// [`PageError::NoSuchTask`], [`PageError::Open`], or if the page is refused [`PageError::Unsealed`],
     /// [`PageError::Version`], [`PageError::Foreign`].
     pub fn attach(pid: u32, name: &str) -> Result<Self, PageError> {
         let found = pages_of(pid)?.into_iter().find(|found| found.name == name).ok_or(PageError::NoSuchTask)?;
-        // The descriptor may be another one by now: neither wait for a pipe nor take a terminal.
+        // The descriptor may have been replaced since. The flags prevent waiting for a pipe and acquiring a terminal.
         let careful = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new().read(true).custom_flags(careful).open(&found.descriptor);
         Ok(Self::new(Arc::new(page_in(&file.map_err(|e| open_error(&e))?)?)))
@@ -66,7 +66,7 @@ fn pages_of(pid: u32) -> Result<Vec<Found>, PageError> {
         let descriptor = entry.ok()?.path();
         let link = std::fs::read_link(&descriptor).ok()?;
         let name = link.to_str()?.strip_prefix(LINK)?.strip_prefix(MEMORY_NAME)?.strip_suffix(DELETED)?;
-        // No name of ours has such characters, and a terminal would obey them.
+        // Our names never contain these characters, which would control a terminal.
         (!name.contains(is_obeyed)).then(|| Found { name: name.to_owned(), descriptor })
     };
     let mut pages: Vec<Found> = entries.filter_map(found).collect();
@@ -78,8 +78,8 @@ fn open_error(error: &io::Error) -> PageError {
     PageError::Open(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// The page in a file. Refused before anything is mapped: a file that is no page, is of another version, or can change its
-/// size.
+/// Maps the page in a file. Refuses, before mapping it, a file that is not a page, has another version, or can change
+/// its size.
 pub(super) fn page_in(file: &File) -> Result<PageMemory, PageError> {
     let [magic, version, bytes] = first_words(file)?;
     if magic != MAGIC {
@@ -106,7 +106,7 @@ fn first_words(file: &File) -> Result<[u64; 3], PageError> {
     Ok([(); 3].map(|()| words.next().unwrap_or(0)))
 }
 
-/// How many slots a page of `bytes` bytes has; `None` if no page has this size.
+/// Number of slots in a page of `bytes` bytes; `None` if no page has this size.
 fn slots_in(bytes: u64) -> Option<u32> {
     let tail = usize::try_from(bytes).ok()?.checked_sub(size_of::<Head>())?;
     let slots = u32::try_from(tail.checked_div(size_of::<CycleSlot>())?).ok()?;

@@ -1,5 +1,5 @@
-//! Counters that are copied while the loop writes belong together: on threads, and small enough for Miri, which needs minutes
-//! for a whole page with its histograms.
+//! Checks on threads that counters copied while the loop writes belong together. Small enough for Miri, which would
+//! need minutes for a whole page with its histograms.
 
 use super::{Stats, StatsConfig};
 use crate::wake::{Class, Wake};
@@ -30,7 +30,7 @@ fn counters_that_are_read_while_the_loop_writes_are_of_one_moment() {
         looks
     });
     for n in 0..CYCLES {
-        // Each is on time, and then one release is missed.
+        // Each activation is on time or early, and then one release is missed.
         let (release, class) = (woke(2 * n), [Class::OnTime, Class::Early][usize::from(n % 3 == 0)]);
         let wake = Wake { index: 2 * n, release, woke: release, interval: MS, missed: 1, class, ..Wake::default() };
         writer.woke(&wake);

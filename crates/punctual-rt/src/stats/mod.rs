@@ -1,10 +1,10 @@
-//! The loop's numbers: written by the loop, read by any thread, or another process, without either waiting.
+//! The statistics of a loop: written by the loop, and read by any thread or process. Neither side waits.
 //!
-//! The writing end costs tens of nanoseconds a cycle and the reading end nothing to the loop: both share one page of
-//! atomic words. The page is a sealed memfd, so nothing is left behind when the process dies, and `/proc/PID/fd` shows
-//! it to others ([`StatsReader::attach`]).
+//! Writer and readers share one page of atomic words. Writing costs the loop tens of nanoseconds per cycle, and reading
+//! costs it nothing. The page is a sealed memfd, so nothing remains when the process dies, and other processes find it
+//! in `/proc/PID/fd` ([`StatsReader::attach`]).
 //!
-//! This module knows nothing of how a wait is made; it is given the outcome ([`crate::Wake`]).
+//! This module does not wait; it receives the outcome of each wait ([`crate::Wake`]).
 
 mod attach;
 #[cfg(test)]
@@ -32,30 +32,30 @@ use punctual_hist::Nanos;
 use std::ffi::CString;
 use std::sync::Arc;
 
-/// Activations the flight recorder keeps unless told otherwise.
+/// Default number of activations in the flight recorder.
 pub const FLIGHT_CYCLES: u32 = 1024;
-/// From this latency on an activation that also missed two releases is an outage.
+/// An activation with at least this latency after which two or more releases were missed is an outage.
 pub const OUTAGE: Nanos = Nanos::from_ms(100);
-/// Name of the memory, before the task's.
+/// Start of the memory's name, before the task's name.
 const MEMORY_NAME: &str = "punctual-rt:";
 
-/// What the statistics of a task need to know beforehand.
+/// What the statistics of a task need to know in advance.
 #[derive(Clone, Debug)]
 pub struct StatsConfig {
-    /// Name by which other processes find the page: 1 to 32 bytes, without characters that a terminal would obey: control
-    /// characters, changes of direction, separators of lines and paragraphs.
+    /// Name by which other processes find the page: 1 to 32 bytes, without characters that control a terminal (control
+    /// characters, changes of direction, separators of lines and paragraphs).
     pub name: String,
     /// The nominal period.
     pub period: Nanos,
-    /// The largest latency the user can live with; later activations are counted.
+    /// The largest acceptable latency. Activations with a larger latency are counted.
     pub budget: Option<Nanos>,
-    /// By when, from its release, a body must be done; later ones are counted.
+    /// Time from the release by which a body must finish. Later ends are counted.
     pub deadline: Option<Nanos>,
-    /// The CPU the task is bound to, for readers that want to know about its idle states.
+    /// The CPU that the task is bound to, for readers that want to know about its idle states.
     pub cpu: Option<u32>,
-    /// Activations the flight recorder keeps: a power of two from 64 to 65536.
+    /// Number of activations in the flight recorder: a power of two from 64 to 65536.
     pub flight_cycles: u32,
-    /// Whether it is activated by events from outside, which its releases only follow.
+    /// Whether events from outside activate the task. Its releases then only approximate them.
     pub follows_events: bool,
 }
 
@@ -73,13 +73,13 @@ impl StatsConfig {
         }
     }
 
-    /// Refuses what no page could be made of.
+    /// Refuses values for which no page can be made.
     ///
     /// # Errors
     /// [`ConfigError::TaskName`] or [`ConfigError::FlightCycles`].
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn validate(&self) -> Result<(), Error> {
         name_words(&self.name).ok_or(ConfigError::TaskName)?;
         let cycles = self.flight_cycles;
@@ -88,21 +88,21 @@ impl StatsConfig {
     }
 }
 
-/// Makes the two ends of a task's statistics.
+/// Creates the statistics of a task as a writing and a reading end.
 ///
-/// After a `fork` both processes have the same page: the child must neither write nor expect numbers of its own. It may
-/// read, and see the parent's. A task of its own makes statistics of its own.
+/// After a `fork` both processes share the same page. The child must not write to it; if it reads, it gets the parent's
+/// numbers. A task of the child needs statistics of its own.
 pub struct Stats;
 
 impl Stats {
-    /// One end to write, one to read: 280 KB of zeros, present in memory.
+    /// Returns the writing and the reading end. They share 280 KB of zeroed memory that is already resident.
     ///
     /// # Real-time
     /// Allocates and enters the kernel: call before the loop.
     ///
     /// # Kernel
-    /// `memfd_create` (Linux 3.17). Without it, or with no descriptor left, the page is private memory:
-    /// [`StatsReader::shared`] says so.
+    /// `memfd_create` (Linux 3.17). Without it, or if no file descriptor is left, the page is private memory, which
+    /// [`StatsReader::shared`] reports.
     ///
     /// # Errors
     /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`] or [`SetupError::StatsMemory`].
@@ -134,13 +134,14 @@ fn fill(fixed: &Fixed, config: &StatsConfig, name: [u64; NAME_BYTES / 8]) {
     fixed.magic.store(MAGIC, Release);
 }
 
-/// Whether a terminal would obey the character instead of showing it: by turning the direction, or by a new line.
+/// Whether the character controls a terminal instead of being shown: it changes the direction of text, or begins a new
+/// line.
 fn is_obeyed(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// The name's bytes as words; `None` if there are none, too many, or characters that a terminal would obey.
+/// The bytes of the name as words; `None` if it is empty, too long, or contains characters that control a terminal.
 fn name_words(name: &str) -> Option<[u64; NAME_BYTES / 8]> {
     if name.is_empty() || name.len() > NAME_BYTES || name.contains(is_obeyed) {
         return None;
@@ -154,7 +155,7 @@ fn name_words(name: &str) -> Option<[u64; NAME_BYTES / 8]> {
     Some(words)
 }
 
-/// The name that the words spell, without what a terminal would obey.
+/// The name in the words, with characters that control a terminal replaced.
 fn name_from(words: [u64; NAME_BYTES / 8]) -> String {
     let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).replace(is_obeyed, "\u{fffd}")

@@ -1,34 +1,34 @@
-//! Whether a distribution has several humps: two kinds of wake-up, not one with a spread.
+//! Finds out whether a distribution has several humps, which means several kinds of wake-up.
 //!
-//! The buckets are put together to eight per octave, so that the shape does not depend on the scale, and two humps
-//! are told apart only where the valley is deeper than chance makes it.
+//! Buckets are combined to eight bins per octave, so that the shape does not depend on the scale. Two humps are told
+//! apart only if the valley between them is deeper than chance explains.
 
 use punctual_hist::{Counts, Nanos};
 
-/// How many buckets of the histogram make a bin.
+/// Number of buckets of the histogram per bin.
 const BUCKETS_PER_BIN: usize = 8;
-/// A distribution of fewer values is not judged.
+/// Distributions with fewer values are not judged.
 const ENOUGH: u64 = 1_000;
-/// A hump with a smaller share is a tail.
+/// A hump with a smaller share of the values is a tail.
 const LEAST_SHARE: f64 = 0.01;
-/// Humps closer than this are one: the clock's and the loop's own grain.
+/// Humps closer than this are joined, because of the granularity of the clock and the loop.
 const LEAST_GAP: Nanos = Nanos::from_us(1);
-/// How many standard deviations of a count a valley must be deep.
+/// The required depth of a valley, in standard deviations of a count.
 const CERTAIN: f64 = 5.0;
 
-/// One hump.
+/// One hump of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
-    /// The median of its values.
+    /// Median of the hump's values.
     pub centre: Nanos,
-    /// Its share of all values, 0 to 1.
+    /// Share of the hump in all values, 0 to 1.
     pub share: f64,
 }
 
-/// The humps in ascending order; empty if there is only one, or too little to tell.
+/// The humps in ascending order; empty if there is only one, or if there are too few values.
 ///
 /// # Real-time
-/// Allocates, and goes through all counts: not for a loop.
+/// Allocates, and reads all counts: not for the loop.
 pub fn modes(counts: &Counts) -> Vec<Mode> {
     if counts.count() < ENOUGH {
         return Vec::new();
@@ -65,13 +65,13 @@ fn bins(counts: &Counts) -> Vec<f64> {
     bins
 }
 
-/// Each bin a quarter its neighbours', half its own.
+/// Smooths the bins: half of a bin's own count, and a quarter of each neighbour's.
 fn smoothed(bins: &[f64]) -> Vec<f64> {
     let at = |n: Option<usize>| n.and_then(|n| bins.get(n)).copied().unwrap_or(0.0);
     (0..bins.len()).map(|n| at(n.checked_sub(1)) / 4.0 + at(Some(n)) / 2.0 + at(n.checked_add(1)) / 4.0).collect()
 }
 
-/// The ranges of bins between valleys that are less than half as high as the lower of the humps beside them.
+/// The ranges of bins between valleys, which are less than half as high as the lower of the adjacent humps.
 fn humps(heights: &[f64]) -> Vec<std::ops::Range<usize>> {
     let certainly_below = |low: f64, high: f64| low < high / 2.0 && high - low > CERTAIN * high.sqrt();
     let (mut humps, mut start) = (Vec::new(), 0);
@@ -93,7 +93,7 @@ fn humps(heights: &[f64]) -> Vec<std::ops::Range<usize>> {
     humps
 }
 
-/// Humps that are too close made one.
+/// Joins humps that are too close to each other.
 fn joined(modes: Vec<Mode>) -> Vec<Mode> {
     let mut joined: Vec<Mode> = Vec::new();
     for mode in modes {

@@ -1,54 +1,55 @@
-//! What the sequence of period errors says: whether there is anything to compensate, or whether compensating made it.
+//! Interprets the sequence of period errors: whether the loop needs a compensation, or suffers from one.
 //!
-//! On a stable grid a period is `T + L(k+1) - L(k)`: a late wake-up lengthens one period and shortens the next, though
-//! nothing was ever disturbed. Independent latencies therefore give periods a lag-1 autocorrelation of exactly -1/2
-//! and 1.41 times their own standard deviation, and everything else says something about the loop.
+//! On a stable grid the time between two wake-ups is `T + L(k+1) - L(k)`: a late wake-up makes one period longer and
+//! the next one shorter, although the grid is undisturbed. So independent latencies give period errors with a lag-1
+//! autocorrelation of exactly -1/2 and 1.41 times the latencies' standard deviation. Any other value tells something
+//! about the loop.
 
 use std::fmt;
 
-/// Fewer pairs of successive periods say nothing: the autocorrelation's own error would be above 0.03.
+/// Fewer pairs of successive periods tell nothing, because the error of the autocorrelation would be above 0.03.
 const ENOUGH_PAIRS: u64 = 1_000;
 
-/// Sums over period errors, each between two activations with no release missed in between, and over the wake-up
-/// errors they come from; nanoseconds and their squares.
+/// Sums over period errors, each between two activations without a missed release in between, and over the wake-up
+/// errors that cause them. In nanoseconds and their squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeriodMoments {
-    /// How many period errors were summed.
+    /// Number of period errors in the sums.
     pub count: u64,
     /// The sum of the period errors.
     pub sum: i128,
     /// The sum of the squares of the period errors.
     pub squares: i128,
-    /// Pairs of successive period errors.
+    /// Number of pairs of successive period errors.
     pub pairs: u64,
-    /// The sum of the products of each pair.
+    /// The sum of the products of these pairs.
     pub products: i128,
-    /// The sum of the wake-up errors (woke minus release) that ended each period.
+    /// The sum of the wake-up errors (woke minus release) at the end of each period.
     pub error_sum: i128,
-    /// The sum of the squares of those wake-up errors.
+    /// The sum of the squares of these wake-up errors.
     pub error_squares: i128,
 }
 
-/// What the autocorrelation says.
+/// The meaning of an autocorrelation of period errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rhythm {
-    /// Too few periods in a row.
+    /// There are too few successive periods to tell.
     TooFew,
-    /// No period differed from another.
+    /// All periods were equal.
     Still,
-    /// Each period pays back more than the one before was off: a compensation that oscillates.
+    /// Each period overcorrects the error of the one before: a compensation oscillates.
     Oscillating,
-    /// Independent latencies on a stable grid.
+    /// The latencies are independent, and the grid is stable.
     Independent,
-    /// Latencies of which a part lasts from one activation to the next.
+    /// A part of each latency persists into the next activation.
     PartlyPersistent,
-    /// The wake-ups run away from the grid.
+    /// The wake-ups drift away from the grid.
     Drifting,
     /// The latencies change in steps that last.
     Lasting,
-    /// The latencies wander slowly.
+    /// The latencies change slowly.
     Wandering,
-    /// Some wake-ups were polled for, others late from sleep: see [`Snapshot::rhythm`](super::Snapshot::rhythm).
+    /// Some wake-ups were polled for, others came late from sleep: see [`Snapshot::rhythm`](super::Snapshot::rhythm).
     Mixed,
     /// Many releases were missed, or activations timed out: see [`Snapshot::rhythm`](super::Snapshot::rhythm).
     Broken,
@@ -65,44 +66,44 @@ fn variance(sum: i128, squares: i128, count: u64) -> Option<f64> {
 }
 
 impl PeriodMoments {
-    /// The mean period error, nanoseconds: other than zero where the wake-ups run away from the grid.
+    /// Mean of the period errors, in nanoseconds. It is not zero if the wake-ups drift away from the grid.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn mean_ns(&self) -> Option<f64> {
         mean(self.sum, self.count)
     }
 
-    /// The standard deviation of the period errors, nanoseconds.
+    /// Standard deviation of the period errors, in nanoseconds.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn sd_ns(&self) -> Option<f64> {
         variance(self.sum, self.squares, self.count).map(f64::sqrt)
     }
 
-    /// The standard deviation of the wake-up errors that ended the periods, nanoseconds.
+    /// Standard deviation of the wake-up errors at the ends of the periods, in nanoseconds.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn wake_error_sd_ns(&self) -> Option<f64> {
         variance(self.error_sum, self.error_squares, self.count).map(f64::sqrt)
     }
 
-    /// The standard deviation of the period errors divided by that of the wake-up errors: the square root of two if
+    /// Standard deviation of the period errors divided by that of the wake-up errors: the square root of two if
     /// latencies are independent.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn ratio(&self) -> Option<f64> {
         let (periods, wakes) = (self.sd_ns()?, self.wake_error_sd_ns()?);
         (wakes > 0.0).then(|| periods / wakes)
     }
 
-    /// The autocorrelation of successive period errors, -1 to 1; `None` if too few or all alike.
+    /// The autocorrelation of successive period errors, -1 to 1; `None` if there are too few, or all are equal.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn autocorrelation(&self) -> Option<f64> {
         if self.pairs < ENOUGH_PAIRS {
             return None;
@@ -112,8 +113,9 @@ impl PeriodMoments {
         (variance > 0.0).then(|| (covariance / variance).clamp(-1.0, 1.0))
     }
 
-    /// Whether the wake-up error grows all the time: periods vary much less than the error (on a stable grid they vary
-    /// more), and from the first to the last it has gone as far as only a straight line goes, 3.46 standard deviations.
+    /// Whether the wake-up error grows all the time. Then periods vary much less than the error, although on a stable
+    /// grid they vary more. And from the first to the last period the error has changed by more than 2.5 standard
+    /// deviations; on a straight line it would be 3.46.
     #[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
     fn runs_away(&self) -> bool {
         let gone = self.sum as f64;
@@ -121,10 +123,11 @@ impl PeriodMoments {
         far && self.ratio().is_some_and(|ratio| ratio < 0.2)
     }
 
-    /// What the autocorrelation says by itself. [`Snapshot::rhythm`](super::Snapshot::rhythm) also considers how the loop woke.
+    /// The meaning of the autocorrelation alone. [`Snapshot::rhythm`](super::Snapshot::rhythm) also considers how the
+    /// loop woke.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn rhythm(&self) -> Rhythm {
         if self.pairs < ENOUGH_PAIRS {
             return Rhythm::TooFew;
@@ -168,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_hand_computed_case() {
-        // Period errors +4, -4, alternating: mean 0, sd 4, autocorrelation -1.
+        // Period errors of +4 and -4 in turns: mean 0, standard deviation 4, autocorrelation -1.
         let moments = PeriodMoments {
             count: 2_000,
             squares: 32_000,

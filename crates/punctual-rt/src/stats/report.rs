@@ -1,39 +1,39 @@
-//! A snapshot in words: latency first, for that is what a drive or a converter on the bus sees; then the jitter of
-//! periods with what it says; then the rest.
+//! A snapshot as a page of text: latency first, because that is what a drive or converter on the bus sees; then the
+//! jitter of periods with its meaning; then the rest.
 //!
-//! Pure: works on the copy, and on what is known about the CPU's idle states.
+//! Works only on the snapshot, and on the given idle states of the CPU.
 
 use super::{CycleRecord, IdleState, Mode, OUTAGE, Rhythm, Snapshot, modes};
 use crate::wake::Class;
 use punctual_hist::{Counts, Nanos};
 use std::fmt;
 
-/// How many of the worst activations are shown.
+/// Number of the worst activations that are printed.
 const SHOWN_WORST: usize = 5;
 
-/// A snapshot's report; [`fmt::Display`] is the text.
+/// The report of a snapshot; its [`fmt::Display`] is the text.
 pub struct Report<'a> {
     snapshot: &'a Snapshot,
     idle: Option<&'a [IdleState]>,
 }
 
 impl<'a> Report<'a> {
-    /// The report of `snapshot`.
+    /// Makes the report of `snapshot`.
     pub fn new(snapshot: &'a Snapshot) -> Self {
         Self { snapshot, idle: None }
     }
 
-    /// Also names the idle state that may be behind two kinds of wake-up.
+    /// Adds the CPU's idle states, so that the report can name the one that may cause two kinds of wake-up.
     #[must_use]
     pub fn with_idle_states(mut self, states: &'a [IdleState]) -> Self {
         self.idle = Some(states);
         self
     }
 
-    /// The humps of the kernel's sleeps, if there were enough of them, else of the latency.
+    /// The humps in the distribution of the kernel's sleeps, if there were enough sleeps, otherwise of the latency.
     ///
     /// # Real-time
-    /// Allocates, and goes through all counts: not for a loop.
+    /// Allocates, and reads all counts: not for the loop.
     pub fn modes(&self) -> Vec<Mode> {
         modes(self.distribution().1)
     }
@@ -44,11 +44,11 @@ impl<'a> Report<'a> {
         if mostly_slept { ("sleep overshoot", &snapshot.overshoot) } else { ("latency", &snapshot.latency) }
     }
 
-    /// The idle state whose leaving takes about as long as the humps are apart; `None` if there is one hump, or none
-    /// fits.
+    /// The idle state whose exit latency is similar to the distance between the humps; `None` if there is only one
+    /// hump, or no state fits.
     ///
     /// # Real-time
-    /// Allocates, and goes through all counts: not for a loop.
+    /// Allocates, and reads all counts: not for the loop.
     pub fn idle_suspect(&self) -> Option<&'a IdleState> {
         let modes = self.modes();
         let gap = modes.last()?.centre - modes.first()?.centre;
@@ -56,8 +56,8 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The state whose exit latency, or what it has more than a lighter one, is nearest to `gap`, and within a factor of
-/// two: the driver's figures are rough.
+/// The idle state whose exit latency, or its difference to that of a lighter state, is nearest to `gap` and within a
+/// factor of two. The figures of drivers are only approximate.
 fn suspect(gap: Nanos, states: &[IdleState]) -> Option<&IdleState> {
     let enabled = || states.iter().filter(|state| state.enabled);
     let lighter = |than: &IdleState| enabled().filter(|s| s.number < than.number).map(|s| s.exit_latency).collect();
@@ -224,7 +224,7 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, words: impl fmt::Display) -> fmt
     writeln!(f, "  {name:<14}{words}")
 }
 
-/// The figures of a distribution. A percentile for which there are too few values is a dash.
+/// The figures of a distribution. A percentile for which there are too few values is printed as a dash.
 struct Spread<'a>(&'a Counts);
 
 impl fmt::Display for Spread<'_> {
@@ -265,7 +265,7 @@ impl fmt::Display for Worst<'_> {
 
 fn words_of(class: Class, follows_events: bool) -> &'static str {
     match class {
-        // When it should have come, nobody knows.
+        // Nobody knows when the outside event should have come.
         Class::OnTime if follows_events => "came",
         Class::OnTime => "on time",
         Class::PastOnArrival => "past before the wait",
@@ -278,7 +278,7 @@ fn words_of(class: Class, follows_events: bool) -> &'static str {
     }
 }
 
-/// Three digits and a unit.
+/// A length of time with three digits and a unit.
 fn length(time: Nanos) -> String {
     let ns = time.as_ns();
     if ns < 1_000 {

@@ -1,6 +1,6 @@
-//! The reading end: copies of what the loop has written, that belong together.
+//! The reading end of the statistics: consistent copies of what the loop has written.
 //!
-//! A page of another process may hold anything: whatever its words are, a snapshot of them is made and printed.
+//! The page of another process may contain any words. A snapshot can be made of them and printed in any case.
 
 use super::{PeriodMoments, Rhythm, name_from};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
@@ -11,14 +11,15 @@ use punctual_hist::{Counts, HistogramCells, MonoTime, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a copy is tried before one that may not belong together is taken.
+/// Number of attempts at a consistent copy, before an inconsistent one is accepted.
 const TRIES: usize = 64;
-/// Tries without a pause. Later ones wait first, for the loop may have been taken off its CPU while writing.
+/// Number of attempts without a pause. Later ones pause before, because the loop may have lost its CPU while writing.
 const TRIES_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_micros(100);
-/// A kind of wake-up with more than one in 20 activations is not a tail but a part of its own.
+/// A kind of wake-up with more than one in this number of activations is a part of the distribution, and not its tail.
 const PART: u64 = 20;
-/// From this length on, what `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC` is a suspend, not the time of reading both.
+/// If `CLOCK_BOOTTIME` has gained this much on `CLOCK_MONOTONIC`, the machine was suspended. A smaller gain is the time
+/// between the two readings.
 const SUSPEND: Nanos = Nanos::from_ms(1);
 
 /// The reading end; clones read the same page.
@@ -27,89 +28,92 @@ pub struct StatsReader {
     page: Arc<PageMemory>,
 }
 
-/// How many activations and releases were counted, by kind. A plain copy.
+/// Counts of activations and releases by kind. A plain copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Activations that ran.
     pub activations: u64,
-    /// Releases that passed without one, outages apart.
+    /// Missed releases, without those in outages.
     pub missed: u64,
-    /// Activations at least 100 ms late after which at least two releases were missed: stalls, each counted once.
+    /// Outages: activations with a latency of at least 100 ms after which at least two releases were missed, each
+    /// counted once.
     pub outages: u64,
-    /// Releases missed in outages.
+    /// Releases missed during outages.
     pub lost_in_outages: u64,
-    /// Activations later than the budget.
+    /// Activations with a latency larger than the budget.
     pub over_budget: u64,
-    /// Bodies done later than the deadline.
+    /// Activations whose body finished after the deadline.
     pub deadline_misses: u64,
-    /// Activations by how they came about, in the order of [`Class`]'s numbers.
+    /// Number of activations of each class, in the order of the numbers of [`Class`].
     pub classes: [u64; 8],
     /// When the first activation woke.
     pub first_woke: MonoTime,
-    /// When the last one woke: proof of life.
+    /// When the last activation woke; it shows whether the loop is still running.
     pub last_woke: MonoTime,
 }
 
 impl Counters {
-    /// Activations of one class.
+    /// Number of activations of one class.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn of(&self, class: Class) -> u64 {
         self.classes.get(usize::from(class as u8)).copied().unwrap_or(0)
     }
 }
 
-/// Everything the loop has written, at one moment.
+/// All statistics of a loop at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The task's name.
+    /// Name of the task.
     pub name: String,
-    /// The process, as it calls itself.
+    /// Process id of the process, as it states it.
     pub pid: u32,
-    /// The CPU it was set up for; the thread may have been moved since.
+    /// The CPU that the task was set up for. The thread may have been moved since.
     pub cpu: Option<u32>,
-    /// Whether events from outside activate it; its releases are then a model of them, and latency is against that.
+    /// Whether events from outside activate the task. Its releases then approximate them, and latency is relative to
+    /// that.
     pub follows_events: bool,
-    /// The nominal period.
+    /// Nominal period of the task.
     pub period: Nanos,
-    /// The largest latency the user can live with.
+    /// The largest acceptable latency.
     pub budget: Option<Nanos>,
-    /// By when a body must be done, from its release.
+    /// Time from the release by which a body must finish.
     pub deadline: Option<Nanos>,
-    /// When the statistics were made.
+    /// When the statistics were created.
     pub started: MonoTime,
     /// When this copy was made.
     pub taken: MonoTime,
-    /// For how long the machine was suspended in between; the grid does not see it.
+    /// How long the machine was suspended between `started` and `taken`, which the grid does not see.
     pub suspended: Nanos,
-    /// Whether everything up to `periods` belongs together. If not, the loop wrote during every try (it is very fast,
-    /// or its process ended in the midst), and `activations` is what the latency histogram holds, and those that timed out.
+    /// Whether all members up to `periods` belong together. If not, the loop wrote during every attempt: it is very
+    /// fast, or its process ended while writing. Then `activations` is the number of values in the latency histogram
+    /// plus the activations that timed out.
     pub coherent: bool,
-    /// How many activations and releases were counted, by kind.
+    /// Counts of activations and releases by kind.
     pub counters: Counters,
-    /// Woke minus release; zero where early. One value per activation that did not time out.
+    /// Wake-up latency: woke minus release; zero if early. One value per activation that did not time out.
     pub latency: Counts,
-    /// Release minus woke, of the early ones.
+    /// Release minus woke, of the activations that woke early.
     pub early: Counts,
-    /// By how much the kernel's sleep was longer than asked for.
+    /// By how much longer than requested the kernel's sleeps took.
     pub overshoot: Counts,
-    /// Time spent polling, of those that did.
+    /// Time spent polling, of the activations that polled.
     pub polled: Counts,
-    /// By how much two successive wake-ups were apart more or less than their releases, without sign. None where
-    /// releases were missed: those have their own count.
+    /// Difference between the distance of two successive wake-ups and the distance of their releases, without sign.
+    /// Pairs with missed releases have no value here, because misses are counted separately.
     pub period_error: Counts,
-    /// Time from waking to the body's end.
+    /// Time from waking to the end of the body.
     pub execution: Counts,
-    /// Time from the release to the body's end; none where the activation timed out.
+    /// Time from the release to the end of the body, except for activations that timed out.
     pub response: Counts,
     /// Sums over period errors; `None` if the copy is not coherent.
     pub periods: Option<PeriodMoments>,
-    /// The activations of the largest latency, worst first.
+    /// The activations with the largest latencies, worst first.
     pub worst: Vec<CycleRecord>,
     /// The flight recorder: the last activations, oldest first.
     pub recent: Vec<CycleRecord>,
-    /// The activations around the worst one, oldest first.
+    /// The activations around the one with the largest latency, oldest first.
     pub around_worst: Vec<CycleRecord>,
 }
 
@@ -118,40 +122,40 @@ impl StatsReader {
         Self { page }
     }
 
-    /// Whether another process can attach.
+    /// Whether another process can attach to the statistics.
     ///
     /// # Errors
     /// The `errno` with which the kernel refused shared memory.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn shared(&self) -> Result<(), i32> {
         self.page.shared()
     }
 
-    /// The task's name.
+    /// Name of the task.
     ///
     /// # Real-time
-    /// Allocates: call before the loop, or from another thread.
+    /// Allocates: call before the loop, or in another thread.
     pub fn name(&self) -> String {
         name_from(self.page.head().fixed.name.each_ref().map(load))
     }
 
-    /// The counters alone; without a wait, and cheap enough to ask for often. `None` if the loop wrote during every
-    /// one of 64 tries.
+    /// Copies only the counters, without waiting, and cheap enough for frequent calls. `None` if the loop wrote during
+    /// all of 64 attempts.
     ///
     /// # Real-time
-    /// Bounded, no allocation, no kernel entry. Delays the loop by nothing but the cache lines both touch.
+    /// Bounded, no allocation, no kernel entry. The loop is delayed only by sharing cache lines.
     pub fn counters(&self) -> Option<Counters> {
         let live = &self.page.head().live;
         guarded(live, || counters(live), || ())
     }
 
-    /// A copy of everything. Bounded: after 64 tries within some 10 ms the copy says that it isn't coherent.
+    /// Copies everything. Bounded: after 64 attempts within some 10 ms the copy is marked as not coherent.
     ///
     /// # Real-time
-    /// Not for the loop: allocates 300 KB, takes some 30 us, and sleeps where the loop keeps writing. The loop does not
-    /// notice.
+    /// Not for the loop: allocates 300 KB, takes some 30 us, and sleeps while the loop keeps writing. The loop is not
+    /// disturbed.
     pub fn snapshot(&self) -> Snapshot {
         let head = self.page.head();
         let copied = guarded(&head.live, || Copied::of(head), || std::thread::sleep(PAUSE));
@@ -192,7 +196,7 @@ impl StatsReader {
     }
 }
 
-/// What the sequence guards.
+/// The values guarded by the sequence counter.
 struct Copied {
     counters: Counters,
     periods: PeriodMoments,
@@ -208,8 +212,8 @@ impl Copied {
     }
 }
 
-/// What `copy` gives while the loop does not write; `None` if it wrote during each of a bounded number of tries, after
-/// the first few of which there is a `pause`.
+/// The result of a `copy` during which the loop did not write; `None` if it wrote during all of a bounded number of
+/// attempts. After the first attempts, `pause` is called before each.
 fn guarded<T>(live: &Live, copy: impl Fn() -> T, pause: impl Fn()) -> Option<T> {
     for attempt in 0..TRIES {
         if attempt >= TRIES_AT_ONCE {
@@ -257,14 +261,14 @@ fn moments(live: &Live) -> PeriodMoments {
     }
 }
 
-/// By how much `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC`.
+/// By how much `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC`, if that is a suspend.
 fn suspended(then: (u64, MonoTime), now: (u64, MonoTime)) -> Nanos {
     let boot = Nanos::from_ns(now.0.saturating_sub(then.0));
     let gained = boot - (now.1 - then.1);
     if gained < SUSPEND { Nanos::ZERO } else { gained }
 }
 
-/// The records of slots that could be read, each with its number. A slot the loop is writing is left out.
+/// The records of all readable slots, each with its number. A slot that the loop is writing is left out.
 fn records(slots: &[CycleSlot]) -> impl Iterator<Item = (u64, CycleRecord)> + '_ {
     let read = |slot: &CycleSlot| (0..4).find_map(|_| slot.read());
     slots.iter().filter_map(read).filter_map(|(number, words)| Some((number, CycleRecord::from_words(&words)?)))
@@ -288,24 +292,25 @@ fn around_worst(head: &Head) -> Vec<CycleRecord> {
 }
 
 impl Snapshot {
-    /// Share of the time that was spent polling, 0 to 1; `None` before the second wake-up. The first one was polled for
-    /// as well, so the time begins a period before it.
+    /// Share of the time that was spent polling, 0 to 1; `None` before the second wake-up. The time includes one period
+    /// before the first wake-up, because that one was polled for as well.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn spin_share(&self) -> Option<f64> {
         let elapsed = self.counters.last_woke - self.counters.first_woke;
         let whole = (elapsed + self.period).as_secs_f64();
         (elapsed > Nanos::ZERO).then(|| (self.polled.sum().as_secs_f64() / whole).min(1.0))
     }
 
-    /// What the sequence of period errors says of the loop; `None` if the copy is not coherent.
+    /// What the sequence of period errors tells about the loop; `None` if the copy is not coherent.
     ///
-    /// Nothing where the wake-ups are of two kinds, some polled for and some late from sleep, or where many were missed or
-    /// timed out: then the sequence tells how these alternate, not what the program does.
+    /// There is no verdict if some wake-ups were polled for and others came late from sleep, or if many releases were
+    /// missed or timed out. In these cases the sequence reflects how the kinds alternate, and not what the program
+    /// does.
     ///
     /// # Real-time
-    /// Pure; floating point.
+    /// Only computes; floating point.
     pub fn rhythm(&self) -> Option<Rhythm> {
         let periods = self.periods.as_ref()?;
         let (c, slept) = (&self.counters, self.counters.of(Class::LateFromSleep));
@@ -320,10 +325,10 @@ impl Snapshot {
         })
     }
 
-    /// Classes that occurred, with their counts.
+    /// The classes that occurred, with their counts.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn classes(&self) -> impl Iterator<Item = (Class, u64)> + '_ {
         Class::ALL.into_iter().map(|class| (class, self.counters.of(class))).filter(|(_, n)| *n > 0)
     }

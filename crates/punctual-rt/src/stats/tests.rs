@@ -1,4 +1,4 @@
-//! The whole of it: what the loop hands in is what a reader gets, and what the report says of known causes.
+//! Tests that readers get what the loop hands in, and what the report says about known causes.
 
 use super::*;
 use crate::noise::Noise;
@@ -26,7 +26,7 @@ fn wake(index: u64, error_ns: i64, missed: u64) -> Wake {
     Wake { index, release, woke, interval: MS, missed, class: Class::LateFromSleep, overshoot, polled: Nanos::ZERO }
 }
 
-/// A loop whose activation `n` is off by `errors[n]`.
+/// The statistics of a loop whose activation `n` deviates by `errors[n]`.
 fn run(errors: impl IntoIterator<Item = i64>) -> Snapshot {
     let (mut writer, reader) = Stats::create(&config("run")).unwrap();
     for (index, error) in (0..).zip(errors) {
@@ -89,7 +89,8 @@ fn a_skip_is_no_jitter_and_a_stall_counts_once() {
     let s = reader.snapshot();
     assert_eq!((s.counters.missed, s.counters.outages, s.counters.lost_in_outages), (3, 1, 250));
     assert_eq!(s.counters.activations, 6);
-    // Only 5-6 is a period: 1 and 7 were late by more than one, and what lies after them was skipped.
+    // Only the time from activation 5 to 6 is a period. Activations 1 and 7 were late by more than a period, and the
+    // releases after them were skipped.
     assert_eq!((s.period_error.count(), s.period_error.max()), (1, Some(Nanos::from_us(1))));
     assert_eq!(s.periods.unwrap().pairs, 0);
     assert_eq!(s.latency.max(), Some(Nanos::from_ms(250)), "and it is in the latency");
@@ -112,7 +113,7 @@ fn the_flight_recorder_keeps_the_last_and_what_was_around_the_worst() {
     assert!(s.worst[0].finished.is_some());
 }
 
-/// What a wait that gave up is late for did not happen; the body runs all the same.
+/// The latency of a wait that gave up is not recorded, because nothing happened. The body runs all the same.
 #[test]
 fn what_timed_out_is_counted_and_that_is_all() {
     let (mut writer, reader) = Stats::create(&StatsConfig { follows_events: true, ..config("outside") }).unwrap();
@@ -133,7 +134,8 @@ fn what_timed_out_is_counted_and_that_is_all() {
     assert!(text.contains("3 came, 1 timed out") && !text.contains("on time"), "{text}");
 }
 
-/// A short period: whenever the sleep came back too late, the next one is polled for; nothing there compensates.
+/// With a short period, each sleep that returns too late is followed by an activation that only polls. No compensation
+/// is involved.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn two_kinds_of_wake_up_in_turns_get_no_verdict() {
@@ -172,7 +174,7 @@ fn each_polled_activation_has_a_period_to_poll_in() {
     assert_eq!(reader.snapshot().spin_share(), Some(0.5));
 }
 
-/// With two humps, the report says why there is no idle state to blame.
+/// With two humps, the report says why no idle state can be named.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn idle_states_nobody_looked_at_are_not_absent() {
@@ -249,8 +251,8 @@ fn what_the_loop_does_to_its_grid_is_told() {
     assert_ne!(late_start.rhythm(), Rhythm::Drifting, "one late start");
 }
 
-/// Neither while the loop runs flat out nor while it runs like a loop may a copy show a sum that does not fit; the
-/// latter can be copied.
+/// No copy contains a sum that does not match, at full speed or at the pace of a real loop. At the pace of a real loop,
+/// coherent copies succeed.
 #[test]
 fn copies_belong_together_while_the_loop_writes() {
     for (pause_us, cycles) in if cfg!(miri) { [(0, 5), (200, 2)] } else { [(0, 300_000), (200, 1_000)] } {
@@ -305,8 +307,8 @@ fn another_reader_attaches_by_process_and_name() {
     assert_eq!(StatsReader::attach(4_194_305, "attached").err(), Some(PageError::Open(libc::ENOENT)));
 }
 
-/// With no descriptor left there is no memfd: the page is private and says why. In a process of its own, as the
-/// limit is the process's.
+/// If no file descriptor is left, there is no memfd; the page is private and says why. The test runs in a process of
+/// its own, because the limit applies to the process.
 #[test]
 #[cfg_attr(miri, ignore = "processes")]
 fn without_a_memfd_the_page_is_private() {
@@ -331,7 +333,7 @@ fn without_a_memfd_the_page_is_private() {
     assert_eq!(StatsReader::attach(std::process::id(), "private").err(), Some(PageError::NoSuchTask));
 }
 
-/// Files that claim to be pages; whatever their words, they are refused, or read to the end.
+/// Files that claim to be pages. Whatever their words are, they are refused, or can be read completely.
 mod hostile {
     use super::*;
     use crate::page::{CycleSlot, Head};

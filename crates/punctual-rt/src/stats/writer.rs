@@ -1,6 +1,6 @@
-//! The loop's end of the statistics: two calls a cycle, each a bounded number of plain stores.
+//! The loop's end of the statistics: two calls per cycle, each a bounded number of plain stores.
 //!
-//! Knows nothing of clocks: every instant is handed in.
+//! This module reads no clock. The caller passes every instant.
 
 use super::{OUTAGE, PeriodMoments, StatsConfig};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
@@ -10,11 +10,11 @@ use crate::wake::{Class, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::sync::Arc;
 
-/// Activations kept from before the worst one.
+/// Number of activations before the worst one that are kept.
 const FROZEN_BEFORE: u64 = 23;
-/// Activations kept from after it.
+/// Number of activations after the worst one that are kept.
 const FROZEN_AFTER: u64 = 8;
-/// Slots frozen per cycle, so that no single cycle pays for all.
+/// Number of slots that are copied per cycle, so that no single cycle has to copy all.
 const FROZEN_PER_CYCLE: usize = 4;
 
 /// The writing end; there is only one.
@@ -22,7 +22,7 @@ pub struct StatsWriter {
     page: Arc<PageMemory>,
     budget: Nanos,
     deadline: Nanos,
-    /// Number of the next activation, without missed ones: its place in the flight recorder.
+    /// Number of the next activation, without missed ones, which gives its place in the flight recorder.
     cycle: u64,
     open: Option<Open>,
     periods: Periods,
@@ -31,7 +31,7 @@ pub struct StatsWriter {
     last: Last,
 }
 
-/// The values recorded last; the next ones are probably in the same buckets.
+/// The values recorded last. The next ones are probably in the same buckets, so `warm` loads these.
 #[derive(Default)]
 struct Last {
     late: Nanos,
@@ -48,7 +48,7 @@ struct Open {
     woke: MonoTime,
     cycle: u64,
     worst_place: Option<usize>,
-    /// The wait for an outside event gave up: there is no release to be late for, or to answer to.
+    /// Whether the wait for an outside event timed out, so that there is no release for latency and response.
     timed_out: bool,
 }
 
@@ -67,13 +67,14 @@ impl StatsWriter {
         }
     }
 
-    /// Records the outcome of a wait. Call right after the wait, or after the cycle's urgent work. An activation that timed
-    /// out is only counted.
+    /// Records the outcome of a wait. Call right after the wait, or after the urgent work of the cycle. An activation
+    /// that timed out is only counted.
     ///
     /// # Real-time
-    /// Wait-free: no allocation, no kernel entry, no panic; with [`StatsWriter::finished`] about 30 ns while the caches
-    /// hold the page, some hundreds where others have emptied them (see [`StatsWriter::warm`]). Among the worst 16 so
-    /// far: one pass over 16 words more; after the worst so far, four slots are copied in each of the next eight cycles.
+    /// Wait-free: no allocation, no kernel entry, no panic. Together with [`StatsWriter::finished`] it takes about 30
+    /// ns if the page is in the caches, and some hundreds if not (see [`StatsWriter::warm`]). An activation among the
+    /// worst 16 so far costs one more pass over 16 words. After the worst so far, each of the next eight cycles copies
+    /// four slots.
     #[inline]
     pub fn woke(&mut self, wake: &Wake) {
         let (head, slots, cycle) = (self.page.head(), self.page.slots(), self.cycle);
@@ -114,7 +115,7 @@ impl StatsWriter {
         self.open = Some(Open { release: wake.release, woke: wake.woke, cycle, worst_place, timed_out });
     }
 
-    /// The nominal period from now on, for readers.
+    /// Sets the nominal period that readers see.
     ///
     /// # Real-time
     /// One store.
@@ -122,8 +123,8 @@ impl StatsWriter {
         self.page.head().fixed.period.store(period.as_ns(), Relaxed);
     }
 
-    /// Fetches what the next two calls will probably touch, which the caches may have lost during the sleep. For the
-    /// time between a sleep and the release, which a polling wait burns anyway.
+    /// Loads the memory that the next two calls will probably touch, because the caches may have lost it during the
+    /// sleep. Call it between a sleep and the release, where a polling wait has time to spare.
     ///
     /// # Real-time
     /// Some twenty loads, no stores.
@@ -146,10 +147,10 @@ impl StatsWriter {
         ));
     }
 
-    /// Records that the body of the last activation was done `at`. Optional; only the first call per cycle counts.
+    /// Records that the body of the last activation finished `at`. Optional; only the first call per cycle counts.
     ///
     /// # Real-time
-    /// Wait-free: no allocation, no kernel entry, no panic; its cost is in that of [`StatsWriter::woke`].
+    /// Wait-free: no allocation, no kernel entry, no panic. The time is included in that of [`StatsWriter::woke`].
     #[inline]
     pub fn finished(&mut self, at: MonoTime) {
         let Some(open) = self.open.take() else { return };
@@ -205,7 +206,7 @@ fn count(live: &Live, wake: &Wake, first: bool) {
         bump(class, 1);
     }
     if wake.missed > 0 {
-        // Where events from outside are followed, silence shows as a long interval, not as latency.
+        // If the releases follow outside events, silence shows as a long interval, and not as latency.
         let outage = wake.missed >= 2 && wake.latency().max(wake.interval) >= OUTAGE;
         bump(if outage { &live.lost_in_outages } else { &live.missed }, wake.missed);
         bump(&live.outages, outage.into());
@@ -227,9 +228,10 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
     }
 }
 
-/// Sums over period errors. Two activations make a period only if no release was missed between them, nor after the
-/// second. An activation after which releases were missed was late by more than a period, which is counted elsewhere; and
-/// as no period follows it, no shorter one would make up for the longer one. An activation that timed out neither ends nor
+/// Sums over period errors. Two activations make a period only if no release was missed between them or after the
+/// second. If releases were missed after the second, it was late by more than a period, which is counted elsewhere; and
+/// no shorter period follows that would compensate for it. An activation that timed out neither ends nor begins a
+/// period.
 /// begins a period.
 #[derive(Default)]
 struct Periods {
@@ -239,11 +241,11 @@ struct Periods {
 
 #[derive(Clone, Copy)]
 struct Former {
-    /// The release that must come next.
+    /// Number of the release that must come next.
     next: u64,
-    /// By how much the former activation was off its release.
+    /// By how much the previous activation deviated from its release, in nanoseconds.
     error: i64,
-    /// The period error that ended with it.
+    /// The period error that ended with the previous activation.
     period_error: Option<i64>,
 }
 
@@ -288,7 +290,7 @@ impl Periods {
     }
 }
 
-/// Exact: 128 bits hold the product of any two of 64.
+/// The exact product: 128 bits hold the product of any two 64-bit numbers.
 #[inline]
 fn product(a: i64, b: i64) -> i128 {
     i128::from(a).wrapping_mul(i128::from(b))
@@ -301,7 +303,7 @@ struct Worst {
 }
 
 impl Worst {
-    /// In place of the least late one.
+    /// Replaces the activation with the smallest latency in the list.
     #[cold]
     fn insert(&mut self, head: &Head, cycle: u64, late: Nanos, words: &[u64; 7]) -> Option<usize> {
         let (place, kept) = self.latency.iter_mut().enumerate().min_by_key(|(_, kept)| **kept)?;
@@ -326,7 +328,7 @@ impl Freeze {
     }
 }
 
-/// Copies a few activations that are over (their bodies are done) out of the flight recorder.
+/// Copies a few activations whose bodies have finished from the flight recorder to the frozen slots.
 #[cold]
 fn freeze_some(freeze: Option<Freeze>, head: &Head, slots: &[CycleSlot], cycle: u64) -> Option<Freeze> {
     let mut freeze = freeze?;

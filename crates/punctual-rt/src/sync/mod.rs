@@ -1,4 +1,4 @@
-//! Waiting for another thread: a signal that may be given from a loop, and a lock that lends priority.
+//! Waiting for another thread: a signal that a loop may post, and a lock with priority inheritance.
 
 mod pi_mutex;
 mod pi_word;

@@ -1,4 +1,5 @@
-//! A lock that lends its owner the priority of whoever waits, so that a thread in between cannot hold both up.
+//! A lock with priority inheritance: its owner runs with the priority of the most urgent waiter, so that no thread of a
+//! priority in between delays both.
 
 #![allow(unsafe_code, reason = "the protected value; each block says why it is sound")]
 
@@ -12,12 +13,11 @@ use std::sync::atomic::AtomicU32;
 
 /// A lock with priority inheritance, for threads of one process.
 ///
-/// A loop should not need one: [`latest`](crate::latest()) and [`spsc`](crate::spsc) never wait. Where it must share a
-/// structure with an ordinary thread, this bounds the wait by the time the owner needs for what it does under the
-/// lock.
+/// A loop should not need a lock: [`latest`](crate::latest()) and [`spsc`](crate::spsc) never wait. If a loop has to
+/// share a structure with an ordinary thread, this lock bounds the wait by the time that the owner holds it.
 ///
-/// There is no poisoning: a panic under the lock releases it and the next owner finds what is there. An owner that
-/// ends without releasing it (it leaked its guard) is noticed by the next one: [`PiGuard::owner_died`].
+/// There is no poisoning: a panic under the lock releases it, and the next owner finds the value as it is. If an owner
+/// ends without releasing the lock, because it leaked its guard, the next owner is told: [`PiGuard::owner_died`].
 ///
 /// ```
 /// use punctual_rt::sync::PiMutex;
@@ -32,25 +32,26 @@ pub struct PiMutex<T> {
     value: Cell<T>,
 }
 
-// SAFETY: the value is reached only through a guard, and there is one guard at a time; hence it moves between threads
-// (`T: Send`) but is not shared by them.
+// SAFETY: the value is reached only through a guard, and there is one guard at a time. So it moves between threads (`T:
+// Send`) but is not shared by them.
 unsafe impl<T: Send> Sync for PiMutex<T> {}
 
 impl<T> PiMutex<T> {
-    /// A free lock around `value`.
+    /// Makes a free lock around `value`.
     pub const fn new(value: T) -> Self {
         Self { word: AtomicU32::new(0), value: Cell::new(value) }
     }
 
-    /// Takes the lock, sleeping while another thread holds it.
+    /// Takes the lock, and sleeps while another thread holds it.
     ///
     /// # Errors
-    /// [`LockError::WouldDeadlock`] when the calling thread holds it already, or holds one that its owner waits for;
-    /// [`LockError::Refused`] when the kernel refuses otherwise (no PI futexes: `ENOSYS`).
+    /// [`LockError::WouldDeadlock`] if the calling thread already holds the lock, or holds another one that its owner
+    /// waits for; [`LockError::Refused`] if the kernel refuses for another reason (no PI futexes: `ENOSYS`).
     ///
     /// # Real-time
-    /// Allocates nothing. Free: one compare-exchange, no kernel entry (a thread's very first lock asks for its id).
-    /// Held: blocks until it is released, its owner running at the caller's priority if that is higher.
+    /// Allocates nothing. A free lock costs one compare-exchange and no kernel entry; only the first lock of a thread
+    /// asks the kernel for its id. If the lock is held, the call blocks until it is released; meanwhile the owner runs
+    /// at the caller's priority if that is higher.
     ///
     /// # Kernel
     /// `CONFIG_FUTEX_PI`, Linux 2.6.18.
@@ -59,16 +60,17 @@ impl<T> PiMutex<T> {
         pi_word::lock(&self.word, None).map(|owner_died| self.guard(owner_died))
     }
 
-    /// Like [`lock`](Self::lock), but gives up at `deadline`. A lock that is free is taken even then.
+    /// Takes the lock like [`lock`](Self::lock), but gives up at `deadline`. A free lock is taken even after the
+    /// deadline.
     ///
     /// # Errors
-    /// Those of `lock`, and [`LockError::TimedOut`].
+    /// The errors of `lock`, and [`LockError::TimedOut`].
     ///
     /// # Real-time
-    /// As `lock`, blocking until `deadline` at most.
+    /// As `lock`, but blocks at most until `deadline`.
     ///
     /// # Kernel
-    /// Before Linux 5.14 the deadline is kept on the wall clock, and a step of it shifts the deadline.
+    /// Before Linux 5.14 the kernel keeps the deadline on the wall clock, so setting that clock shifts it.
     #[inline]
     pub fn lock_until(&self, deadline: MonoTime) -> Result<PiGuard<'_, T>, LockError> {
         pi_word::lock(&self.word, Some(deadline)).map(|owner_died| self.guard(owner_died))
@@ -77,16 +79,16 @@ impl<T> PiMutex<T> {
     /// Takes the lock if it is free.
     ///
     /// # Real-time
-    /// One compare-exchange, no kernel entry (a thread's very first lock asks for its id).
+    /// One compare-exchange, no kernel entry. Only the first lock of a thread asks the kernel for its id.
     #[inline]
     pub fn try_lock(&self) -> Option<PiGuard<'_, T>> {
         pi_word::try_lock(&self.word).then(|| self.guard(false))
     }
 
-    /// The value, which nobody else can reach through this borrow.
+    /// The value. No lock is needed, because `self` is borrowed exclusively.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.with_mut(|value| {
             // SAFETY: `self` is borrowed exclusively, and the result borrows `self`.
@@ -99,23 +101,23 @@ impl<T> PiMutex<T> {
     }
 }
 
-/// The lock, held; dropping it releases the lock.
+/// Access to the value of a held lock. Dropping it releases the lock.
 ///
 /// # Real-time
-/// Dropping: one compare-exchange; one kernel entry if another thread waits.
+/// Dropping costs one compare-exchange, and one kernel entry if another thread waits.
 #[must_use = "the lock is released at once when the guard is not kept"]
 pub struct PiGuard<'a, T> {
     mutex: &'a PiMutex<T>,
     owner_died: bool,
-    /// The kernel knows the owner by its thread, so the guard stays there.
+    /// The kernel identifies the owner by its thread, so the guard must stay in that thread.
     of_this_thread: PhantomData<*const ()>,
 }
 
-// SAFETY: a shared guard gives shared access to the value only.
+// SAFETY: a shared guard gives only shared access to the value.
 unsafe impl<T: Sync> Sync for PiGuard<'_, T> {}
 
 impl<T> PiGuard<'_, T> {
-    /// Whether the former owner ended without releasing the lock, perhaps half way through a change.
+    /// Whether the previous owner ended without releasing the lock, possibly in the middle of a change.
     pub const fn owner_died(&self) -> bool {
         self.owner_died
     }

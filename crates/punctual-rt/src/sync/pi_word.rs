@@ -1,7 +1,7 @@
-//! The protocol of a lock that lends priority, on one word: 0 when free, otherwise the owner's thread id, with a bit
-//! that says whether the kernel must be asked on release because others wait.
+//! The protocol of a lock with priority inheritance on one word: 0 if free, otherwise the owner's thread id, with a bit
+//! that tells whether the owner must ask the kernel on release because others wait.
 //!
-//! Knows nothing of what is protected; the model tests run these very lines.
+//! This module does not know what is protected. The model tests run these lines.
 
 use crate::LockError;
 use crate::atomics::{AtomicU32, Ordering};
@@ -12,18 +12,19 @@ const OWNER: u32 = libc::FUTEX_TID_MASK;
 const WAITERS: u32 = libc::FUTEX_WAITERS;
 const OWNER_DIED: u32 = libc::FUTEX_OWNER_DIED;
 
-/// How often, and how long apart, the kernel is asked again when its idea of the owner differs from the word's. It does
-/// after an owner's death, until the first waiter, perhaps of low priority, has run and written its id into the word.
+/// How often, and at what distance, the kernel is asked again if its idea of the owner differs from the word. They
+/// differ after the death of an owner until the first waiter, which may have a low priority, has run and written its
+/// id.
 const DISAGREEMENTS_MAX: u32 = 1_000;
 const DISAGREEMENT_PAUSE: Nanos = Nanos::from_us(100);
 
-/// Whether the lock was free and is now the caller's.
+/// Takes the lock if it is free; returns whether it did.
 #[inline]
 pub(crate) fn try_lock(word: &AtomicU32) -> bool {
     word.compare_exchange(0, remembered_thread_id(), Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-/// Takes the lock; `true` when the former owner ended without releasing it.
+/// Takes the lock; returns `true` if the previous owner ended without releasing it.
 #[inline]
 pub(crate) fn lock(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, LockError> {
     if try_lock(word) { Ok(false) } else { lock_in_kernel(word, deadline) }
@@ -39,7 +40,7 @@ fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, 
             return Err(LockError::WouldDeadlock);
         }
         match futex_lock_pi(word, deadline) {
-            // Passed on after an owner's death, the word says so.
+            // The kernel marks in the word that it passed the lock on after the death of the owner.
             Ok(()) => return Ok(word.fetch_and(!OWNER_DIED, Ordering::Acquire) & OWNER_DIED != 0),
             Err(libc::EAGAIN | libc::EINTR) => {}
             Err(libc::EDEADLK) => return Err(LockError::WouldDeadlock),
@@ -64,9 +65,9 @@ fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, 
     }
 }
 
-/// Takes a lock whose owner was known to be dead before the kernel said that no thread waits. A dead thread cannot take a
-/// lock, so if the word is unchanged, it has named that owner all the while; and no thread can have begun to wait, because
-/// the kernel gives each the same answer.
+/// Takes a lock whose owner was known to be dead before the kernel said that no thread waits. A dead thread cannot take
+/// a lock, so an unchanged word has named the same owner all the time. No thread can have begun to wait, because the
+/// kernel gives each the same answer.
 fn take_from_the_dead(word: &AtomicU32, seen: u32, me: u32) -> bool {
     word.compare_exchange(seen, (seen & WAITERS) | me, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
@@ -81,7 +82,7 @@ pub(crate) fn unlock(word: &AtomicU32) {
 
 #[cold]
 fn unlock_in_kernel(word: &AtomicU32) {
-    // The kernel orders what was written before against whoever is given the lock. It refuses only a caller who is
-    // not the owner: a guard that a fork has copied.
+    // The kernel makes earlier writes visible to the next owner. It refuses only a caller that is not the owner, such
+    // as a guard copied by a fork.
     while matches!(futex_unlock_pi(word), Err(libc::EAGAIN | libc::EINTR)) {}
 }

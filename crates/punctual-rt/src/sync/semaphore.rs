@@ -1,26 +1,27 @@
-//! The counting of a signal: posts add one, takers subtract one, and the kernel is entered only when someone sleeps.
+//! The counter of a signal: posts add one, takers subtract one, and the kernel is entered only if a thread sleeps.
 //!
-//! Knows nothing of who owns the words; the model tests run these very lines.
+//! This module does not know where its words lie. The model tests run these lines.
 
 use crate::atomics::{AtomicU32, Ordering, fence};
 use crate::sys::{Scope, futex_wait, futex_wake_one, now};
 use punctual_hist::MonoTime;
 
-/// Posts that are remembered; what exceeds them is dropped.
+/// Largest number of posts that are kept; further posts are dropped.
 const POSTS_MAX: u32 = 1 << 31;
 
-/// The state, all of it; nothing here depends on its address.
+/// The complete state; it does not depend on its address.
 #[repr(C)]
 pub(crate) struct Semaphore {
     pub(crate) posts: AtomicU32,
-    /// Threads that sleep or are about to.
+    /// Number of threads that sleep or are about to.
     pub(crate) waiters: AtomicU32,
 }
 
 impl Semaphore {
-    /// Adds one and wakes a sleeper if there is one. `false` when [`POSTS_MAX`] were waiting already.
+    /// Adds one, and wakes a sleeper if there is one. Returns `false` if [`POSTS_MAX`] were already waiting.
     ///
-    /// The fences here and in [`take`](Self::take) are a pair: either this sees the waiter, or the waiter the post.
+    /// The fences here and in [`take`](Self::take) form a pair: either `post` sees the waiter, or the waiter sees the
+    /// post.
     #[inline]
     pub(crate) fn post(&self, scope: Scope) -> bool {
         if self.posts.fetch_add(1, Ordering::Release) >= POSTS_MAX {
@@ -34,20 +35,20 @@ impl Semaphore {
         true
     }
 
-    /// Subtracts one if there is one.
+    /// Subtracts one if the counter is not zero.
     #[inline]
     pub(crate) fn try_take(&self) -> bool {
         let one_less = |posts: u32| posts.checked_sub(1);
         self.posts.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_less).is_ok()
     }
 
-    /// Subtracts all there are.
+    /// Sets the counter to zero and returns what it was.
     #[inline]
     pub(crate) fn take_all(&self) -> u32 {
         self.posts.swap(0, Ordering::Acquire)
     }
 
-    /// Subtracts one, sleeping until there is one; `false` when the deadline came first.
+    /// Subtracts one, and sleeps until that is possible; `false` if the deadline came first.
     pub(crate) fn take(&self, deadline: Option<MonoTime>, scope: Scope) -> bool {
         if self.try_take() {
             return true;

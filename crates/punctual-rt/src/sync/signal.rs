@@ -1,4 +1,4 @@
-//! A counting signal between threads or processes: the one that gives it never waits.
+//! A counting signal between threads or processes. Posting it never waits.
 
 use super::semaphore::Semaphore;
 use crate::sys::Scope;
@@ -9,10 +9,10 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed},
 };
 
-/// Counts posts; each wait takes one, and sleeps until there is one.
+/// Counts posts. Each wait takes one post, and sleeps until there is one.
 ///
-/// Share it by reference, as a `static`, or in an [`Arc`](std::sync::Arc). What was written before a post is seen by
-/// whoever takes it.
+/// Share it by reference, as a `static`, or in an [`Arc`](std::sync::Arc). The thread that takes a post sees everything
+/// that was written before the post.
 ///
 /// ```
 /// use punctual_rt::sync::Signal;
@@ -29,13 +29,13 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// For threads of one process.
+    /// Makes a signal for threads of one process.
     pub const fn new() -> Self {
         Self::of(Scope::Process)
     }
 
-    /// For threads of several processes: to be placed in memory all of them have mapped. A process that dies while
-    /// it waits does no harm, except that every later post enters the kernel.
+    /// Makes a signal for threads of several processes, to be placed in memory that all of them have mapped. If a
+    /// process dies while it waits, every later post enters the kernel, without further harm.
     pub const fn between_processes() -> Self {
         Self::of(Scope::Machine)
     }
@@ -44,39 +44,40 @@ impl Signal {
         Self { semaphore: Semaphore { posts: AtomicU32::new(0), waiters: AtomicU32::new(0) }, scope }
     }
 
-    /// Adds one; if threads wait, wakes the one of the highest priority. Returns `false`, having added nothing, when
-    /// 2^31 posts were waiting already.
+    /// Adds one. If threads are waiting, wakes the one with the highest priority. Returns `false`, without adding
+    /// anything, if 2^31 posts were already waiting.
     ///
     /// # Real-time
-    /// Allocates nothing, never blocks. Enters the kernel once if a thread waits, otherwise not. Wait-free.
+    /// Wait-free, allocates nothing, never blocks. Enters the kernel once if a thread is waiting, otherwise not at all.
     #[inline]
     pub fn post(&self) -> bool {
         self.semaphore.post(self.scope)
     }
 
-    /// Takes one, sleeping until there is one. Signals of the operating system do not end the wait.
+    /// Takes one post, and sleeps until there is one. Operating system signals do not end the wait.
     ///
     /// # Real-time
-    /// Allocates nothing. Blocks until the post. Enters the kernel once if there was none, otherwise not.
+    /// Allocates nothing. Blocks until there is a post. Enters the kernel once if there was none, otherwise not at all.
     #[inline]
     pub fn wait(&self) {
         self.semaphore.take(None, self.scope);
     }
 
-    /// Takes one, sleeping until there is one or `deadline` has come: `true` when it was taken. A deadline that is
-    /// past already costs no kernel entry.
+    /// Takes one post, and sleeps until there is one or `deadline` has come. Returns `true` if it took one. If the
+    /// deadline is past, the kernel is not entered.
     ///
     /// # Real-time
-    /// Allocates nothing. Blocks until the post or the deadline. Enters the kernel once if there was none.
+    /// Allocates nothing. Blocks until there is a post or the deadline comes. Enters the kernel once if there was no
+    /// post.
     ///
     /// # Kernel
-    /// `FUTEX_WAIT_BITSET`, Linux 2.6.25; the deadline is kept on `CLOCK_MONOTONIC`.
+    /// `FUTEX_WAIT_BITSET`, Linux 2.6.25; the deadline is on `CLOCK_MONOTONIC`.
     #[inline]
     pub fn wait_until(&self, deadline: MonoTime) -> bool {
         self.semaphore.take(Some(deadline), self.scope)
     }
 
-    /// Takes one if there is one: `true` when it was taken.
+    /// Takes one post if there is one. Returns `true` if it took one.
     ///
     /// # Real-time
     /// Lock-free. Never enters the kernel.
@@ -85,7 +86,7 @@ impl Signal {
         self.semaphore.try_take()
     }
 
-    /// Takes all there are and returns how many: after a wait, how many events came meanwhile.
+    /// Takes all posts and returns their number, which after a wait is the number of events meanwhile.
     ///
     /// # Real-time
     /// Wait-free. Never enters the kernel.
@@ -94,7 +95,7 @@ impl Signal {
         self.semaphore.take_all()
     }
 
-    /// Posts not taken yet.
+    /// Number of posts that were not taken yet.
     ///
     /// # Real-time
     /// Wait-free. Never enters the kernel.
@@ -103,7 +104,7 @@ impl Signal {
         self.semaphore.posts.load(Acquire)
     }
 
-    /// Threads that wait now, or are about to.
+    /// Number of threads that are waiting, or are about to.
     ///
     /// # Real-time
     /// Wait-free. Never enters the kernel.

@@ -30,22 +30,22 @@ fn read(clock: libc::clockid_t) -> u64 {
     nanos(unsafe { t.assume_init() })
 }
 
-/// `CLOCK_MONOTONIC` now.
+/// The current time on `CLOCK_MONOTONIC`.
 ///
 /// # Real-time
-/// About 22 ns where the clock is in the vDSO; otherwise one kernel entry.
+/// About 22 ns if the clock is in the vDSO; otherwise one kernel entry.
 ///
 /// # Kernel
-/// Any. In the vDSO where the clock source allows (`tsc`, `arch_sys_counter`; not `hpet`, `acpi_pm`).
+/// Any. The clock is in the vDSO if the clock source allows it (`tsc`, `arch_sys_counter`; not `hpet`, `acpi_pm`).
 #[inline]
 pub fn now() -> MonoTime {
     MonoTime::from_ns(read(libc::CLOCK_MONOTONIC))
 }
 
-/// `CLOCK_BOOTTIME` now, in nanoseconds: like `CLOCK_MONOTONIC` but runs on during suspend.
+/// The current time on `CLOCK_BOOTTIME`, in nanoseconds. It is like `CLOCK_MONOTONIC`, but continues during suspend.
 ///
 /// # Real-time
-/// As [`now`].
+/// The same as of [`now`].
 ///
 /// # Kernel
 /// Linux 2.6.39.
@@ -53,8 +53,8 @@ pub fn boot_time() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
-/// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` as nearly at once as a few tries give: their difference grows by what the
-/// machine is suspended.
+/// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC`, read as close together as a few attempts achieve. Their difference grows by
+/// the time that the machine is suspended.
 pub(crate) fn boot_and_monotonic() -> (u64, MonoTime) {
     let both = || {
         let before = now();
@@ -69,23 +69,23 @@ pub(crate) fn boot_and_monotonic() -> (u64, MonoTime) {
     (boot, mono)
 }
 
-/// `CLOCK_REALTIME` now, nanoseconds since 1970.
+/// The current time on `CLOCK_REALTIME`, in nanoseconds since 1970.
 ///
 /// # Real-time
-/// As [`now`].
+/// The same as of [`now`].
 ///
 /// # Kernel
-/// Any. Steps when somebody sets it.
+/// Any. The clock steps when it is set.
 pub fn real_time() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
-/// `CLOCK_TAI` now, in nanoseconds.
+/// The current time on `CLOCK_TAI`, in nanoseconds.
 pub(crate) fn tai_time() -> u64 {
     read(libc::CLOCK_TAI)
 }
 
-/// Median time of one clock reading: above 100 ns the clock is hardly read in user space.
+/// Median time of one clock reading. Above 100 ns, the clock is probably read by a system call.
 ///
 /// # Real-time
 /// Allocates; takes some 50 us with a good clock.
@@ -102,7 +102,8 @@ pub fn clock_read_cost() -> Nanos {
     Nanos::from_ns(costs.get(costs.len() / 2).copied().unwrap_or(0))
 }
 
-/// Length of the scheduler tick: the resolution of the coarse clock; zero if the kernel refuses, which Linux never does.
+/// Period of the scheduler's tick, which is the resolution of the coarse clock. Zero if the kernel refuses, which Linux
+/// never does.
 ///
 /// # Real-time
 /// At most one kernel entry.
@@ -120,17 +121,17 @@ pub fn tick_length() -> Nanos {
     Nanos::from_ns(nanos(unsafe { t.assume_init() }))
 }
 
-/// The CPU's time stamp counter, where there is one a program may read.
+/// The CPU's time stamp counter, if programs may read one.
 ///
 /// # Real-time
 /// About 10 ns; does not enter the kernel.
 ///
 /// # Kernel
-/// x86-64 (TSC; a process that gave it up by `PR_SET_TSC` is ended) and arm64 (`CNTVCT_EL0`); `None` elsewhere.
+/// x86-64 (TSC; the kernel ends a process that disabled it by `PR_SET_TSC`) and arm64 (`CNTVCT_EL0`); `None` elsewhere.
 pub fn time_stamp_counter() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 CPU has the instruction; Linux leaves it enabled unless the process asked otherwise.
+        // SAFETY: every x86-64 CPU has the instruction, and Linux leaves it enabled unless the process disabled it.
         Some(unsafe { core::arch::x86_64::_rdtsc() })
     }
     #[cfg(target_arch = "aarch64")]
@@ -147,10 +148,10 @@ pub fn time_stamp_counter() -> Option<u64> {
 /// Sleeps until `release`; signals do not end the sleep.
 ///
 /// # Real-time
-/// One kernel entry, and one more for each signal; none when `release` is past.
+/// One kernel entry, and one more for each signal; none if `release` is past.
 ///
 /// # Kernel
-/// Any. Of ordinary policy, the timer slack of the thread (50 us unless set) is added.
+/// Any. Under ordinary policy, the thread's timer slack is added (50 us unless set).
 #[inline]
 pub fn sleep_until(release: MonoTime) {
     if now() < release {
@@ -158,7 +159,8 @@ pub fn sleep_until(release: MonoTime) {
     }
 }
 
-/// `clock_nanosleep` on `CLOCK_MONOTONIC`: to an instant or for a length, as the flags say. Zero or the `errno`.
+/// Calls `clock_nanosleep` on `CLOCK_MONOTONIC`, until an instant or for a length, according to the flags. Returns zero
+/// or the `errno`.
 #[inline]
 fn nanosleep(flags: libc::c_int, ns: u64) -> libc::c_int {
     let t = timespec(ns);
@@ -166,10 +168,7 @@ fn nanosleep(flags: libc::c_int, ns: u64) -> libc::c_int {
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, flags, &raw const t, std::ptr::null_mut()) }
 }
 
-/// Whether the kernel lets the thread sleep at all: a filter of system calls may not.
-///
-/// # Errors
-/// The `errno`.
+/// Whether the kernel lets the thread sleep at all, which a filter of system calls may forbid.
 pub(crate) fn try_sleep() -> Result<(), i32> {
     match nanosleep(libc::TIMER_ABSTIME, 1) {
         0 | libc::EINTR => Ok(()),
@@ -177,15 +176,15 @@ pub(crate) fn try_sleep() -> Result<(), i32> {
     }
 }
 
-/// Sleeps for `length`. A signal neither shortens the sleep nor lengthens it: what is left is told from the clock each
-/// time. (The remainder that the kernel gives back leaves out the signal handler and the way there and back; under a
-/// signal every 0.3 ms, 50 ms became 59.)
+/// Sleeps for `length`. A signal neither shortens nor extends the sleep, because the remaining time is computed from
+/// the clock. (The remainder that the kernel returns leaves out the time in the signal handler. With a signal every 0.3
+/// ms, 50 ms became 59 ms.)
 ///
 /// # Real-time
-/// One kernel entry, and one more for each signal; none when `length` is zero.
+/// One kernel entry, and one more for each signal; none if `length` is zero.
 ///
 /// # Kernel
-/// As [`sleep_until`].
+/// The same as of [`sleep_until`].
 #[inline]
 pub fn sleep_for(length: Nanos) {
     let end = now() + length;
@@ -195,10 +194,10 @@ pub fn sleep_for(length: Nanos) {
     }
 }
 
-/// Waits on a futex nobody wakes, with `release` as its time-out.
+/// Waits on a futex that nobody wakes, with `release` as its time-out.
 ///
 /// # Real-time
-/// One kernel entry; none when `release` is past.
+/// One kernel entry; none if `release` is past.
 #[inline(never)]
 pub(crate) fn futex_wait_until(release: MonoTime) {
     let word = AtomicU32::new(0);
@@ -220,14 +219,11 @@ pub(crate) fn futex_wait_until(release: MonoTime) {
     }
 }
 
-/// A timer behind a file descriptor.
+/// A timer with a file descriptor.
 pub(crate) struct Timerfd(libc::c_int);
 
 impl Timerfd {
     /// Makes a timer on `CLOCK_MONOTONIC`.
-    ///
-    /// # Errors
-    /// The `errno` of `timerfd_create`.
     pub(crate) fn new() -> Result<Self, i32> {
         // SAFETY: no pointers are passed.
         let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
@@ -237,7 +233,7 @@ impl Timerfd {
     /// Arms the timer for `release` and reads it.
     ///
     /// # Real-time
-    /// Two kernel entries; none when `release` is past.
+    /// Two kernel entries; none if `release` is past.
     pub(crate) fn wait_until(&self, release: MonoTime) {
         if now() >= release {
             return;
@@ -262,7 +258,7 @@ impl Timerfd {
 
 impl Drop for Timerfd {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is ours and closed once.
+        // SAFETY: the descriptor belongs to this value and is closed once.
         unsafe { libc::close(self.0) };
     }
 }
@@ -272,23 +268,23 @@ impl Drop for Timerfd {
 pub(crate) enum Arrival {
     /// The event happened.
     Came,
-    /// The descriptor is readable and the other side is gone, so it will be readable for ever.
+    /// The descriptor is readable and its other side is closed, so it will be readable for ever.
     CameLast,
     /// The event did not happen in time.
     Missing,
 }
 
-/// Waits until a file descriptor is readable, or `patience` is over. One that never will be again (hung up, closed) takes
-/// as long as one that is silent: a loop must not spin because a plug was pulled.
+/// Waits until a file descriptor is readable, or until `patience` is over. A descriptor that can no longer become
+/// readable (hung up, closed) takes as long as a silent one, so that a loop does not spin when a plug is pulled.
 ///
 /// # Real-time
-/// One kernel entry, and one for each signal; two where the descriptor is dead.
+/// One kernel entry, and one for each signal; two if the descriptor is hung up or closed.
 pub(crate) fn wait_readable(fd: libc::c_int, patience: Nanos) -> Arrival {
     let end = now() + patience;
     let mut polled = libc::pollfd { fd, events: libc::POLLIN | libc::POLLRDHUP, revents: 0 };
     loop {
         let left = timespec((end - now()).as_ns());
-        // SAFETY: one pollfd and a time-out, both valid for the call; the signal mask is left alone.
+        // SAFETY: one pollfd and a time-out, both valid for the call; no signal mask is passed.
         let ready = unsafe { libc::ppoll(&raw mut polled, 1, &raw const left, std::ptr::null()) };
         if ready == -1 && errno() == libc::EINTR {
             continue;

@@ -1,4 +1,4 @@
-//! Futexes: waiting on a word of memory, waking those who wait, and locks that lend their owner a priority.
+//! Futexes: waiting on a word of memory, waking waiters, and locks with priority inheritance.
 
 use super::{checked, clock::timespec, now, real_time};
 use punctual_hist::MonoTime;
@@ -6,12 +6,12 @@ use std::cell::Cell;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-/// Who may wait on a word.
+/// Which threads may wait on a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Threads of this process. Cheaper.
+    /// Threads of this process, which is cheaper.
     Process,
-    /// Whoever has mapped the memory.
+    /// Threads of all processes that have mapped the memory.
     Machine,
 }
 
@@ -24,11 +24,11 @@ impl Scope {
     }
 }
 
-// These functions are not inlined: the proof that a loop cannot panic or allocate knows them by name as the only ones,
-// beside its wait, by which it may enter the kernel.
+// These functions are not inlined: the proof that a loop cannot panic or allocate recognises them by name. They and the
+// wait are the only functions by which a loop may enter the kernel.
 
-/// Sleeps while `word` is `expected`, at most until `deadline`. Returns `false` when the deadline was reached. May
-/// return early, for whatever reason: the caller looks at its word again.
+/// Sleeps while `word` is `expected`, at most until `deadline`. Returns `false` if the deadline was reached. It may
+/// return early for any reason, so the caller must check its word again.
 ///
 /// # Real-time
 /// One kernel entry.
@@ -44,27 +44,27 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoT
     checked(result) != Err(libc::ETIMEDOUT)
 }
 
-/// Wakes one thread that waits on `word`: the one of the highest priority.
+/// Wakes one thread that waits on `word`, the one with the highest priority.
 ///
 /// # Real-time
 /// One kernel entry, bounded.
 #[inline(never)]
 pub(crate) fn futex_wake_one(word: &AtomicU32, scope: Scope) {
     let operation = libc::FUTEX_WAKE | scope.flag();
-    // SAFETY: the address serves as a name only.
+    // SAFETY: the kernel uses the address only to find waiters.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) };
 }
 
 /// Whether the kernel knows `FUTEX_LOCK_PI2` (Linux 5.14), whose time-out is on the monotonic clock.
 static HAS_LOCK_PI2: AtomicBool = AtomicBool::new(true);
 
-/// Takes the lock at `word` in the kernel, which lends its owner the caller's priority meanwhile.
+/// Takes the lock at `word` in the kernel, which meanwhile runs the lock's owner at the caller's priority.
 ///
 /// # Errors
-/// The `errno`: `EDEADLK`, `ETIMEDOUT`, `ESRCH` when the owner is no more, `EAGAIN` and `EINTR` to try again.
+/// The `errno`: `EDEADLK`, `ETIMEDOUT`, `ESRCH` if the owner has ended, `EAGAIN` and `EINTR` to try again.
 ///
 /// # Kernel
-/// `CONFIG_FUTEX_PI`. Before Linux 5.14 a deadline is kept on the wall clock: a step of it meanwhile shifts the deadline.
+/// `CONFIG_FUTEX_PI`. Before Linux 5.14 a deadline is on the wall clock, so setting that clock shifts it.
 pub(crate) fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<(), i32> {
     let Some(deadline) = deadline else {
         return lock_pi(word, libc::FUTEX_LOCK_PI, None);
@@ -84,34 +84,34 @@ fn lock_pi(word: &AtomicU32, operation: libc::c_int, deadline: Option<u64>) -> R
     let operation = operation | libc::FUTEX_PRIVATE_FLAG;
     let time = deadline.map(timespec);
     let time = time.as_ref().map_or(null(), std::ptr::from_ref);
-    // SAFETY: word and time outlive the call; the word is only ever used by the protocol of PI futexes.
+    // SAFETY: word and time outlive the call. The word is used only by the protocol of PI futexes.
     checked(unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 0, time) }).map(drop)
 }
 
-/// Gives the lock at `word` to the first waiter, or frees it.
+/// Passes the lock at `word` to the first waiter, or frees it.
 ///
 /// # Errors
-/// The `errno`: `EPERM` when the caller does not own it, `EAGAIN` and `EINTR` to try again.
+/// The `errno`: `EPERM` if the caller does not own the lock, `EAGAIN` and `EINTR` to try again.
 #[inline(never)]
 pub(crate) fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
     let operation = libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word outlives the call and is only ever used by the protocol of PI futexes.
+    // SAFETY: the word outlives the call, and is used only by the protocol of PI futexes.
     checked(unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation) }).map(drop)
 }
 
 thread_local! {
-    /// The thread's id, or 0 before it was asked for.
+    /// The thread's id; 0 until it is asked for.
     static THREAD_ID: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The calling thread's id, remembered: the kernel is entered once per thread.
+/// The id of the calling thread. Enters the kernel only at the first call of a thread.
 #[inline]
 pub(crate) fn remembered_thread_id() -> u32 {
     let known = THREAD_ID.try_with(Cell::get).unwrap_or(0);
     if known == 0 { ask_for_thread_id() } else { known }
 }
 
-/// Not inlined: the proof that a lock cannot panic or allocate knows it by name.
+/// Not inlined: the proof that a lock cannot panic or allocate recognises it by name.
 #[cold]
 #[inline(never)]
 fn ask_for_thread_id() -> u32 {
@@ -120,8 +120,8 @@ fn ask_for_thread_id() -> u32 {
         let _ = THREAD_ID.try_with(|id| id.set(0));
     }
     if !IN_CHILDREN.swap(true, Relaxed) {
-        // The one thread of a forked child has another id than its parent.
-        // SAFETY: the handler only writes to the thread's own memory. Should it be refused for lack of memory, only
+        // The thread of a forked child has another id than its parent.
+        // SAFETY: the handler only writes to the thread's own memory. If memory is short and registering fails, only
         // locks taken in a forked child are affected.
         unsafe { libc::pthread_atfork(None, None, Some(forget)) };
     }
@@ -130,7 +130,7 @@ fn ask_for_thread_id() -> u32 {
     id
 }
 
-/// Whether no thread of this process has the id.
+/// Whether this process has no thread with this id.
 #[inline(never)]
 #[allow(clippy::cast_possible_wrap, reason = "thread ids are below 2^22")]
 pub(crate) fn thread_is_gone(id: u32) -> bool {
@@ -148,7 +148,7 @@ mod tests {
     use crate::sync::{PiMutex, Signal};
     use punctual_hist::Nanos;
 
-    /// As on Linux before 5.14.
+    /// Tests the code for Linux before 5.14.
     #[test]
     #[cfg_attr(miri, ignore = "a system call unknown there")]
     fn without_the_newer_lock_call_deadlines_are_kept_all_the_same() {

@@ -1,19 +1,19 @@
-//! Memory, signals and counters of the thread.
+//! Memory, signals and counters of the calling thread.
 
 use super::{checked, errno};
 use std::mem::MaybeUninit;
 
-/// Kernel counters of the calling thread.
+/// Counters that the kernel keeps for a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
-    /// Involuntary context switches.
+    /// Number of involuntary context switches.
     pub involuntary_switches: u64,
-    /// Minor and major page faults.
+    /// Number of minor and major page faults.
     pub faults: u64,
 }
 
-/// The calling thread's counters; zeros if the kernel refuses, which Linux never does. Not inlined: the proof of what a
-/// loop may call knows it by name.
+/// The counters of the calling thread; zeros if the kernel refuses, which Linux never does. Not inlined: the proof
+/// about the calls of a loop recognises it by name.
 ///
 /// # Real-time
 /// One kernel entry, about 0.3 us.
@@ -35,10 +35,7 @@ pub fn thread_usage() -> ThreadUsage {
     ThreadUsage { involuntary_switches: usage.ru_nivcsw as u64, faults }
 }
 
-/// `mlockall` of everything present and future.
-///
-/// # Errors
-/// The `errno`.
+/// Locks all present and future memory with `mlockall`.
 pub(crate) fn lock_all_memory() -> Result<(), i32> {
     // SAFETY: no pointers are passed.
     let result = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
@@ -50,53 +47,50 @@ pub(crate) fn unlock_all_memory() {
     unsafe { libc::munlockall() };
 }
 
-/// Whether the kernel would map `bytes` bytes more now, which under `MCL_FUTURE` count as locked. The mapping is not touched,
-/// and is given back.
-///
-/// # Errors
-/// The `errno`.
+/// Whether the kernel would now map `bytes` more bytes, which count as locked under `MCL_FUTURE`. The mapping is not
+/// touched, and is removed again.
 pub(crate) fn could_map(bytes: usize) -> Result<(), i32> {
     let mapping = map(bytes, libc::PROT_NONE, libc::MAP_NORESERVE)?;
-    // SAFETY: exactly the mapping made above, which nobody else knows.
+    // SAFETY: exactly the mapping made above, to which there is no reference.
     unsafe { libc::munmap(mapping, bytes) };
     Ok(())
 }
 
 fn map(bytes: usize, access: libc::c_int, flags: libc::c_int) -> Result<*mut libc::c_void, i32> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
-    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
+    // SAFETY: a new mapping at an address that the kernel chooses; no existing memory is affected.
     let mapping = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
     if mapping == libc::MAP_FAILED { Err(errno()) } else { Ok(mapping) }
 }
 
-/// Whether the kernel makes new memory resident at once, which is what `MCL_FUTURE` is for. Tried with one page, since
-/// nothing shows the flag itself. `None` when it could not be tried.
+/// Whether the kernel makes new memory resident at once, which is the effect of `MCL_FUTURE`. Tested with one page,
+/// because the kernel does not show the flag. `None` if the test failed.
 pub(crate) fn new_memory_is_resident() -> Option<bool> {
     const PAGE: usize = 4096;
     let mapping = map(PAGE, libc::PROT_READ | libc::PROT_WRITE, 0).ok()?;
-    // Larger pages than 4 KiB only make the kernel write fewer bytes: one per page.
+    // If pages are larger than 4 KiB, the kernel writes fewer bytes: one per page.
     let mut resident = 0u8;
     // SAFETY: the range is the mapping made above, and one byte holds the answer for it.
     let asked = unsafe { libc::mincore(mapping, PAGE, &raw mut resident) };
-    // SAFETY: exactly the mapping made above, which nobody else knows.
+    // SAFETY: exactly the mapping made above, to which there is no reference.
     unsafe { libc::munmap(mapping, PAGE) };
     (asked == 0).then_some(resident & 1 == 1)
 }
 
-/// Bytes of the calling thread's stack below this call, without the guard; `None` when the C library cannot tell.
+/// Bytes of the calling thread's stack below this call, without the guard pages; `None` if the C library cannot tell.
 #[inline(never)]
 pub(crate) fn stack_left() -> Option<usize> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: takes no arguments, and cannot fail.
     let thread = unsafe { libc::pthread_self() };
-    // SAFETY: the thread runs, for it is this one; the pointer is valid for one set of attributes.
+    // SAFETY: the thread runs, because it is this one; the pointer is valid for one set of attributes.
     if unsafe { libc::pthread_getattr_np(thread, attributes.as_mut_ptr()) } != 0 {
         return None;
     }
     let (mut lowest, mut size, mut guard) = (std::ptr::null_mut(), 0usize, 0usize);
-    // SAFETY: the attributes were filled above; both results have their place.
+    // SAFETY: the attributes were filled above; both results are valid for writing.
     let got = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut size) };
-    // SAFETY: the attributes were filled above; the result has its place.
+    // SAFETY: the attributes were filled above; the result is valid for writing.
     let guarded = unsafe { libc::pthread_attr_getguardsize(attributes.as_ptr(), &raw mut guard) };
     // SAFETY: the attributes were filled above, and are not used again.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
@@ -104,10 +98,10 @@ pub(crate) fn stack_left() -> Option<usize> {
         return None;
     }
     let here = (&raw const size).addr();
-    // Of the main thread's stack, which grows, some C libraries (musl) only know what has grown.
+    // The main thread's stack grows, and some C libraries (musl) only report its present size.
     let grows_to = lowest.addr().saturating_add(size).saturating_sub(main_stack_limit());
     let lowest = if is_main_thread() { lowest.addr().min(grows_to) } else { lowest.addr() };
-    // Old C libraries count the guard as part of the stack.
+    // Old C libraries count the guard pages as part of the stack.
     Some(here.saturating_sub(lowest.saturating_add(guard)))
 }
 
@@ -118,7 +112,7 @@ fn is_main_thread() -> bool {
     thread == unsafe { libc::getpid() }
 }
 
-/// How large the main thread's stack may grow; 0 where there is no limit to know it by.
+/// The size to which the main thread's stack may grow; 0 if there is no limit.
 fn main_stack_limit() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointer is valid for one limit.
@@ -126,8 +120,7 @@ fn main_stack_limit() -> usize {
     if got != 0 || limit.rlim_cur == libc::RLIM_INFINITY { 0 } else { usize::try_from(limit.rlim_cur).unwrap_or(0) }
 }
 
-/// Tells the C library to keep memory that was given back, or to do as it does by default. `false` where it cannot be
-/// told.
+/// Tells the C library to keep freed memory, or to return to its defaults. Returns `false` if it cannot be told.
 pub(crate) fn keep_freed_memory(keep: bool) -> bool {
     #[cfg(target_env = "gnu")]
     {
@@ -146,22 +139,22 @@ pub(crate) fn keep_freed_memory(keep: bool) -> bool {
     }
 }
 
-/// Signals a thread does not take.
+/// The signals that a thread blocks.
 pub(crate) struct SignalMask(libc::sigset_t);
 
-/// Signals that a thread's own faults raise. Blocked, they end the process at once, past any handler that would bring a
-/// machine into a safe state, or tell of a stack that overflowed.
+/// Signals that a thread's own faults raise. If they were blocked, a fault would end the process at once, without any
+/// handler that brings a machine into a safe state or reports a stack overflow.
 const OWN_FAULTS: [libc::c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGABRT];
 
-/// Lets no signal interrupt the calling thread but those that it raises itself by a fault; the process's other threads
-/// take them. Returns what held before.
+/// Blocks all signals in the calling thread except those raised by its own faults. Other threads of the process receive
+/// them instead. Returns the previous mask.
 pub(crate) fn block_signals() -> SignalMask {
     let mut all = MaybeUninit::uninit();
     // SAFETY: the pointer is valid for one signal set, which the call fills.
     unsafe { libc::sigfillset(all.as_mut_ptr()) };
     for signal in OWN_FAULTS {
-        // SAFETY: the set was filled above; the number is a signal's.
+        // SAFETY: the set was filled above, and the number is that of a signal.
         unsafe { libc::sigdelset(all.as_mut_ptr(), signal) };
     }
     // SAFETY: the call above filled the set.
@@ -178,29 +171,29 @@ pub(crate) fn set_signal_mask(mask: &SignalMask) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask.0, std::ptr::null_mut()) };
 }
 
-/// Standard signals that can interrupt the calling thread from outside: besides the two that nothing holds off, and those
-/// of its own faults.
+/// Standard signals that can interrupt the calling thread from outside, except the two that cannot be blocked and those
+/// raised by its own faults.
 pub(crate) fn open_signals() -> Vec<i32> {
     let mut mask = MaybeUninit::uninit();
     // SAFETY: no new set is given; the pointer is valid for one signal set, which the call fills.
     let got = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr()) };
     let is_open = |signal: &i32| {
-        // SAFETY: only asked after the call above filled the set; the numbers are those of signals.
+        // SAFETY: evaluated only if the call above filled the set; the numbers are those of signals.
         let is_blocked = got == 0 && unsafe { libc::sigismember(mask.as_ptr(), *signal) } == 1;
         !is_blocked && ![libc::SIGKILL, libc::SIGSTOP].contains(signal) && !OWN_FAULTS.contains(signal)
     };
     (1..=31).filter(is_open).collect()
 }
 
-/// Timers of the calling thread, under ordinary policy, are rounded by no more than this many nanoseconds; 0 is the
-/// default. No effect on threads of a real-time policy, which have none.
+/// Limits the rounding of the calling thread's timers under ordinary policy, in nanoseconds; 0 is the default. No
+/// effect under a real-time policy, whose timers are not rounded.
 pub(crate) fn set_timer_slack(ns: u64) {
     let ns = libc::c_ulong::try_from(ns).unwrap_or(libc::c_ulong::MAX);
     // SAFETY: no pointers are passed.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
 }
 
-/// By how many nanoseconds the calling thread's timers may be rounded.
+/// Largest rounding of the calling thread's timers, in nanoseconds.
 pub(crate) fn timer_slack() -> Option<u64> {
     // SAFETY: no pointers are passed.
     u64::try_from(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }).ok()

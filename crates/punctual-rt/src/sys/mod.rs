@@ -1,4 +1,4 @@
-//! Every contact with the kernel. The only module of this crate that may be unsafe.
+//! All system calls of this crate. Apart from lock-free memory protocols, the only module with `unsafe` code.
 
 #![allow(unsafe_code, reason = "system calls; each block says why it is sound")]
 
@@ -28,15 +28,15 @@ pub(crate) use rseq::{Poison, kernel_clears_for_switches_only};
 pub(crate) use sched::{affinity, policy, set_affinity, set_policy};
 pub use sched::{current_cpu, thread_id};
 
-/// The calling thread's `errno`. Not by way of `std::io::Error`, whose destructor can reach the allocator.
+/// The calling thread's `errno`. Does not use `std::io::Error`, whose destructor can reach the allocator.
 fn errno() -> i32 {
     // SAFETY: no pointers are passed.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: the address is that of the calling thread's own variable.
+    // SAFETY: the address is that of a variable of the calling thread.
     unsafe { place.read() }
 }
 
-/// A system call's result: `errno` when it is -1.
+/// The result of a system call; the `errno` if it is -1.
 fn checked(result: libc::c_long) -> Result<libc::c_long, i32> {
     if result == -1 { Err(errno()) } else { Ok(result) }
 }

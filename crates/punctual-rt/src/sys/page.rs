@@ -1,7 +1,7 @@
-//! Memory for a page of statistics: a sealed memfd that others may map read-only, or memory of our own where the
-//! kernel has none; and the reading side's mapping of somebody else's.
+//! Memory for a statistics page: a sealed memfd that other processes may map read-only, or private memory if the kernel
+//! has none. Also the read-only mapping of another process's page.
 //!
-//! Knows nothing of what the words mean, except that a head is followed by slots and that zero bytes are valid.
+//! This module does not know what the words mean. It relies on a head followed by slots, and on zero bytes being valid.
 
 use super::{checked, errno};
 use crate::page::{CycleSlot, Head};
@@ -10,13 +10,13 @@ use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-/// Seals without which a mapping could lose pages under its reader's hands.
+/// Without these seals, the owner could remove pages of the mapping while another process reads it.
 const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
 const NO_EXEC_SEAL: libc::c_uint = 8;
 const FUTURE_WRITE_SEAL: i32 = 0x10;
 const SMALLEST_PAGE: usize = 4096;
 
-/// The memory that holds one page of statistics.
+/// The memory of one statistics page.
 pub(crate) struct PageMemory {
     start: NonNull<u8>,
     bytes: usize,
@@ -24,29 +24,30 @@ pub(crate) struct PageMemory {
 }
 
 enum Origin {
-    /// Ours, and found by others through the descriptor, which stays open as long as the page is used.
+    /// Created here. Other processes find it through the descriptor, which stays open as long as the page is used.
     Sealed { _descriptor: OwnedFd },
-    /// Ours, and nobody else's, because the kernel refused with this `errno`.
+    /// Created here and private, because the kernel refused shared memory with this `errno`.
     Private(Layout, i32),
-    /// Somebody else's, mapped read-only.
+    /// The page of another process, mapped read-only.
     Foreign,
 }
 
-// SAFETY: the memory belongs to the value, stays where it is, and is only given out as atomics.
+// SAFETY: the value owns the memory, which does not move and is accessed only through atomics.
 unsafe impl Send for PageMemory {}
-// SAFETY: as above; shared access is to atomics.
+// SAFETY: the value owns the memory, which does not move and is accessed only through atomics.
 unsafe impl Sync for PageMemory {}
 
-/// The size of a page with `slots` slots.
+/// The size in bytes of a page with `slots` slots.
 pub(crate) fn page_bytes(slots: u32) -> usize {
     size_of::<Head>().saturating_add((slots as usize).saturating_mul(size_of::<CycleSlot>()))
 }
 
 impl PageMemory {
-    /// A page of zeros with `slots` slots, present in memory, shared under `name` if the kernel can.
+    /// Makes a page of zeros with `slots` slots, resident in memory. It is shared under `name` if the kernel supports
+    /// it.
     ///
     /// # Errors
-    /// The `errno` if there is no memory at all.
+    /// The `errno` if no memory can be allocated at all.
     pub(crate) fn create(name: &CStr, slots: u32) -> Result<Self, i32> {
         let bytes = page_bytes(slots);
         Self::sealed(name, bytes).or_else(|refused| Self::private(bytes, refused))
@@ -66,7 +67,7 @@ impl PageMemory {
         Ok(page)
     }
 
-    /// Nobody may change the size any more, nor, since Linux 5.1, map the page for writing.
+    /// Forbids changing the size and, since Linux 5.1, mapping the page for writing from now on.
     fn seal(&self) -> Result<(), i32> {
         let Origin::Sealed { _descriptor: descriptor } = &self.origin else { return Ok(()) };
         let add = |seals: i32| {
@@ -83,29 +84,29 @@ impl PageMemory {
         if bytes < size_of::<Head>() {
             return Err(libc::EINVAL);
         }
-        // SAFETY: the size is not zero, as compared above.
+        // SAFETY: the size was compared with zero above.
         let memory = unsafe { std::alloc::alloc_zeroed(layout) };
         let start = NonNull::new(memory).ok_or(libc::ENOMEM)?;
         for offset in (0..bytes).step_by(SMALLEST_PAGE) {
             // SAFETY: the offset is within the allocation.
             let byte = unsafe { start.add(offset) };
-            // SAFETY: the byte is ours; written so that no later write faults.
+            // SAFETY: the byte belongs to the allocation. It is written so that no later write faults.
             unsafe { byte.write_volatile(0) };
         }
         Ok(Self { start, bytes, origin: Origin::Private(layout, refused) })
     }
 
-    /// Maps somebody else's page read-only, if its size can not change and holds exactly a head and `slots` slots.
+    /// Maps the page of another process read-only, if its size cannot change and is that of a head and `slots` slots.
     ///
     /// # Errors
-    /// `EPERM` without the seals, `EMSGSIZE` if the size is another, or the kernel's `errno`.
+    /// `EPERM` without the seals, `EMSGSIZE` if the size is different, or the kernel's `errno`.
     pub(crate) fn map_foreign(file: &std::fs::File, slots: u32) -> Result<Self, i32> {
         // SAFETY: no pointers are passed.
         let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
         if seals == -1 || seals & SIZE_SEALS != SIZE_SEALS {
             return Err(libc::EPERM);
         }
-        // Read after the seals, so it stays as it is.
+        // The length is read after the seals, so it cannot change any more.
         let length = file.metadata().map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?.len();
         let bytes = page_bytes(slots);
         if length != bytes as u64 {
@@ -115,7 +116,7 @@ impl PageMemory {
         Ok(Self { start, bytes, origin: Origin::Foreign })
     }
 
-    /// Whether another process can find the page; the `errno` of why not.
+    /// Whether other processes can find the page; otherwise the `errno` of the reason.
     pub(crate) fn shared(&self) -> Result<(), i32> {
         match self.origin {
             Origin::Private(_, refused) => Err(refused),
@@ -126,26 +127,27 @@ impl PageMemory {
     /// The page without its slots.
     #[inline]
     pub(crate) fn head(&self) -> &Head {
-        // SAFETY: the memory is aligned to a page, at least as large as a head, lives as long as `self`, and a head is
-        // atomics only, for which all bytes are valid and which others may change; a foreign page is only loaded from.
+        // SAFETY: the memory is aligned to a page, at least as large as a head, and lives as long as `self`. A head
+        // consists of atomics, for which all bytes are valid and which others may change. A foreign page is only loaded
+        // from.
         unsafe { self.start.cast::<Head>().as_ref() }
     }
 
     /// The slots of the flight recorder.
     #[inline]
     pub(crate) fn slots(&self) -> &[CycleSlot] {
-        // SAFETY: both constructors made the memory at least as large as a head.
+        // SAFETY: all constructors make the memory at least as large as a head.
         let first = unsafe { self.start.add(size_of::<Head>()) }.cast::<CycleSlot>();
         let count = self.bytes.saturating_sub(size_of::<Head>()).checked_div(size_of::<CycleSlot>()).unwrap_or(0);
-        // SAFETY: `count` slots lie between there and the end; a head's size is a multiple of a slot's alignment; a
-        // slot is atomics only.
+        // SAFETY: `count` slots lie between there and the end. The size of a head is a multiple of a slot's alignment,
+        // and a slot consists of atomics.
         unsafe { std::slice::from_raw_parts(first.as_ptr(), count) }
     }
 }
 
 #[cfg(test)]
 impl PageMemory {
-    /// All words of the page, to put anything there.
+    /// All words of the page, for tests that write arbitrary values.
     pub(crate) fn words(&self) -> &[crate::atomics::AtomicU64] {
         let count = self.bytes.checked_div(8).unwrap_or(0);
         // SAFETY: the memory has `count` words, is aligned, and consists of atomic words throughout.
@@ -157,19 +159,19 @@ impl Drop for PageMemory {
     fn drop(&mut self) {
         match self.origin {
             Origin::Private(layout, _) => {
-                // SAFETY: allocated with this layout, freed once.
+                // SAFETY: allocated with this layout, and freed once.
                 unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) };
             }
             Origin::Sealed { .. } | Origin::Foreign => {
-                // SAFETY: exactly the mapping made by the constructor, to which no reference outlives `self`.
+                // SAFETY: exactly the mapping made by the constructor; no reference to it outlives `self`.
                 unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
             }
         }
     }
 }
 
-/// A memfd that can be sealed, not executable where the kernel can promise that (Linux 6.3; some configurations refuse
-/// any other). By number, as C libraries older than 2018 have no function for it.
+/// Makes a memfd that can be sealed. It is not executable if the kernel can guarantee that (Linux 6.3; some
+/// configurations refuse any other). Called by number, because C libraries before 2018 have no function for it.
 fn memfd(name: &CStr) -> Result<OwnedFd, i32> {
     let create = |flags: libc::c_uint| {
         // SAFETY: the name ends with a zero byte and outlives the call.
@@ -178,13 +180,13 @@ fn memfd(name: &CStr) -> Result<OwnedFd, i32> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     let fd = create(flags | NO_EXEC_SEAL).or_else(|_| create(flags))?;
     let fd = i32::try_from(fd).map_err(|_| libc::EBADF)?;
-    // SAFETY: a descriptor that the kernel has just given us, owned by nobody else.
+    // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn map(file: &impl AsRawFd, bytes: usize, protection: i32, flags: i32) -> Result<NonNull<u8>, i32> {
     let flags = libc::MAP_SHARED | flags;
-    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
+    // SAFETY: a new mapping at an address that the kernel chooses; no existing memory is affected.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
     if start == libc::MAP_FAILED {
         return Err(errno());

@@ -1,42 +1,42 @@
-//! Waiting inside the CPU for its own counter to reach a value: x86 `TPAUSE` and arm64 `WFET`, found at run time.
+//! Waits inside the CPU until its counter reaches a value, with x86 `TPAUSE` or arm64 `WFET`, detected at run time.
 //!
-//! Saves power and leaves the core to its other hardware thread, where a loop would burn both. Knows nothing of clocks:
-//! what the counter's value has to do with nanoseconds is for the caller to learn.
+//! This saves power and leaves the core to its other hardware thread. The module does not know the rate of the counter;
+//! the caller has to learn it.
 
-/// An instruction that waits for the CPU's counter, as the running CPU has it.
+/// An instruction that waits for the CPU's counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "each is made on its own architecture")]
 pub(crate) enum TimedPause {
-    /// `TPAUSE` of x86, where CPUID says `WAITPKG`.
+    /// `TPAUSE` of x86, if CPUID reports `WAITPKG`.
     Tpause,
-    /// `WFET` of arm64, where the kernel says `FEAT_WFxT`.
+    /// `WFET` of arm64, if the kernel reports `FEAT_WFxT`.
     Wfet,
 }
 
-/// Bit of `CPUID.(EAX=7,ECX=0):ECX` that says `WAITPKG`.
+/// Bit of `CPUID.(EAX=7,ECX=0):ECX` that reports `WAITPKG`.
 #[cfg(any(target_arch = "x86_64", test))]
 const CPUID_WAITPKG: u32 = 1 << 5;
-/// Bit of `AT_HWCAP2` that says `FEAT_WFxT` to arm64 programs (Linux 6.0 and later).
+/// Bit of `AT_HWCAP2` that reports `FEAT_WFxT` to arm64 programs (Linux 6.0 and later).
 #[cfg(any(target_arch = "aarch64", test))]
 const HWCAP2_WFXT: u64 = 1 << 31;
 
-/// Whether an x86 CPU has `TPAUSE`: leaf 7 exists and says so.
+/// Whether an x86 CPU has `TPAUSE`: leaf 7 exists and its bit is set.
 #[cfg(any(target_arch = "x86_64", test))]
 const fn says_waitpkg(highest_leaf: u32, leaf_7_ecx: u32) -> bool {
     highest_leaf >= 7 && leaf_7_ecx & CPUID_WAITPKG != 0
 }
 
-/// Whether an arm64 kernel says that programs may use `WFET`.
+/// Whether an arm64 kernel reports that programs may use `WFET`.
 #[cfg(any(target_arch = "aarch64", test))]
 const fn says_wfxt(hwcap2: u64) -> bool {
     hwcap2 & HWCAP2_WFXT != 0
 }
 
 impl TimedPause {
-    /// What this CPU has, if anything.
+    /// The instruction that this CPU has, if any.
     ///
     /// # Real-time
-    /// `CPUID` leaves a virtual machine (about 1 us, or tens): call before the loop.
+    /// `CPUID` causes an exit from a virtual machine (1 us to tens of us): call before the loop.
     pub(crate) fn detect() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         {
@@ -51,7 +51,7 @@ impl TimedPause {
         }
         #[cfg(target_arch = "aarch64")]
         {
-            // SAFETY: reads the vector that the kernel gave the process.
+            // SAFETY: reads the auxiliary vector that the kernel gave the process.
             let hwcap2 = unsafe { libc::getauxval(libc::AT_HWCAP2) };
             says_wfxt(hwcap2).then_some(Self::Wfet)
         }
@@ -59,11 +59,12 @@ impl TimedPause {
         None
     }
 
-    /// Waits until the counter ([`time_stamp_counter`](super::time_stamp_counter)) reaches `tick`, or less long: an interrupt ends the wait, the kernel's
-    /// `umwait_control` caps it, a hypervisor may make it nothing. A `tick` that is past returns at once.
+    /// Waits until the counter ([`time_stamp_counter`](super::time_stamp_counter)) reaches `tick`, or less long:
+    /// interrupts end the wait, `umwait_control` of the kernel limits it, and a hypervisor may end it at once. Returns
+    /// at once if `tick` is past.
     ///
     /// # Real-time
-    /// Does not enter the kernel. A virtual machine's host may be told (arm64 `WFE` trap).
+    /// Does not enter the kernel, but a hypervisor may trap the instruction (arm64 `WFE` trap).
     #[inline]
     pub(crate) fn until(self, tick: u64) {
         match self {
@@ -80,7 +81,7 @@ impl TimedPause {
     }
 }
 
-/// Bit 0 of the operand: 1 asks for C0.1, which wakes faster than C0.2; the other bits must be 0.
+/// Bit 0 of the operand: 1 requests C0.1, which wakes faster than C0.2. The other bits must be 0.
 #[cfg(target_arch = "x86_64")]
 const C0_1: u32 = 1;
 
@@ -88,7 +89,7 @@ const C0_1: u32 = 1;
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "the two halves are what the instruction takes")]
 fn tpause(tick: u64) {
-    // SAFETY: only reached where CPUID says WAITPKG; the instruction reads three registers and writes flags.
+    // SAFETY: only reached if CPUID reports WAITPKG; the instruction reads three registers and writes flags.
     unsafe {
         core::arch::asm!(
             "tpause {state:e}",
@@ -103,9 +104,9 @@ fn tpause(tick: u64) {
 #[cfg(target_arch = "aarch64")]
 #[inline]
 fn wfet(tick: u64) {
-    // SAFETY: only reached where the kernel says FEAT_WFxT; the instruction reads one register.
+    // SAFETY: only reached if the kernel reports FEAT_WFxT; the instruction reads one register.
     unsafe {
-        // `wfet x9`, as a number because the assembler takes the name only with the feature enabled.
+        // `wfet x9` as a number, because assemblers accept the name only with the feature enabled.
         core::arch::asm!(".inst 0xd5031009", in("x9") tick, options(nomem, nostack, preserves_flags));
     }
 }

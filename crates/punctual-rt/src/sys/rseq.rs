@@ -1,20 +1,20 @@
-//! Did the kernel run something else here? Told from user space by one load.
+//! Tells from user space, with one load, whether the kernel ran another thread on this CPU.
 //!
-//! Every thread of a program with a current glibc has a *restartable sequences* area. When its field `rseq_cs` points to
-//! a descriptor and the kernel preempts the thread, or delivers a signal to it, outside the code that the descriptor
-//! names, the kernel clears the field. Here the descriptor names no code at all: nothing is ever restarted, the field
-//! is cleared, and a plain interrupt leaves it alone.
+//! With a current glibc, every thread has an area for *restartable sequences*. Its field `rseq_cs` may point to a
+//! descriptor of a section of code. If the kernel preempts the thread outside of that section, or delivers a signal to
+//! it there, it clears the field. Here the descriptor names an empty section: nothing is ever restarted, a context
+//! switch clears the field, and a plain interrupt leaves it unchanged.
 //!
-//! What makes this sound:
-//! - The descriptor is valid (before its abort address stands the signature that glibc registers) and constant data of
-//!   this library. A descriptor that cannot be read, or is not valid, is answered with `SIGSEGV`: a library that holds
-//!   this code must not be unloaded while a thread is armed.
-//! - The field is set only between [`Poison::arm`] and [`Poison::disarm`], around a polling loop that calls nobody
-//!   else's code. Other users of the field (tcmalloc, librseq) set it at the start of each of their own sections and may
-//!   leave it behind; a section of theirs in a signal handler reads here as cleared, and the signal had cleared it.
+//! This is sound for the following reasons:
+//! - The descriptor is valid (the signature that glibc registers stands before its abort address), and is constant data
+//! of this library. The kernel sends `SIGSEGV` for a descriptor that is invalid or cannot be read. So a library with
+//! this code must not be unloaded while a thread is armed.
+//! - The field is set only between [`Poison::arm`] and [`Poison::disarm`], around a polling loop that calls no other
+//! code. Other users of the field (tcmalloc, librseq) set it at the start of each of their own sections, and may leave
+//! it set. A section of theirs in a signal handler makes the mark read as cleared, as the signal itself does.
 //! - Without glibc's area there is no [`Poison`]: musl, glibc before 2.35, Linux before 4.18, `glibc.pthread.rseq=0`.
 //!
-//! Linux before 6.19 clears the field on other work on the way back to user space, too.
+//! Before 6.19, Linux also clears the field after other work in the kernel.
 
 use crate::release::version;
 use core::ffi::CStr;
@@ -22,7 +22,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 
-/// The descriptor as the kernel reads it, `struct rseq_cs`.
+/// The kernel's `struct rseq_cs`.
 #[repr(C, align(32))]
 struct Descriptor {
     version: u32,
@@ -35,7 +35,7 @@ struct Descriptor {
 // SAFETY: constant data, never written.
 unsafe impl Sync for Descriptor {}
 
-/// What glibc registers with the kernel: an instruction that no program runs.
+/// The signature that glibc registers with the kernel, an instruction that no program executes.
 #[cfg(target_arch = "x86_64")]
 const SIGNATURE: Option<u32> = Some(0x5305_3053);
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
@@ -43,8 +43,8 @@ const SIGNATURE: Option<u32> = Some(0xd428_bc00);
 #[cfg(not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))))]
 const SIGNATURE: Option<u32> = None;
 
-/// The abort address is that of the second word, so that the signature stands before it. It is data, and may be: in a
-/// section without code nothing is aborted.
+/// The abort address is that of the second word, so that the signature stands before it. It may point to data, because
+/// in an empty section nothing is aborted.
 static SIGNED: [u32; 2] = [
     match SIGNATURE {
         Some(word) => word,
@@ -55,14 +55,14 @@ static SIGNED: [u32; 2] = [
 const ABORT: *const u32 = &raw const SIGNED[1];
 static NO_CODE: Descriptor = Descriptor { version: 0, flags: 0, start: ABORT, length: 0, abort: ABORT };
 
-/// Offsets within the area, and the least size that has them.
+/// Offsets of fields within the area, and the smallest size of an area with these fields.
 const CPU_ID: usize = 4;
 const RSEQ_CS: usize = 8;
 const SIZE_MIN: u32 = 20;
 
-/// The mark in the calling thread's area that the kernel removes when it runs something else in between.
+/// The mark in the calling thread's area, which the kernel removes when it runs another thread.
 ///
-/// Belongs to the thread that made it; dropping it disarms.
+/// Belongs to the thread that made it. Dropping it removes the mark.
 #[derive(Debug)]
 pub(crate) struct Poison {
     mark: &'static AtomicU64,
@@ -70,7 +70,7 @@ pub(crate) struct Poison {
 }
 
 impl Poison {
-    /// The calling thread's, when its C library has registered an area that this code knows how to use.
+    /// The mark of the calling thread, if its C library has registered an area that this code can use.
     ///
     /// # Real-time
     /// Looks up symbols: call before the loop.
@@ -87,12 +87,13 @@ impl Poison {
             return None;
         }
         let area = thread_pointer().wrapping_offset(offset);
-        // SAFETY: a size above zero says that the area is there, in the thread's own storage, aligned to 32.
+        // SAFETY: a size above zero means that the area exists in the storage of the thread, aligned to 32.
         let cpu = unsafe { AtomicI32::from_ptr(area.wrapping_add(CPU_ID).cast_mut().cast()) };
         if cpu.load(Relaxed) < 0 {
             return None;
         }
-        // SAFETY: as above. The area lives as long as the thread, and the value cannot leave the thread.
+        // SAFETY: the area exists, as for the line above. It lives as long as the thread, and the value cannot leave
+        // the thread.
         let mark = unsafe { AtomicU64::from_ptr(area.wrapping_add(RSEQ_CS).cast_mut().cast()) };
         Some(Self { mark, of_this_thread: PhantomData })
     }
@@ -107,8 +108,8 @@ impl Poison {
         compiler_fence(SeqCst);
     }
 
-    /// Whether the mark is still there: since [`arm`](Self::arm) the kernel has run no other thread here and delivered
-    /// no signal.
+    /// Whether the mark is still there. Then the kernel has run no other thread here, and delivered no signal, since
+    /// [`arm`](Self::arm).
     ///
     /// # Real-time
     /// One load.
@@ -118,7 +119,7 @@ impl Poison {
         self.mark.load(Relaxed) == ours()
     }
 
-    /// Removes the mark, if it is there.
+    /// Removes the mark if it is there.
     ///
     /// # Real-time
     /// One load, one store.
@@ -136,25 +137,25 @@ impl Drop for Poison {
     }
 }
 
-/// The mark: the descriptor's address.
+/// The value of the mark: the address of the descriptor.
 #[inline]
 fn ours() -> u64 {
     (&raw const NO_CODE).addr() as u64
 }
 
-/// The address of a C library's variable, if it has one of that name.
+/// The address of the C library's variable with this name, if it has one.
 fn symbol<T>(name: &CStr) -> Option<*const T> {
     // SAFETY: the name ends in a zero byte.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!address.is_null()).then_some(address.cast_const().cast())
 }
 
-/// Where the thread's own storage is, as the ABI defines it; null where no signature is known either.
+/// Address of the thread's own storage, as the ABI defines it; null on architectures without a known signature.
 fn thread_pointer() -> *const u8 {
     #[cfg(target_arch = "x86_64")]
     {
         let pointer: *const u8;
-        // SAFETY: the ABI puts the thread pointer's own value at its address.
+        // SAFETY: by the ABI, the thread pointer points to its own value.
         unsafe { core::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
         pointer
     }
@@ -169,7 +170,7 @@ fn thread_pointer() -> *const u8 {
     core::ptr::null()
 }
 
-/// Whether the running kernel clears the mark for nothing but another thread or a signal.
+/// Whether the running kernel clears the mark only for another thread or a signal.
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
@@ -181,12 +182,13 @@ pub(crate) fn kernel_clears_for_switches_only() -> bool {
     }
     // SAFETY: the call succeeded, so it filled the structure.
     let names = unsafe { names.assume_init() };
-    // SAFETY: the kernel ends the text with a zero byte, within the array.
+    // SAFETY: the kernel ends the text with a zero byte within the array.
     let release = unsafe { CStr::from_ptr(names.release.as_ptr()) };
     release.to_str().is_ok_and(clears_for_switches_only)
 }
 
-/// Linux 6.19 limited the handling to threads that were switched away from. Text that is no version is taken as older.
+/// Since Linux 6.19, only threads that were switched away from lose the mark. Text that is not a version counts as
+/// older.
 fn clears_for_switches_only(release: &str) -> bool {
     version(release).is_some_and(|version| version >= (6, 19))
 }
@@ -229,7 +231,8 @@ mod tests {
         assert!(!Poison::of_current_thread().unwrap().still_set());
     }
 
-    /// Two threads share one CPU, so the kernel must preempt; a descriptor it does not like would end the process.
+    /// Two threads share one CPU, so the kernel must preempt. If it found the descriptor invalid, it would end the
+    /// process.
     #[test]
     fn a_preempted_thread_finds_the_mark_gone() {
         static STOP: AtomicBool = AtomicBool::new(false);

@@ -1,15 +1,15 @@
-//! Scheduling: policies and CPUs.
+//! Scheduling policies and CPUs of the calling thread.
 
 use super::checked;
 use crate::Policy;
 use punctual_hist::Nanos;
 
-/// Machines have fewer CPUs than this.
+/// More CPUs than any machine has.
 const CPUS: usize = 8192;
 const WORD: usize = usize::BITS as usize;
 type Mask = [usize; CPUS / WORD];
 
-/// `struct sched_attr` of the kernel's interface, first version.
+/// First version of `struct sched_attr` of the kernel's interface.
 #[repr(C)]
 #[derive(Default)]
 struct SchedAttr {
@@ -26,21 +26,19 @@ struct SchedAttr {
 const ATTR_SIZE: u32 = 48;
 const SCHED_DEADLINE: u32 = 6;
 
-/// Children of the thread do not inherit its policy; kept as it is.
+/// Flag that children of the thread do not inherit its policy. It is kept as it is.
 const RESET_ON_FORK: u64 = 1;
 
-/// How the calling thread is scheduled.
+/// The scheduling attributes of the calling thread.
 fn attributes() -> Result<SchedAttr, i32> {
     let mut attr = SchedAttr::default();
-    // SAFETY: attr is valid for the size that is stated.
+    // SAFETY: attr is valid for the stated size.
     checked(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, ATTR_SIZE, 0) })?;
     Ok(attr)
 }
 
-/// Gives the calling thread a policy. An ordinary thread that shall be ordinary stays as it is, niceness included.
-///
-/// # Errors
-/// The `errno`.
+/// Sets the policy of the calling thread. A thread that already has ordinary policy and is to keep it stays unchanged,
+/// including its niceness.
 ///
 /// # Kernel
 /// `sched_setattr`, Linux 3.14.
@@ -61,12 +59,12 @@ pub(crate) fn set_policy(policy: Policy) -> Result<(), i32> {
             (attr.runtime, attr.deadline, attr.period) = (runtime.as_ns(), deadline.as_ns(), period.as_ns());
         }
     }
-    // SAFETY: attr is a sched_attr of the size it states.
+    // SAFETY: attr is a sched_attr of the size that it states.
     checked(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) }).map(drop)
 }
 
 impl SchedAttr {
-    /// The policy; those of other names (batch, idle, ext) count as ordinary.
+    /// The policy. Policies with other names (batch, idle, ext) count as ordinary.
     #[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
     fn policy(&self) -> Policy {
         const FIFO: u32 = libc::SCHED_FIFO as u32;
@@ -85,10 +83,7 @@ impl SchedAttr {
     }
 }
 
-/// The calling thread's policy.
-///
-/// # Errors
-/// The `errno`.
+/// The policy of the calling thread.
 pub(crate) fn policy() -> Result<Policy, i32> {
     attributes().map(|attr| attr.policy())
 }
@@ -96,7 +91,7 @@ pub(crate) fn policy() -> Result<Policy, i32> {
 /// Lets the calling thread run on `cpus` only.
 ///
 /// # Errors
-/// The `errno`: `EINVAL` when none of them is on-line and allowed.
+/// The `errno`: `EINVAL` if none of them is online and allowed.
 #[allow(clippy::arithmetic_side_effects, reason = "divides by a constant")]
 pub(crate) fn set_affinity(cpus: &[u32]) -> Result<(), i32> {
     let mut mask: Mask = [0; CPUS / WORD];
@@ -105,25 +100,22 @@ pub(crate) fn set_affinity(cpus: &[u32]) -> Result<(), i32> {
         let word = mask.get_mut(cpu / WORD).ok_or(libc::EINVAL)?;
         *word |= 1 << (cpu % WORD);
     }
-    // SAFETY: the mask is as long as stated; 0 is the calling thread.
+    // SAFETY: the mask is as long as stated; 0 means the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), mask.as_ptr()) };
     checked(result).map(drop)
 }
 
-/// CPUs the calling thread may run on, ascending.
-///
-/// # Errors
-/// The `errno`.
+/// CPUs that the calling thread may run on, ascending.
 #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "indices below CPUS")]
 pub(crate) fn affinity() -> Result<Vec<u32>, i32> {
     let mut mask: Mask = [0; CPUS / WORD];
-    // SAFETY: the mask is as long as stated; 0 is the calling thread.
+    // SAFETY: the mask is as long as stated; 0 means the calling thread.
     checked(unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<Mask>(), mask.as_mut_ptr()) })?;
     let is_set = |cpu: &usize| mask.get(cpu / WORD).is_some_and(|word| word >> (cpu % WORD) & 1 == 1);
     Ok((0..CPUS).filter(is_set).map(|cpu| cpu as u32).collect())
 }
 
-/// The CPU the calling thread is on.
+/// The CPU on which the calling thread runs.
 ///
 /// # Real-time
 /// No kernel entry on current C libraries (rseq or vDSO).
@@ -135,7 +127,7 @@ pub fn current_cpu() -> u32 {
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)
 }
 
-/// The calling thread's id.
+/// The id of the calling thread.
 ///
 /// # Real-time
 /// One kernel entry: call before the loop.

@@ -1,4 +1,4 @@
-//! Tests of the sleeps under a storm of signals: none may end one early.
+//! Tests that no sleep ends early under a storm of signals.
 
 use super::{Arrival, Timerfd, futex_wait_until, now, sleep_for, sleep_until, wait_readable};
 use punctual_hist::{MonoTime, Nanos};
@@ -10,14 +10,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 static HANDLED: AtomicU64 = AtomicU64::new(0);
-/// The counter is one for the process.
+/// Only one test at a time may use the counter, which is a static.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 extern "C" fn count(_: libc::c_int) {
     HANDLED.fetch_add(1, Relaxed);
 }
 
-/// `SA_RESTART` or nothing: the kernel restarts some calls by itself with the one, and none with the other.
+/// Installs the handler with `SA_RESTART`, after which the kernel restarts some calls by itself, or without flags,
+/// after which it restarts none.
 fn install(flags: libc::c_int) {
     // SAFETY: all-zero is a valid sigaction: no handler, no flags, an empty mask.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -28,7 +29,7 @@ fn install(flags: libc::c_int) {
     assert_eq!(result, 0);
 }
 
-/// Sleeps under a signal every 250 us. Returns how many were handled meanwhile.
+/// Sleeps while a signal arrives every 250 us. Returns how many were handled meanwhile.
 fn storm(flags: libc::c_int, sleep: impl FnOnce()) -> u64 {
     let _alone = ONE_AT_A_TIME.lock();
     install(flags);
@@ -54,7 +55,7 @@ const LENGTH: Nanos = Nanos::from_ms(50);
 
 fn comes_back_after_its_release(name: &str, sleep: impl Fn(MonoTime)) {
     for flags in [0, libc::SA_RESTART] {
-        // On a busy machine the one who signals may not get to run in time: then again.
+        // On a busy machine the thread that sends signals may not run in time. Then the test repeats.
         let mut attempts = 0;
         while !survives(name, flags, &sleep) {
             attempts += 1;
@@ -63,7 +64,7 @@ fn comes_back_after_its_release(name: &str, sleep: impl Fn(MonoTime)) {
     }
 }
 
-/// Whether there was a storm. A sleep that ends early is a failure, storm or not.
+/// Whether there were enough signals. A sleep that ends early is a failure in any case.
 fn survives(name: &str, flags: libc::c_int, sleep: impl Fn(MonoTime)) -> bool {
     let release = now() + LENGTH;
     let mut back = MonoTime::from_ns(0);
@@ -96,7 +97,7 @@ fn no_signal_hides_what_becomes_readable() {
             let (mut writer, reader) = UnixStream::pair().unwrap();
             let before = HANDLED.load(Relaxed);
             let (mut arrival, mut signals_first) = (Arrival::Missing, 0);
-            // Nothing in here may fail: the storm would go on.
+            // Nothing here may panic, because the storm would never stop.
             storm(flags, || {
                 std::thread::scope(|scope| {
                     let late = scope.spawn(|| {

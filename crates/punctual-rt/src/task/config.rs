@@ -1,4 +1,4 @@
-//! What a periodic task asks for: plain data, checked before anything is started.
+//! The configuration of a periodic task: plain data that is checked before anything is started.
 
 use crate::check::{Findings, Host, Plan, Waits, check};
 use crate::setup::{LatencyQos, Require, Setup};
@@ -6,37 +6,38 @@ use crate::stats::{FLIGHT_CYCLES, StatsConfig};
 use crate::{ConfigError, Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait};
 use punctual_hist::Nanos;
 
-/// Where on a clock the releases of a task lie.
+/// Position of a task's releases on a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Away from the scheduler tick, which is looked for when the task starts (0.2 s of polling on its CPU).
+    /// Away from the scheduler's tick, which the start of the task looks for by polling on the task's CPU for 0.2 s.
     #[default]
     Auto,
-    /// At this offset from the multiples of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), from its epoch.
+    /// At this offset from the multiples of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), from its
+    /// epoch.
     Offset(Nanos),
     /// The first release is `offset` after a multiple of `multiple` on a clock, as that clock stands at the start.
     AlignedTo {
-        /// Which clock the multiples are counted on.
+        /// The clock with the multiples.
         clock: PhaseClock,
-        /// The distance of the instants to align to; zero is taken as the period.
+        /// Distance between the instants to align to; zero means the period.
         multiple: Nanos,
-        /// The time from such an instant to the first release.
+        /// Time from such an instant to the first release.
         offset: Nanos,
     },
 }
 
-/// A clock to align a phase to.
+/// A clock to which a phase can be aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseClock {
-    /// `CLOCK_MONOTONIC`: the same phase at each start, until the machine boots.
+    /// `CLOCK_MONOTONIC`: the phase is the same at each start until the machine reboots.
     Monotonic,
     /// `CLOCK_REALTIME`: wall-clock time.
     Realtime,
-    /// `CLOCK_TAI`: atomic time, as PTP distributes it; no leap seconds.
+    /// `CLOCK_TAI`: International Atomic Time, the time scale that PTP distributes, without leap seconds.
     Tai,
 }
 
-/// A periodic task.
+/// The configuration of a periodic task.
 ///
 /// ```
 /// use punctual_rt::setup::Require;
@@ -95,14 +96,14 @@ impl TaskConfig {
         }
     }
 
-    /// The name of the task and of its thread: 1 to 32 bytes without control characters, direction marks
-    /// and line separators. The kernel shows the first 15.
+    /// Sets the name of the task and of its thread: 1 to 32 bytes without control characters, direction marks and line
+    /// separators. The kernel shows the first 15 bytes.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
     }
 
-    /// Lets the loop ask the kernel who took the time, after it was hit while polling, see
+    /// Lets the loop ask the kernel what interfered after it lost time while polling, see
     /// [`Pacer::confirming_interference`](crate::Pacer::confirming_interference).
     #[must_use]
     pub fn confirming_interference(self) -> Self {
@@ -110,45 +111,45 @@ impl TaskConfig {
     }
 
     setters! {
-        /// Where on the clock the releases lie.
+        /// Sets the position of the releases on the clock.
         phase: Phase;
-        /// How to wait for a release.
+        /// Sets the way to wait for a release.
         wait: Wait;
-        /// What becomes of releases that were missed.
+        /// Sets what happens to missed releases.
         overrun: Overrun;
-        /// The largest error of an activation that is classed as on time; 10 us unless said otherwise.
+        /// Sets the largest error of an activation that is classed as on time; 10 us by default.
         tolerance: Nanos;
-        /// How many of the last cycles the flight recorder keeps: a power of two from 64 to 65536; 1024 unless said
-        /// otherwise.
+        /// Sets how many of the latest cycles the flight recorder keeps: a power of two from 64 to 65536; 1024 by
+        /// default.
         flight_cycles: u32;
-        /// The time from its release by which the body must have finished; later ends are counted.
+        /// Sets the time from its release by which a body must have finished. Later ends are counted.
         deadline: Nanos => (Some(deadline));
-        /// The largest latency you can live with; later activations are counted.
+        /// Sets the largest acceptable latency. Activations with a larger latency are counted.
         budget: Nanos => (Some(budget));
-        /// How long the body is expected to run at most, for [`TaskConfig::check`].
+        /// Sets the longest run time of the body that you expect, for [`TaskConfig::check`].
         execution: Nanos => (Some(execution));
-        /// By how much a release may be steered at most; a hundredth of the period unless said otherwise.
+        /// Sets the largest distance by which a release may be steered; by default a hundredth of the period.
         steer_max: Nanos => (Some(steer_max));
-        /// The scheduling policy.
+        /// Sets the scheduling policy.
         policy: Policy => (in setup);
-        /// The CPUs to run on.
+        /// Sets the CPUs to run on.
         cpus: &[u32] => (in setup);
-        /// How memory is treated.
+        /// Sets what happens with memory before the loop.
         memory: Memory => (in setup);
-        /// Which idle states are ruled out.
+        /// Sets which idle states are allowed.
         latency_qos: LatencyQos => (in setup);
-        /// Whether to refuse or to go on when the system refuses something.
+        /// Sets what happens if the system refuses a part of the set-up.
         require: Require => (in setup);
     }
 
-    /// Refuses what no system could do, or would occupy the CPU without having been asked to.
+    /// Refuses configurations that no system can run, or that would occupy the CPU unintentionally.
     ///
     /// # Errors
     /// [`ConfigError::Period`], [`ConfigError::Margin`], [`ConfigError::SteerMax`], [`ConfigError::Priority`], [`ConfigError::Reservation`],
     /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`], [`ConfigError::ZeroLength`].
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn validate(&self) -> Result<(), Error> {
         check_period(self.period)?;
         self.wait.validate()?;
@@ -162,7 +163,8 @@ impl TaskConfig {
         self.stats().validate()
     }
 
-    /// What stands between this task and its period on this machine; see [`check()`] for several tasks at once.
+    /// Checks what can keep this task from holding its period on this machine. Use [`check()`] for several tasks at
+    /// once.
     ///
     /// # Real-time
     /// Reads files, allocates: call before the loop.
@@ -170,7 +172,7 @@ impl TaskConfig {
         check(&[self.plan()], &Host::here())
     }
 
-    /// The task as [`check()`] judges it.
+    /// The plan of the task for [`check()`].
     ///
     /// # Real-time
     /// Allocates: call before the loop.
@@ -205,7 +207,7 @@ impl TaskConfig {
         }
     }
 
-    /// Room for what is touched in advance, and for the body as much as a thread gets by default.
+    /// Stack size for the memory that is touched in advance, plus the default stack of a thread for the body.
     pub(super) fn stack_bytes(&self) -> usize {
         const DEFAULT: usize = 2 << 20;
         let touched = match self.setup.memory {
@@ -216,7 +218,7 @@ impl TaskConfig {
     }
 }
 
-/// The shortest period: a shorter one would leave no time between two releases.
+/// The shortest period. A shorter one would leave no time between two releases.
 const PERIOD_MIN: Nanos = Nanos::from_us(1);
 
 pub(super) fn check_period(period: Nanos) -> Result<(), Error> {

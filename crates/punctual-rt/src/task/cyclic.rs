@@ -1,4 +1,4 @@
-//! A periodic loop on the thread that writes it.
+//! A periodic loop on the caller's own thread.
 
 use super::TaskConfig;
 use super::config::check_period;
@@ -9,23 +9,23 @@ use crate::{Error, Grid, Means, Overrun, Pacer, Sleeper, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::marker::PhantomData;
 
-/// Why a loop ended.
+/// The reason why a loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It was told to stop, or its body said so.
+    /// The loop was told to stop, or its body asked to end.
     Stopped,
-    /// Releases were missed, and the task asked for [`Overrun::Stop`].
+    /// Releases were missed, and the loop was configured with [`Overrun::Stop`].
     Overrun {
-        /// How many releases were missed.
+        /// Number of missed releases.
         missed: u64,
     },
-    /// Its body panicked.
+    /// The body panicked.
     Panicked,
 }
 
-/// Paces the current thread: set up by [`Cyclic::new`], released by [`Cyclic::wait`].
+/// A periodic loop on the current thread: [`Cyclic::new`] sets the thread up, and [`Cyclic::wait`] waits for releases.
 ///
-/// The loop of an `EtherCAT` master, say, in its usual order:
+/// For example the loop of an `EtherCAT` master:
 ///
 /// ```
 /// use punctual_rt::{Cyclic, Delta, Nanos, TaskConfig};
@@ -46,36 +46,36 @@ pub enum Ended {
 /// assert_eq!(cycles, 10);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
-/// It stays on the thread that was set up, for it is not `Send`.
+/// The value is not `Send`, because it belongs to the thread that was set up.
 pub struct Cyclic {
     pacer: Pacer,
     stats: StatsWriter,
-    /// The activation that is not recorded yet.
+    /// The activation that is not recorded in the statistics yet.
     open: Option<Wake>,
     reader: StatsReader,
-    /// What the grid will be, until the first wait.
+    /// The configuration, from which the first wait makes the grid.
     waiting: Option<TaskConfig>,
     stops_at_overrun: bool,
     stop: Stopper,
     ended: Option<Ended>,
     prepared: Prepared,
-    /// The set-up is this thread's.
+    /// The set-up belongs to this thread.
     not_send: PhantomData<*const ()>,
 }
 
 impl Cyclic {
-    /// Sets the current thread up. The releases begin with the first [`Cyclic::wait`], so that an initialisation in
-    /// between costs none.
+    /// Sets the current thread up. The releases begin with the first [`Cyclic::wait`], so initialisation before that
+    /// call misses none.
     ///
     /// # Errors
-    /// What [`TaskConfig::validate`] refuses, what the system refuses under [`Require::Strict`](crate::setup::Require),
-    /// and [`SetupError::Timer`](crate::SetupError::Timer).
+    /// The errors of [`TaskConfig::validate`]; what the system refuses under
+    /// [`Require::Strict`](crate::setup::Require); and [`SetupError::Timer`](crate::SetupError::Timer).
     ///
     /// # Real-time
     /// Allocates, faults, enters the kernel: call before the loop.
     ///
     /// # Kernel
-    /// Linux 4.4 and later; what an older one lacks is listed in [`Cyclic::refusals`].
+    /// Linux 4.4 and later. What an older kernel lacks is listed in [`Cyclic::refusals`].
     pub fn new(config: &TaskConfig) -> Result<Self, Error> {
         config.validate()?;
         let (stats, reader) = Stats::create(&config.stats())?;
@@ -101,11 +101,11 @@ impl Cyclic {
         })
     }
 
-    /// Waits for the next release; `None` when the loop has ended, see [`Cyclic::ended`].
+    /// Waits for the next release; `None` if the loop has ended, see [`Cyclic::ended`].
     ///
     /// # Real-time
-    /// Allocates nothing, locks nothing, enters the kernel only to wait. The first call is
-    /// an exception: it chooses the first release, and may look for the tick.
+    /// Allocates nothing, locks nothing, enters the kernel only to wait. The first call is an exception: it chooses the
+    /// first release, and may poll to find the scheduler's tick.
     #[inline]
     pub fn wait(&mut self) -> Option<Wake> {
         if self.waiting.is_some() {
@@ -133,11 +133,11 @@ impl Cyclic {
         Some(wake)
     }
 
-    /// Notes that the body is done: its execution time, its response time, and whether it kept its deadline. Only the
-    /// first call per cycle counts.
+    /// Marks the end of the body, for the execution time, the response time and the deadline in the statistics. Only
+    /// the first call per cycle counts.
     ///
     /// # Real-time
-    /// One reading of the clock; about 100 ns of bookkeeping, which [`Cyclic::wait`] does where this was not called.
+    /// One reading of the clock and about 100 ns of bookkeeping, which [`Cyclic::wait`] does if this was not called.
     #[inline]
     pub fn finish(&mut self) {
         if self.open.is_some() {
@@ -147,7 +147,8 @@ impl Cyclic {
         }
     }
 
-    /// Records the last activation, if that was not done. After the body, so that the body is not late by it.
+    /// Records the last activation, if it is not recorded yet. Called after the body, so that it does not delay the
+    /// body.
     #[inline]
     fn record(&mut self) {
         if let Some(wake) = self.open.take() {
@@ -155,8 +156,8 @@ impl Cyclic {
         }
     }
 
-    /// Moves the next release, and all after it; returns by how much it really was moved, which is limited, see
-    /// [`TaskConfig::steer_max`]. Before the first wait there is nothing to move.
+    /// Moves the next release, and all after it. Returns the distance really moved, which [`TaskConfig::steer_max`]
+    /// limits. Does nothing before the first wait.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -168,7 +169,7 @@ impl Cyclic {
     /// Sets the period from the next release on.
     ///
     /// # Errors
-    /// [`ConfigError::Period`](crate::ConfigError::Period): below 1 us. Then the period stays.
+    /// [`ConfigError::Period`](crate::ConfigError::Period) for a period below 1 us. Then the old period stays.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -182,7 +183,7 @@ impl Cyclic {
         Ok(())
     }
 
-    /// Moves the grid at once by any amount, see [`Grid::shift_phase`]. Before the first wait there is nothing to move.
+    /// Moves the releases by any distance at once, see [`Grid::shift_phase`]. Does nothing before the first wait.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -192,8 +193,8 @@ impl Cyclic {
         }
     }
 
-    /// Forgets releases that have passed, as after a long operation that was intended; returns how many. They count neither
-    /// as run nor as missed.
+    /// Skips the releases that have passed, for example after an operation that was meant to be long, and returns their
+    /// number. They count neither as run nor as missed.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -201,36 +202,36 @@ impl Cyclic {
         if self.waiting.is_some() { 0 } else { self.pacer.resync() }
     }
 
-    /// The next release, and the period. Before the first wait its instants mean nothing.
+    /// The grid, with the next release and the period. Before the first wait its instants have no meaning.
     pub const fn grid(&self) -> &Grid {
         self.pacer.grid()
     }
 
-    /// Why the loop ended, if it has.
+    /// The reason why the loop ended, if it has.
     pub const fn ended(&self) -> Option<Ended> {
         self.ended
     }
 
-    /// What this loop waits with on this machine.
+    /// The means with which this loop waits on this machine.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn means(&mut self) -> Means {
         self.pacer.means()
     }
 
-    /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).
+    /// The refused parts of the set-up; empty under [`Require::Strict`](crate::setup::Require).
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn refusals(&self) -> &[Refusal] {
         self.prepared.refusals()
     }
 
-    /// The statistics, for any thread.
+    /// The statistics, which any thread may read.
     ///
     /// # Real-time
-    /// Pure; a clone of it counts references, and neither allocates nor locks.
+    /// Only computes; cloning the reader counts references, and neither allocates nor locks.
     pub fn stats(&self) -> &StatsReader {
         &self.reader
     }
@@ -243,7 +244,7 @@ impl Cyclic {
         self.stop.clone()
     }
 
-    /// The first release is `first`, instead of where [`TaskConfig::phase`] says.
+    /// Sets the first release to `first`, instead of the position in [`TaskConfig::phase`].
     pub(super) fn begin_at(&mut self, first: MonoTime) {
         if let Some(config) = self.waiting.take() {
             let grid = Grid::new(first, config.period).with_overrun(config.overrun);
@@ -251,7 +252,7 @@ impl Cyclic {
         }
     }
 
-    /// Not inlined: the proof that waiting cannot panic or allocate knows it by name.
+    /// Not inlined: the proof that waiting cannot panic or allocate recognises it by name.
     #[cold]
     #[inline(never)]
     fn begin(&mut self) {

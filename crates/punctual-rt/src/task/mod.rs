@@ -1,6 +1,6 @@
-//! Periodic tasks: a thread that is set up, paced, and observed.
+//! Periodic tasks: threads that are set up, paced, and observed.
 //!
-//! [`Cyclic`] paces the thread that calls it; [`Task`] starts one of its own; a [`Group`] starts several on one epoch.
+//! [`Cyclic`] paces the calling thread, [`Task`] starts a thread, and a [`Group`] starts several at a common epoch.
 
 mod config;
 mod cyclic;
@@ -17,7 +17,7 @@ use start::Epoch;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// What a body returns: whether the task goes on.
+/// The return value of a body: whether the task goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The body runs again at the next release.
@@ -26,16 +26,16 @@ pub enum Control {
     Stop,
 }
 
-/// One activation, as its body sees it.
+/// One activation, as passed to its body.
 #[non_exhaustive]
 pub struct Cycle<'a> {
-    /// Which release this is, how late the thread woke and why, and how many of the releases after it were missed.
+    /// Number, latency and class of the activation, and the number of later releases that were missed.
     pub wake: Wake,
     cyclic: &'a mut Cyclic,
 }
 
 impl Cycle<'_> {
-    /// See [`Cyclic::steer`].
+    /// Moves the next releases as [`Cyclic::steer`] does.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -43,10 +43,10 @@ impl Cycle<'_> {
         self.cyclic.steer(by)
     }
 
-    /// See [`Cyclic::set_period`].
+    /// Changes the period as [`Cyclic::set_period`] does.
     ///
     /// # Errors
-    /// [`ConfigError::Period`](crate::ConfigError::Period).
+    /// [`ConfigError::Period`](crate::ConfigError::Period) for a period below 1 us.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -54,7 +54,7 @@ impl Cycle<'_> {
         self.cyclic.set_period(period)
     }
 
-    /// See [`Cyclic::shift_phase`].
+    /// Moves the releases as [`Cyclic::shift_phase`] does.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -68,9 +68,9 @@ impl Cycle<'_> {
     }
 }
 
-/// A running periodic task. Dropping it stops it and waits for its end: no control loop runs on unnoticed.
+/// A running periodic task. Dropping it stops it and waits for its end, so that no control loop runs on unnoticed.
 ///
-/// After a `fork` the child has no thread of the task, and shares the page of statistics: it must neither go on with the
+/// After a `fork` the child has no thread of the task, but shares the statistics page. It must neither continue the
 /// loop nor expect numbers of its own.
 pub struct Task {
     thread: Option<JoinHandle<Ended>>,
@@ -80,20 +80,20 @@ pub struct Task {
     refusals: Vec<Refusal>,
 }
 
-/// What a thread reports when it is set up: its task, and where its first release would be if it leads the group.
+/// The report of a thread after its set-up: the task, and the epoch if its task is the first of a group.
 type Report = Result<(Task, Option<Epoch>), Error>;
 
 impl Task {
     /// Starts a thread, sets it up, and runs `body` at each release. Returns when the thread is set up.
     ///
     /// # Errors
-    /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].
+    /// The errors of [`Cyclic::new`], and [`SetupError::Thread`].
     ///
     /// # Real-time
     /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
     ///
     /// # Kernel
-    /// As [`Cyclic::new`].
+    /// The same as of [`Cyclic::new`].
     pub fn spawn<F>(config: &TaskConfig, body: F) -> Result<Self, Error>
     where
         F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
@@ -103,7 +103,7 @@ impl Task {
         group.start().pop().ok_or(Error::Setup(SetupError::Thread(0)))
     }
 
-    /// Ends the task at its next release, or within 0.1 s where that is later.
+    /// Ends the task at its next release, or within 0.1 s if that release is later.
     ///
     /// # Real-time
     /// One store.
@@ -111,7 +111,7 @@ impl Task {
         self.stop.stop();
     }
 
-    /// What ends the task, for any thread, also while another one waits for its end.
+    /// A handle that ends the task from any thread, also while another thread waits in [`Task::join`].
     ///
     /// # Real-time
     /// Counts a reference; neither allocates nor locks.
@@ -119,28 +119,28 @@ impl Task {
         self.stop.clone()
     }
 
-    /// Waits until the task has ended by itself, or by [`Task::stop`]; why it did.
+    /// Waits until the task has ended on its own or by [`Task::stop`], and returns the reason.
     ///
     /// # Real-time
-    /// Blocks until the task has ended, for ever if nobody ends it: never call it from a loop, least of all from its own.
+    /// Blocks until the task has ended, possibly for ever: never call it from a loop, least of all from the task's own.
     pub fn join(mut self) -> Ended {
         self.wait_for_end()
     }
 
-    /// The statistics, for any thread.
+    /// The statistics, which any thread may read.
     pub const fn stats(&self) -> &StatsReader {
         &self.stats
     }
 
-    /// What the system really gave the thread.
+    /// What the system granted to the thread of the task.
     pub const fn grants(&self) -> &Grants {
         &self.grants
     }
 
-    /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).
+    /// The refused parts of the set-up; empty under [`Require::Strict`](crate::setup::Require).
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }
@@ -158,34 +158,35 @@ impl Drop for Task {
     }
 }
 
-/// Tasks that start on one epoch and keep their phases to each other.
+/// Tasks that start at a common epoch and keep their phases to each other.
 #[derive(Default)]
 pub struct Group {
     waiting: Vec<Waiting>,
     epoch: Epoch,
 }
 
-/// A task that is set up. The order of the fields matters: without its sender, the thread that is waited for ends.
+/// A task that is set up. The order of the fields matters: a thread ends when its sender is dropped, and dropping the
+/// task waits for the thread.
 struct Waiting {
     go: Sender<MonoTime>,
-    /// From the epoch to its first release.
+    /// Time from the epoch to the task's first release.
     offset: Nanos,
     task: Task,
 }
 
 impl Group {
-    /// No task yet.
+    /// Makes a group without tasks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Starts a thread and sets it up; it waits for [`Group::start`].
+    /// Starts a thread and sets it up. The thread waits for [`Group::start`].
     ///
-    /// The epoch of the group lies where the phase of the task added first puts its first release. Of the tasks added
-    /// later only [`Phase::Offset`] counts: their first releases are at that offset from the epoch.
+    /// The first release of the first task is the epoch of the group. For the other tasks only [`Phase::Offset`] has an
+    /// effect: their first releases lie at that offset from the epoch.
     ///
     /// # Errors
-    /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].
+    /// The errors of [`Cyclic::new`], and [`SetupError::Thread`].
     ///
     /// # Real-time
     /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
@@ -193,7 +194,7 @@ impl Group {
     where
         F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
     {
-        // Before a thread is spawned, which needs a valid name.
+        // Checked before spawning a thread, which needs a valid name.
         config.validate()?;
         let leads = self.waiting.is_empty();
         let (go, begin) = channel();
@@ -215,14 +216,14 @@ impl Group {
         Ok(())
     }
 
-    /// Lets all tasks begin; they come in the order they were added.
+    /// Starts all tasks, and returns them in the order in which they were added.
     ///
     /// # Real-time
-    /// Allocates, and wakes each task: not for a loop.
+    /// Allocates, and wakes each task: not for the loop.
     pub fn start(self) -> Vec<Task> {
         let epoch = self.epoch.soon();
         let begin = |waiting: Waiting| {
-            // A thread that died shows as one that panicked.
+            // Sending fails only if the thread has died; its task then ends as panicked.
             let _ = waiting.go.send(epoch + waiting.offset);
             waiting.task
         };
@@ -240,7 +241,7 @@ where
     };
     let _ = report.send(set_up);
     let Some(cyclic) = &mut cyclic else { return Ended::Stopped };
-    // Without a beginning, the group was given up.
+    // The sender was dropped, so the group will not start.
     let Ok(first) = begin.recv() else { return Ended::Stopped };
     cyclic.begin_at(first);
     while let Some(wake) = cyclic.wait() {
@@ -253,7 +254,7 @@ where
     cyclic.ended().unwrap_or(Ended::Stopped)
 }
 
-/// What is known of a task on its own thread, where the tick is looked for on its own CPU.
+/// The report of a task from its own thread, so that the tick is looked for on the task's CPU.
 fn reported(cyclic: &Cyclic, config: &TaskConfig, leads: bool) -> (Task, Option<Epoch>) {
     let (stop, stats, refusals) = (cyclic.stopper(), cyclic.stats().clone(), cyclic.refusals().to_vec());
     (Task { thread: None, stop, stats, grants: grants(), refusals }, leads.then(|| Epoch::choose(config)))

@@ -1,4 +1,4 @@
-//! When the first release is: pure, given what the clocks say.
+//! Computes the first release from the configuration and the readings of clocks.
 
 use super::{Phase, PhaseClock, TaskConfig};
 use crate::phase::Gaps;
@@ -10,7 +10,7 @@ const SCAN: Nanos = Nanos::from_ms(200);
 /// The shortest time from the start to the first release.
 const LEAD: Nanos = Nanos::from_us(200);
 
-/// Instants at which a task may begin: one of them, and how far they are apart.
+/// A series of instants at which a task may begin: one of them, and their distance.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Epoch {
     first: MonoTime,
@@ -18,10 +18,10 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// Where the task's phase says. Looks for the tick if it must.
+    /// Chooses the instants that the task's phase allows. Polls to find the tick if necessary.
     ///
-    /// A task of the deadline class is throttled while it polls, and one that follows outside events has no phase of its
-    /// own: for these the tick is taken to be where it is unless the machine was told otherwise, at multiples of its length.
+    /// A task of the deadline class would be throttled while it polls, and a task that follows outside events has no
+    /// phase of its own. For both, the tick is assumed at its default position, at multiples of its period.
     ///
     /// # Real-time
     /// May poll for [`SCAN`]; allocates.
@@ -29,7 +29,7 @@ impl Epoch {
         Self::choose_by(config, sys::tick_length(), phase::scan)
     }
 
-    /// The same with a tick of this length, as `scan` would see it.
+    /// Chooses as [`Self::choose`] does, with the given tick period and scan.
     fn choose_by(config: &TaskConfig, tick: Nanos, scan: impl FnOnce(Nanos) -> Gaps) -> Self {
         let period = config.period;
         let (multiple, offset, ahead) = match config.phase {
@@ -48,12 +48,12 @@ impl Epoch {
         Self { first: aligned(sys::now(), ahead, multiple, offset), multiple }
     }
 
-    /// Off the tick that the gaps show, not before `earliest`.
+    /// Instants away from the tick that the gaps show, not before `earliest`.
     fn from(gaps: &Gaps, period: Nanos, tick: Nanos, earliest: MonoTime) -> Self {
         Self { first: phase::choose(gaps, period, tick).align(earliest), multiple: period }
     }
 
-    /// The first of the instants that is not too soon.
+    /// The first of the instants that is at least [`LEAD`] in the future.
     pub(super) fn soon(self) -> MonoTime {
         let earliest = sys::now() + LEAD;
         let (behind, step) = (earliest - self.first, self.multiple);
@@ -62,7 +62,7 @@ impl Epoch {
     }
 }
 
-/// What a scan would see of a tick that comes at the multiples of its length.
+/// The gaps that a scan would see if ticks came at the multiples of their period.
 fn presumed(tick: Nanos) -> Gaps {
     const TICKS: u64 = 50;
     let at = |n: u64| MonoTime::default() + tick * n;
@@ -70,7 +70,7 @@ fn presumed(tick: Nanos) -> Gaps {
     Gaps { began: at(0), ended: at(TICKS), seen, ..Gaps::default() }
 }
 
-/// By how much a clock is ahead of `CLOCK_MONOTONIC` now.
+/// How far a clock is ahead of `CLOCK_MONOTONIC` at present.
 fn ahead_of_monotonic(clock: PhaseClock) -> Delta {
     let there = match clock {
         PhaseClock::Monotonic => return Delta::ZERO,
@@ -114,7 +114,7 @@ mod tests {
     const MS: Nanos = Nanos::from_ms(1);
     const TICK: Nanos = Nanos::from_ms(4);
 
-    /// A deadline task would be throttled while it scans, and one that follows events has no phase of its own.
+    /// A deadline task would be throttled during a scan, and a task that follows events has no phase of its own.
     #[test]
     fn what_cannot_scan_keeps_clear_of_where_the_tick_usually_is() {
         let deadline = Policy::Deadline { runtime: Nanos::from_us(200), deadline: MS, period: MS };
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// What a scan sees of a tick at this phase.
+    /// The gaps that a scan sees of a tick at this phase.
     fn ticks_at(phase: Nanos) -> Gaps {
         let began = MonoTime::from_ns(8_000_000_000);
         let tick = |n| (began + phase + TICK * n, Nanos::from_us(9));
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// What a clock will show at an instant, as well as it can be told: by the quickest of some looks at both.
+    /// The reading of a clock at an instant, as precisely as the closest of a hundred pairs of readings tells it.
     fn reading(clock: fn() -> u64, at: MonoTime) -> u64 {
         let looks = (0..100).map(|_| {
             let before = sys::now();
@@ -173,7 +173,8 @@ mod tests {
         ];
         for (clock, read) in clocks {
             let config = TaskConfig::periodic(MS).phase(Phase::AlignedTo { clock, multiple, offset });
-            // Whoever is kept away between a look at the one clock and one at the other is wrong by as much: then again.
+            // If the thread loses time between reading two clocks, the result is wrong by that time. Then the test
+            // repeats.
             let off = |_| {
                 let before = sys::now();
                 let first = Epoch::choose(&config).soon();

@@ -1,4 +1,4 @@
-//! Tasks from beginning to end. Nothing here asks how punctual a busy machine is; what is asked holds on any.
+//! Tasks from start to end. No test depends on how punctual the machine is.
 
 use super::*;
 use crate::setup::Require;
@@ -77,7 +77,7 @@ fn a_period_can_be_set_while_running_and_before() {
     assert_eq!(first.release.as_ns() % 700_000, 0, "the phase is that of the period in force");
     cyclic.set_period(Nanos::from_us(300)).unwrap();
     let (next, asked) = (cyclic.grid().release(), first.release + Nanos::from_us(700 * first.missed + 300));
-    // Where asked for, unless that has passed.
+    // The release is where it was requested, unless that instant has passed.
     assert!(next == asked || (next > asked && asked <= crate::now()), "{next:?} instead of {asked:?}");
     let second = cyclic.wait().unwrap();
     assert_eq!(second.index, first.index + 1 + first.missed);
@@ -168,7 +168,7 @@ fn what_no_system_could_do_is_refused() {
     ];
     for priority in [0, 96, 100] {
         impossible.push((quick().policy(Policy::Fifo(priority)), ConfigError::Priority(priority)));
-        // Best effort makes no sense of it either.
+        // Best effort does not make an impossible configuration valid.
         let best = quick().policy(Policy::RoundRobin(priority)).require(Require::BestEffort);
         impossible.push((best, ConfigError::Priority(priority)));
     }
@@ -223,7 +223,8 @@ fn silence_outside_is_one_outage() {
             kept_away |= crate::now() - began > Nanos::from_ms(pause_ms + 40);
         }
         cyclic.finish();
-        // A busy machine that kept this thread away made outages of its own: anew.
+        // If the machine kept this thread from running, there were outages that the test did not cause. Then it
+        // repeats.
         (!kept_away).then(|| cyclic.stats().counters().unwrap())
     });
     let counters = undisturbed.expect("a machine that lets a thread run for a third of a second");
@@ -247,7 +248,7 @@ fn the_phase_off_the_tick_is_found_and_kept() {
     assert!(phases.iter().all(|phase| *phase == phases[0]));
 }
 
-/// What a task runs that is kept away for five periods after some activations.
+/// The activations of a task that loses five periods after some of its activations.
 fn stalled(overrun: Overrun) -> Vec<Wake> {
     let mut runs = 0;
     let seen = wakes(&quick().overrun(overrun), 30, move |_| {

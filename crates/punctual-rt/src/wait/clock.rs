@@ -1,4 +1,4 @@
-//! The clock a waiter waits on: the kernel's for applications, a pretended one for tests.
+//! The clock on which a waiter waits: the kernel's for applications, a simulated one for tests.
 
 use super::{Event, Sleeper};
 use crate::interference::{Interference, PollWatch};
@@ -7,29 +7,29 @@ use crate::sys::{self, Arrival, Timerfd};
 use crate::{Class, Error, SetupError, now};
 use punctual_hist::MonoTime;
 
-/// What a waiter needs of the world, beyond reading the clock.
+/// What a waiter needs in addition to reading the clock.
 pub(crate) trait Clock: poll::Clock {
     /// Sleeps in the kernel until `at`; signals do not end it early.
     fn sleep_until(&mut self, at: MonoTime);
-    /// Polls until `instant`, for a bounded number of readings.
+    /// Polls until `instant`, with a bounded number of readings.
     fn poll_until(&mut self, instant: MonoTime) -> MonoTime;
-    /// Ends the polling. When it was hit, says who took the time.
+    /// Ends the polling. If it was hit, returns the class of the cause.
     fn settle(&mut self, hit: bool) -> Class;
-    /// Waits for something from outside, but not beyond `until`.
+    /// Waits for an outside event, at most until `until`.
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival;
 }
 
-/// What a waiter works with on this machine: what the CPU, the kernel and the C library have.
+/// The means with which a waiter works on this machine, according to CPU, kernel and C library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Means {
-    /// How it polls: `"tpause"` or `"wfet"` where the CPU can rest until an instant, else `"pause"` or `"isb"`.
+    /// Way of polling: `"tpause"` or `"wfet"` if the CPU can rest until an instant, otherwise `"pause"` or `"isb"`.
     pub polls_with: &'static str,
-    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be told apart by a mark that the kernel removes. Else
-    /// it is [`Class::HitWhilePolling`].
+    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be told apart by a mark that the kernel removes. If
+    /// not, the class is [`Class::HitWhilePolling`].
     pub has_marks: bool,
 }
 
-/// `CLOCK_MONOTONIC`, slept on in one of the kernel's ways, for the thread that made it.
+/// `CLOCK_MONOTONIC` with one of the kernel's ways to sleep, for the thread that made it.
 pub(crate) struct Monotonic {
     call: Call,
     poller: Poller,
@@ -57,7 +57,7 @@ impl Monotonic {
         Ok(Self { call, poller: Poller::detect(), watch: PollWatch::of_current_thread(false) })
     }
 
-    /// Lets the kernel be asked who took the time, after a hit while polling.
+    /// Lets the waiter ask the kernel what interfered, after a hit while polling.
     pub(crate) fn confirm_interference(&mut self) {
         self.watch = PollWatch::of_current_thread(true);
     }

@@ -1,28 +1,29 @@
-//! How long before the release to come back from the kernel's sleep: pure, learns from each sleep.
+//! Computes how long before the release the kernel's sleep should end, and learns from each sleep.
 
 use super::recent::Recent;
 use punctual_hist::{Delta, Nanos};
 
 /// Added to the quantile, for sleeps that are longer than any in the window.
 const RESERVE: Nanos = Nanos::from_us(2);
-/// The longest margin, whatever the period: a sleep that takes longer is an outage, not something to poll against.
+/// The longest margin, whatever the period is. A longer wake-up delay is an outage, which polling should not
+/// compensate.
 const LONGEST: Nanos = Nanos::from_us(500);
-/// The largest margin before any sleep was seen.
+/// The largest margin before any sleep was observed.
 const FIRST: Nanos = Nanos::from_us(100);
-/// The margin stays at its bound until this number of sleeps was seen.
+/// The margin stays at its upper bound until this number of sleeps was observed.
 const LEARNED: u16 = 16;
 
 /// How long before the release polling begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
-    /// Follows what recent sleeps took too long: up at once, down slowly, 0.5 ms at most.
+    /// Follows the wake-up delays of recent sleeps: up at once, down slowly, 0.5 ms at most.
     Auto {
-        /// The largest part of the CPU's time to be spent polling, in millionths, on average over some hundred
-        /// releases: what quiet ones leave over, a burst of long sleeps may use. Where sleeps are so irregular that more
-        /// would be needed, activations are late from sleep, and counted so.
+        /// The largest share of the CPU's time spent polling, in millionths, averaged over some hundred releases. A
+        /// burst of long sleeps may use what quiet releases left over. If irregular sleeps need more than this, some
+        /// activations are late from sleep, and are counted as such.
         spin_ppm: u32,
     },
-    /// Always this long, but no more than three quarters of a period, so that there is always a sleep.
+    /// A constant margin, but at most three quarters of a period, so that there is always a sleep.
     Fixed(Nanos),
 }
 
@@ -31,18 +32,18 @@ impl Margin {
     pub const AUTO: Self = Self::Auto { spin_ppm: 50_000 };
 }
 
-/// A margin with what it has learned of sleeps.
+/// A margin, with what it has learned from sleeps.
 pub(super) struct MarginTracker {
     kind: Margin,
     recent: Recent,
     now: Nanos,
-    /// How much of its share of polling a recent release left over, in the mean; negative when it took more.
+    /// Mean time by which recent releases stayed below their share of polling; negative if they exceeded it.
     spare: Delta,
 }
 
 impl MarginTracker {
     pub(super) const fn new(kind: Margin) -> Self {
-        // 253 of 256: one sleep in 85 may be longer, before the quarter and the reserve on top of it.
+        // The rank 253 of 256: one sleep in 85 may be longer, before a quarter and the reserve are added.
         Self { kind, recent: Recent::new(253), now: Nanos::MAX, spare: Delta::ZERO }
     }
 
@@ -54,10 +55,10 @@ impl MarginTracker {
         }
     }
 
-    /// Takes note of a sleep that was `overshoot` longer than asked for.
+    /// Learns from a sleep that was `overshoot` longer than requested.
     ///
     /// # Real-time
-    /// Pure; a few dozen instructions.
+    /// Only computes, in a few dozen instructions.
     pub(super) fn learn(&mut self, overshoot: Nanos) {
         self.recent.add(overshoot);
         if self.recent.filled() < LEARNED {
@@ -73,14 +74,14 @@ impl MarginTracker {
         };
     }
 
-    /// Takes note of how long was polled before a release: of the share that is each release's, the mean of what is left
-    /// over follows, a 256th of the way each time.
+    /// Learns from the time that was polled before a release. The mean of the unused share follows by 1/256 of the
+    /// difference each time.
     ///
-    /// The way down is short: polling that could not be helped, because the body left no time to sleep, must not be
-    /// saved up for later at the price of being late.
+    /// The lower limit is small: unavoidable polling, because a body left no time to sleep, must not be compensated
+    /// later at the price of late activations.
     ///
     /// # Real-time
-    /// Pure; one division.
+    /// Only computes; one division.
     pub(super) fn spent(&mut self, polled: Nanos, period: Nanos) {
         let Margin::Auto { spin_ppm } = self.kind else { return };
         let share = share_of(period, spin_ppm);
@@ -90,8 +91,9 @@ impl MarginTracker {
         self.spare = (self.spare + Delta::from_ns(step)).max(least);
     }
 
-    /// Half the time between releases, half a millisecond, or as long as polling stays within its share: a typical sleep comes back
-    /// `margin - median` early. What was left over may be used, and soon; what was taken too much is given back.
+    /// The upper bound: half the time between releases, half a millisecond, or as long as polling stays within its
+    /// share. A typical sleep returns `margin - median` early. An unused share may be used soon, and an exceeded one is
+    /// saved later.
     fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
         let share = share_of(period, spin_ppm);
         if self.recent.filled() < LEARNED {
@@ -109,9 +111,10 @@ fn share_of(period: Nanos, spin_ppm: u32) -> Nanos {
     (period * spin_ppm.into()) / 1_000_000
 }
 
-/// What [`Wait::Anticipate`](super::Wait::Anticipate) subtracts: the median of recent sleeps, followed slowly.
+/// The time that [`Wait::Anticipate`](super::Wait::Anticipate) subtracts: the median of recent wake-up delays, followed
+/// slowly.
 ///
-/// Subtracting the *last* error instead is a feedback loop with its pole at -1: it swings without end.
+/// Subtracting the *latest* error instead would be a feedback loop with its pole at -1, which oscillates for ever.
 pub(super) struct Offset {
     recent: Recent,
     now: Nanos,
@@ -145,7 +148,7 @@ mod tests {
 
     const MS: Nanos = Nanos::from_ms(1);
 
-    /// Replays sleeps of these lengths; what share was late, and what share of the time was polled.
+    /// Replays sleeps with these overshoots. Returns the share of late ones, and the share of time polled.
     fn replay(overshoots: impl Iterator<Item = u64>) -> (f64, f64) {
         let mut tracker = MarginTracker::new(Margin::AUTO);
         let (mut late, mut polled, mut n) = (0u32, 0u64, 0u32);
@@ -186,7 +189,7 @@ mod tests {
         let mut tracker = MarginTracker::new(Margin::AUTO);
         (0..300).for_each(|_| tracker.learn(Nanos::from_us(40)));
         assert!(tracker.now >= Nanos::from_us(52), "{:?}", tracker.now);
-        // As many as the window holds: from here on it knows nothing of the burst.
+        // As many values as the window holds, so that it has forgotten the burst.
         (0..256).for_each(|_| tracker.learn(Nanos::from_us(5)));
         assert!(tracker.now >= Nanos::from_us(45), "all at once: {:?}", tracker.now);
         (0..44).for_each(|_| tracker.learn(Nanos::from_us(5)));
@@ -226,7 +229,7 @@ mod tests {
     fn polling_that_could_not_be_helped_is_not_paid_for_by_latency() {
         let mut tracker = MarginTracker::new(Margin::AUTO);
         (0..100).for_each(|_| tracker.learn(Nanos::from_us(10)));
-        // The body left half a millisecond, too little for a sleep: all of it was polled.
+        // The body left half a millisecond, too little for a sleep, so all of it was polled.
         (0..5_000).for_each(|_| tracker.spent(Nanos::from_us(500), MS));
         assert!(tracker.get(MS) >= Nanos::from_us(14), "{:?}", tracker.get(MS));
     }

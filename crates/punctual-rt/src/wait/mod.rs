@@ -1,6 +1,6 @@
-//! Waiting for a release, in the ways Linux offers and in those built upon them.
+//! Waiting for a release, with the kernel's ways to sleep and with polling added to them.
 //!
-//! It knows instants only; which instant is the next release is the [`Grid`](crate::Grid)'s business.
+//! A waiter knows instants only. The [`Grid`](crate::Grid) determines the next release.
 
 mod clock;
 mod margin;
@@ -17,19 +17,20 @@ use punctual_hist::{MonoTime, Nanos};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
-/// How to wait for a release.
+/// The way to wait for a release.
 #[derive(Clone, Debug)]
 pub enum Wait {
-    /// Sleeps in the kernel until the release: late by what the way back takes.
+    /// Sleeps in the kernel until the release. Activations are late by the time of the wake-up.
     Sleep,
-    /// Sleeps until the release minus what sleeps usually take too long: right in the mean, early or late by the rest.
+    /// Sleeps until the usual wake-up delay of sleeps before the release. On time on average, with activations early or
+    /// late.
     Anticipate,
-    /// Sleeps until the release minus a margin, then polls the clock: the one to use where a few per cent of a CPU may
-    /// be spent on punctuality.
+    /// Sleeps until a margin before the release, then polls the clock. Use it if a few per cent of a CPU may be spent
+    /// on punctuality.
     Hybrid(Margin),
-    /// Polls the clock all the time. Occupies the CPU.
+    /// Polls the clock all the time, and so occupies the CPU.
     Spin,
-    /// Waits for an outside event. The grid follows the events, as a model for the statistics.
+    /// Waits for an outside event. The grid follows the events, for the statistics.
     External {
         /// The event to wait for.
         event: Event,
@@ -39,13 +40,13 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// Refuses what would never sleep without having been asked to.
+    /// Refuses a wait that would never sleep, although it is not [`Wait::Spin`].
     ///
     /// # Errors
-    /// [`ConfigError::ZeroLength`]: no patience at all.
+    /// [`ConfigError::ZeroLength`] for a patience of zero.
     ///
     /// # Real-time
-    /// Pure.
+    /// Only computes.
     pub fn validate(&self) -> Result<(), Error> {
         match self {
             Self::External { patience: Nanos::ZERO, .. } => Err(Error::Config(ConfigError::ZeroLength)),
@@ -57,29 +58,29 @@ impl Wait {
 /// An outside event that activates a task.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A file descriptor becomes readable. The wait does not read it: the body does.
+    /// A file descriptor becomes readable. The wait does not read it; the body has to.
     Readable(RawFd),
-    /// A signal is posted, by another thread; the wait takes the post.
+    /// Another thread posts a signal. The wait takes the post.
     Signal(Arc<Signal>),
 }
 
-/// The kernel's call to sleep with. They all end in the same timer; what differs is said at each.
+/// The system call for sleeping. All of them use the same timer in the kernel; the variants describe the differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sleeper {
-    /// `clock_nanosleep` to an instant: the one to use. On `PREEMPT_RT` it expires in hard interrupt context for
-    /// real-time threads.
+    /// `clock_nanosleep` until an instant, the recommended call. On `PREEMPT_RT`, its timer expires in hard interrupt
+    /// context for real-time threads.
     #[default]
     Absolute,
-    /// `clock_nanosleep` for the time left, as many programs do: what happens between reading the clock and sleeping
+    /// `clock_nanosleep` for the remaining time, as many programs do. Any delay between reading the clock and sleeping
     /// makes it late.
     Relative,
-    /// `timerfd`, then `read`. On `PREEMPT_RT` it expires in the timer softirq thread.
+    /// `timerfd`, then `read`. On `PREEMPT_RT`, its timer expires in the softirq thread.
     Timerfd,
-    /// `futex` wait with the release as its time-out.
+    /// A `futex` wait with the release as its time-out.
     Futex,
 }
 
-/// What one wait came to.
+/// The outcome of one wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waited {
     pub(crate) woke: MonoTime,
@@ -88,30 +89,30 @@ pub(crate) struct Waited {
     pub(crate) polled: Nanos,
 }
 
-/// How far a wait got without polling.
+/// How far a wait got before polling.
 pub(crate) enum Approach {
     /// The wait is over.
     There(Waited),
     /// The rest of the wait is to be polled.
     Near {
-        /// When the thread was back from the kernel.
+        /// When the thread returned from the kernel.
         back: MonoTime,
         overshoot: Option<Nanos>,
     },
 }
 
-/// How long a wait goes without looking whether it is to stop.
+/// The longest time that a wait sleeps without checking whether it was told to stop.
 const UNATTENDED: Nanos = Nanos::from_ms(100);
 
-/// Waits in one way, on one clock, and keeps what it learns of sleeps.
+/// Waits in one way, on one clock, and keeps what it learns about sleeps.
 pub(crate) struct Waiter<C> {
     pub(crate) clock: C,
     way: Way,
-    /// The largest error that is on time.
+    /// The largest error that is classed as on time.
     pub(crate) tolerance: Nanos,
     /// How long the last wait polled.
     polled: Nanos,
-    /// Long waits end early when it says so.
+    /// When this is set, long waits end early.
     pub(crate) stop: Stopper,
 }
 
@@ -124,11 +125,12 @@ enum Way {
 }
 
 impl Waiter<Monotonic> {
-    /// A waiter on the kernel's clock.
+    /// Makes a waiter on the kernel's clock.
     ///
     /// # Errors
-    /// [`SetupError::Timer`](crate::SetupError::Timer) when no timer file descriptor can be had, [`SetupError::Sleep`](crate::SetupError::Sleep) when the kernel lets nobody sleep, and
-    /// what [`Wait::validate`] refuses.
+    /// [`SetupError::Timer`](crate::SetupError::Timer) if no timer file descriptor can be created,
+    /// [`SetupError::Sleep`](crate::SetupError::Sleep) if the kernel does not let the thread sleep, and the errors of
+    /// [`Wait::validate`].
     pub(crate) fn new(wait: &Wait, sleeper: Sleeper, tolerance: Nanos) -> Result<Self, Error> {
         wait.validate()?;
         Ok(Self::on(Monotonic::new(sleeper)?, wait, tolerance))
@@ -147,18 +149,18 @@ impl<C: Clock> Waiter<C> {
         Self { clock, way, tolerance, polled: Nanos::ZERO, stop: Stopper::default() }
     }
 
-    /// Whether activations come from outside.
+    /// Whether outside events are waited for.
     pub(crate) fn is_external(&self) -> bool {
         matches!(self.way, Way::External(..))
     }
 
-    /// Whether `woke` is near enough to a release to be on time.
+    /// Whether `woke` is close enough to a release to be on time.
     #[inline]
     pub(crate) fn is_on_time(&self, woke: MonoTime, release: MonoTime) -> bool {
         woke >= release && woke - release <= self.tolerance
     }
 
-    /// Waits until `release`, from beginning to end.
+    /// Waits until `release`, including any polling.
     pub(crate) fn wait_until(&mut self, release: MonoTime, period: Nanos) -> Waited {
         match self.approach(release, period) {
             Approach::There(waited) => waited,
@@ -169,12 +171,13 @@ impl<C: Clock> Waiter<C> {
         }
     }
 
-    /// Waits without polling. Signals do not end the wait early. When the release is past, the kernel is not entered: a
-    /// sleep into the past still costs a whole round trip through timer and scheduler (14 us where this was measured).
+    /// Waits without polling. Signals do not end the wait early. If the release is past, the kernel is not entered,
+    /// because a sleep into the past still takes a round trip through timer and scheduler (14 us where it was
+    /// measured).
     ///
     /// # Real-time
-    /// Allocates nothing. One kernel entry (two for `Timerfd`), and one more for each 0.1 s; none for `Spin` or a release
-    /// that is past.
+    /// Allocates nothing. One kernel entry (two for `Timerfd`), and one more for each 0.1 s; none for `Spin` or a
+    /// release that is past.
     #[inline]
     pub(crate) fn approach(&mut self, release: MonoTime, period: Nanos) -> Approach {
         let began = self.clock.now();
@@ -208,7 +211,7 @@ impl<C: Clock> Waiter<C> {
         Approach::There(Waited { woke: back, class, overshoot, polled: Nanos::ZERO })
     }
 
-    /// Polls until `instant`; when the thread was back.
+    /// Polls until `instant`; returns when the thread read the clock last.
     #[inline]
     pub(crate) fn poll_until(&mut self, instant: MonoTime) -> MonoTime {
         self.clock.poll_until(instant)
@@ -221,7 +224,7 @@ impl<C: Clock> Waiter<C> {
         self.clock.settle(false);
     }
 
-    /// Ends any polling.
+    /// Ends a polling, and determines the class of the activation.
     #[cold]
     pub(crate) fn polled_until(
         &mut self,
@@ -235,7 +238,7 @@ impl<C: Clock> Waiter<C> {
         Waited { woke, class, overshoot, polled: self.polled }
     }
 
-    /// Sleeps, and looks now and then whether it is to stop. A kernel that returns too soon is not believed.
+    /// Sleeps, and checks every 0.1 s whether it was told to stop. Sleeps again if the kernel returns too early.
     #[inline]
     fn sleep_until(&mut self, target: MonoTime, began: MonoTime) -> MonoTime {
         let mut now = began;
@@ -251,7 +254,7 @@ impl<C: Clock> Waiter<C> {
         if back < target { self.clock.poll_until(target) } else { back }
     }
 
-    /// When the other side is gone, the loop goes on at its own period, so that it does not spin.
+    /// If the other side of the descriptor is closed, the loop continues at its own period, so that it does not spin.
     fn wait_for_event(&mut self, began: MonoTime, release: MonoTime) -> Waited {
         let Way::External(event, patience) = &self.way else {
             return Waited { woke: began, class: Class::TimedOut, overshoot: None, polled: Nanos::ZERO };
@@ -270,11 +273,11 @@ impl<C: Clock> Waiter<C> {
         Waited { woke: now, class, overshoot: None, polled: Nanos::ZERO }
     }
 
-    /// How long before the release to come back from the sleep.
+    /// How long before the release the sleep should end.
     #[inline]
     fn ahead(&mut self, period: Nanos) -> Nanos {
         match &mut self.way {
-            // Half a period early at most, or the loop would run away backwards.
+            // At most half a period early, or the releases would move back more and more.
             Way::Anticipate(offset) => offset.get().min(period / 2),
             Way::Hybrid(margin) => {
                 margin.spent(self.polled, period);

@@ -1,9 +1,9 @@
-//! The distribution of the most recent sleeps: quantiles of a sliding window, in constant memory and time.
+//! The distribution of the most recent sleeps: quantiles of a sliding window, in constant memory and bounded time.
 
 use punctual_hist::{Nanos, bucket_high, bucket_index};
 
 const WINDOW: usize = 256;
-/// The histogram's buckets, eight to one: 12 % wide, which is finer than any margin need be.
+/// Combines eight buckets of the histogram into one, 12 % wide, which is fine enough for a margin.
 const COARSER: u32 = 3;
 const COUNTS: usize = punctual_hist::BUCKETS >> COARSER;
 
@@ -17,17 +17,17 @@ pub(super) struct Recent {
     median: Quantile,
 }
 
-/// A place in the counts that is moved along instead of being searched for.
+/// A position in the counts that is moved with each value, instead of being searched for.
 struct Quantile {
-    /// Its rank, in parts of the window's length.
+    /// Rank of the quantile, in 256ths of the number of values.
     per_256: u32,
     bucket: usize,
-    /// Values in lower buckets.
+    /// Number of values in lower buckets.
     below: u16,
 }
 
 impl Recent {
-    /// An empty window; `per_256` is the rank of the high quantile.
+    /// Makes an empty window; `per_256` is the rank of the high quantile.
     pub(super) const fn new(per_256: u32) -> Self {
         Self {
             ring: [0; WINDOW],
@@ -39,10 +39,10 @@ impl Recent {
         }
     }
 
-    /// Adds a value, and forgets the oldest when the window is full.
+    /// Adds a value. If the window is full, the oldest value is removed.
     ///
     /// # Real-time
-    /// Bounded by the number of buckets (472), and only when a quantile jumps across all of them.
+    /// Bounded by the number of buckets (472), which is reached only if a quantile moves across all of them.
     pub(super) fn add(&mut self, value: Nanos) {
         let new = bucket_index(value.as_ns()) >> COARSER;
         if usize::from(self.filled) >= WINDOW {
@@ -64,17 +64,17 @@ impl Recent {
         self.median.settle(&self.counts, self.filled);
     }
 
-    /// How many values are in the window.
+    /// Number of values in the window.
     pub(super) fn filled(&self) -> u16 {
         self.filled
     }
 
-    /// The high quantile: its bucket's upper edge, so never understated.
+    /// The high quantile: the upper edge of its bucket, so it is never too small.
     pub(super) fn high(&self) -> Nanos {
         self.high.edge()
     }
 
-    /// The median, likewise.
+    /// The median: the upper edge of its bucket, so it is never too small.
     pub(super) fn median(&self) -> Nanos {
         self.median.edge()
     }
@@ -95,7 +95,7 @@ impl Quantile {
         self.below = self.below.wrapping_sub(u16::from(bucket < self.bucket));
     }
 
-    /// Moves to the bucket that holds the rank.
+    /// Moves to the bucket with this rank.
     fn settle(&mut self, counts: &[u16; COUNTS], filled: u16) {
         let rank = (u32::from(filled.saturating_sub(1)).saturating_mul(self.per_256)) >> 8;
         while u32::from(self.below) > rank && self.bucket > 0 {

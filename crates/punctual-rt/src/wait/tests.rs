@@ -1,4 +1,4 @@
-//! Waiters on a pretended clock, which does what real ones do on bad days; and each kernel call once on the real one.
+//! Waiters on a simulated clock with all faults of real clocks, and each system call once on the real clock.
 
 use super::*;
 use crate::grid::{Grid, Overrun};
@@ -11,12 +11,12 @@ use proptest::prelude::*;
 const MS: Nanos = Nanos::from_ms(1);
 const TOLERANCE: Nanos = Nanos::from_us(10);
 
-/// What the clock does next.
+/// A fault of the simulated clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Whim {
-    /// The next sleep takes this much longer than asked for.
+    /// The next sleep takes this much longer than requested.
     Oversleep(u64),
-    /// In the next polling, this much time is taken away at once.
+    /// The thread loses this much time at once during the next polling.
     Steal(u64),
     /// The clock jumps forward by this much before the next wait.
     Jump(u64),
@@ -26,10 +26,10 @@ pub(crate) enum Whim {
     Stand,
 }
 
-/// A clock that is a number, moved by whoever uses it.
+/// A simulated clock, which advances when it is used.
 struct Pretended {
     now: u64,
-    /// What a look at it takes.
+    /// Time that one reading takes.
     reading: u64,
     whims: std::vec::IntoIter<Whim>,
     oversleep: u64,
@@ -104,7 +104,7 @@ fn engine(wait: &Wait, whims: Vec<Whim>) -> Engine<Pretended> {
     Engine { grid, waiter: Waiter::on(clock, wait, TOLERANCE) }
 }
 
-/// The next activation, after the clock had its whim.
+/// The next activation, after the next fault of the clock.
 fn next(engine: &mut Engine<Pretended>) -> crate::Wake {
     engine.waiter.clock.turn();
     engine.wait(|| {}, |_| {})
@@ -161,7 +161,7 @@ fn an_outside_event_paces_the_task_and_its_absence_is_told() {
     assert!(due.iter().all(|pair| pair[1].release == pair[0].release + MS * (1 + pair[0].missed)));
 }
 
-/// What happens to a machine in a bad week: mostly nothing, then everything.
+/// The faults of a bad week: mostly none, then all kinds.
 fn bad_week() -> impl FnMut() -> Whim {
     let mut noise = Noise::new(1);
     move || match noise.below(1_000) {
@@ -180,7 +180,7 @@ fn a_million_cycles_through_a_bad_week_lose_no_release_and_each_has_its_cause() 
         let (mut engine, mut whim, polls) = (engine(&wait, vec![]), bad_week(), matches!(wait, Wait::Hybrid(_)));
         let first = MonoTime::from_ns(1_002_000_000);
         let (mut due, mut now) = (0, first);
-        // Less exact, so that a million polls take seconds.
+        // Coarser readings, so that a million polls take only seconds.
         engine.waiter.clock.reading = 500;
         for _ in 0..1_000_000 {
             let whim = whim();
@@ -191,7 +191,7 @@ fn a_million_cycles_through_a_bad_week_lose_no_release_and_each_has_its_cause() 
             let behind = wake.woke - (wake.release + MS * wake.missed);
             assert!(behind < MS, "all that passed is counted: {wake:?} at {whim:?}");
             match whim {
-                // The clock failed; all that can be asked is that the wait has an end.
+                // The clock failed, so the only requirement is that the wait ends.
                 Whim::Stand | Whim::Back(_) => {}
                 Whim::Jump(_) if wake.latency() > MS => assert_eq!(wake.class, Class::PastOnArrival, "{wake:?}"),
                 Whim::Steal(by) if polls && by > 2_000_000 => {
@@ -229,7 +229,7 @@ fn a_clock_that_goes_back_by_a_long_way_is_waited_for_and_no_release_is_run_twic
 
 #[test]
 fn a_suspend_is_one_gap_whatever_its_length_and_the_policy_decides_what_is_made_up() {
-    // So far ahead that a loop over missed releases would be noticed: a year.
+    // A jump of a year, after which a loop over all missed releases would take noticeably long.
     const YEAR_NS: u64 = 365 * 24 * 3_600 * 1_000_000_000;
     for overrun in [Overrun::Skip, Overrun::CatchUp { max: 2 }, Overrun::Reanchor, Overrun::Stop] {
         let clock = Pretended::new(vec![Whim::Oversleep(1), Whim::Oversleep(YEAR_NS), Whim::Oversleep(1)]);
@@ -347,12 +347,12 @@ fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
 #[test]
 fn releases_follow_a_source_that_drifts() {
     let wait = Wait::External { event: Event::Readable(-1), patience: Nanos::from_ms(5) };
-    // An event each 1013 us, for a task of 1000 us.
+    // An event every 1013 us, for a task with a period of 1000 us.
     let mut paced = engine(&wait, vec![]);
     let wakes: Vec<_> = (0..1_000).map(|_| next(&mut paced)).collect();
     for (index, wake) in (0..).zip(&wakes) {
         assert_eq!((wake.index, wake.missed), (index, 0), "each event is one activation");
-        // A sixteenth of what is left each time: sixteen times the drift behind.
+        // The grid follows by a sixteenth of the difference each time, so it lags by sixteen times the drift per event.
         assert!(wake.error().length() < Nanos::from_us(230), "{wake:?}");
     }
     let took = (wakes[999].release - wakes[0].release).as_ns();

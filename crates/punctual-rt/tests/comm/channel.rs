@@ -1,4 +1,4 @@
-//! The queue: bounded, in order, nothing lost uncounted.
+//! Tests of the queue: bounded, in order, and every lost value is counted.
 
 use proptest::prelude::*;
 use punctual_rt::spsc;

@@ -1,4 +1,4 @@
-//! The latest-value cell: the newest, whole, and known to be new.
+//! Tests of the latest-value cell: readers get the newest value, complete, and know whether it is new.
 
 use proptest::prelude::*;
 use punctual_rt::{Reading, latest};
@@ -36,7 +36,7 @@ fn a_value_is_never_torn_and_never_older_than_the_last() {
     assert!(taken == seen_by_writer || taken == seen_by_writer + 1, "{taken} {seen_by_writer}");
 }
 
-/// Padding must not matter: it is copied, never looked at.
+/// Padding bytes must not matter, because values are copied but not compared.
 #[test]
 fn values_with_padding_pass() {
     #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,11 @@
-//! The log: what a loop stores comes out as text, in order, and what is lost is told.
+//! Tests of the log: the records of a loop come out as text, in order, and lost ones are reported.
 
 use punctual_rt::log::{Drain, Drained, Kind, LogRecord, LogValue, placeholders};
 use punctual_rt::{ConfigError, Error, MonoTime, Nanos, now, rt_log};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// Keeps what is written to it.
+/// Keeps what is written to it, for comparison.
 #[derive(Clone, Default)]
 pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -105,7 +105,8 @@ fn what_is_young_is_held_back_for_what_is_older() {
     let mut drain = Drain::new().text(out.clone());
     let (mut a, mut b) = (drain.writer("a", 8), drain.writer("b", 8));
     let earlier = now().as_ns();
-    // An instant to come counts as that of being gathered: young, however slow this thread is.
+    // An instant in the future is replaced by the time of collecting, so the record is held back however slow this
+    // thread is.
     a.push(record(u64::MAX, Kind::Message, "second", &[]));
     drain.drain();
     b.push(record(earlier, Kind::Message, "first", &[]));

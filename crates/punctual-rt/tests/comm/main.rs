@@ -1,4 +1,4 @@
-//! What threads hand to each other: queue, latest value, signal, lock, log, heartbeat.
+//! Tests of communication between threads: queue, latest value, signal, lock, log, watchdog.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(unsafe_code, reason = "processes, signals and an allocator, to test against")]
@@ -14,5 +14,5 @@ mod trace;
 #[cfg(not(miri))]
 mod watchdog;
 
-/// Held by tests that occupy a CPU at real-time priority: one at a time.
+/// Held by each test that occupies a CPU at real-time priority, so that they run one at a time.
 static ONE_CPU: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -1,4 +1,4 @@
-//! The lock: one owner, who is lent priority; deadlock, deadline and death are told.
+//! Tests of the lock: one owner, which inherits priority; deadlocks, deadlines and dead owners are reported.
 
 use punctual_rt::sync::{PiMutex, Signal};
 use punctual_rt::{LockError, MonoTime, Nanos, Policy, now, setup};
@@ -46,7 +46,7 @@ fn a_circle_of_owners_is_told() {
             first.lock().map(|guard| guard.owner_died())
         });
         has_second.wait();
-        // Whoever closes the circle is told; the other then gets its lock.
+        // The thread that closes the circle gets the error; the other thread then gets its lock.
         let closed = second.lock_until(now() + Nanos::from_ms(5_000));
         let here = closed.as_ref().err().copied();
         drop(closed);
@@ -100,7 +100,7 @@ fn an_owner_that_ended_is_noticed_by_the_next() {
 #[test]
 #[cfg_attr(miri, ignore = "a system call unknown there")]
 fn an_owner_that_ends_lets_those_who_wait_go_on() {
-    // The owner ends while some sleep, some are about to and some have not come yet.
+    // The owner ends while some threads sleep, some are about to and some have not come yet.
     for round in 0..60 {
         let (mutex, held) = (Arc::new(PiMutex::new(5)), Arc::new(Signal::new()));
         let (theirs, signal) = (Arc::clone(&mutex), Arc::clone(&held));
@@ -138,7 +138,7 @@ fn a_forked_child_locks_under_its_own_id() {
         unsafe { libc::_exit(i32::from(!good)) };
     }
     let mut status = 0;
-    // SAFETY: our child; the status is valid for the call.
+    // SAFETY: the child belongs to this process; the status is valid for the call.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!(status, 0);
 }
@@ -148,8 +148,8 @@ fn on_one_cpu(policy: Policy) -> bool {
     setup::pin_current(&[cpu]).is_ok() && setup::set_policy(policy).is_ok()
 }
 
-/// Three FIFO threads on one CPU: low holds the lock for 2 ms of work, middle spins for 200 ms, high wants the lock.
-/// Returns how long high waited.
+/// Runs three FIFO threads on one CPU: low holds the lock for 2 ms of work, middle spins for 200 ms, high wants the
+/// lock. Returns how long high waited.
 fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sync) -> Nanos {
     let (ready, held, spinning) = (Signal::new(), Signal::new(), Signal::new());
     let spin = |length: u64| {
@@ -161,12 +161,12 @@ fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sy
     std::thread::scope(|scope| {
         scope.spawn(|| {
             assert!(on_one_cpu(Policy::Fifo(10)));
-            // Both are above this one on the same CPU: after saying so they run on until they sleep.
+            // Both threads have higher priority on the same CPU: after posting `ready` they run on until they sleep.
             ready.wait();
             ready.wait();
             unlock_after(&|| {
                 held.post();
-                // From here on the others run; what is left of this is done when low gets the CPU again.
+                // From here on the other threads run. The rest of the 2 ms is done when low gets the CPU again.
                 spin(2);
             });
         });
@@ -174,7 +174,7 @@ fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sy
             assert!(on_one_cpu(Policy::Fifo(30)));
             ready.post();
             held.wait();
-            // Middle is let go by high itself, so that it starts to spin when high sleeps on the lock.
+            // High releases middle itself, so that middle starts to spin when high sleeps on the lock.
             spinning.post();
             let start = now();
             lock();

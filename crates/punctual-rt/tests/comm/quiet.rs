@@ -1,4 +1,4 @@
-//! What a loop calls allocates nothing and stays out of the kernel.
+//! Tests that the calls for a loop allocate nothing and do not enter the kernel.
 
 use punctual_rt::log::Drain;
 use punctual_rt::sync::{PiMutex, Signal};
@@ -10,14 +10,14 @@ use punctual_rt::{
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts what each thread allocates and frees.
+/// An allocator that counts the calls of each thread.
 struct Counting;
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: hands everything on to the system's allocator.
+// SAFETY: all calls are passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.with(|calls| calls.set(calls.get() + 1));
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Everything a loop may use.
+/// The ends of everything that a loop may use to communicate.
 struct Loop {
     queue: (Sender<u64>, Receiver<u64>),
     cell: (LatestWriter<[u64; 8]>, LatestReader<[u64; 8]>),
@@ -87,7 +87,7 @@ fn nothing_is_allocated_between_two_waits() {
     assert_eq!(CALLS.get() - before, 2, "the count counts");
 }
 
-/// From here on every system call but `exit` has this outcome.
+/// From now on, every system call except `exit` has this outcome.
 #[allow(clippy::cast_possible_truncation, reason = "small constants of the kernel's interface")]
 fn leave_kernel(outcome: u32) -> bool {
     let step = |code: u32, jump_unless: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: jump_unless, k };
@@ -104,7 +104,7 @@ fn leave_kernel(outcome: u32) -> bool {
     unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0 }
 }
 
-/// Runs `body` in a child process that is killed at its first system call. Returns whether it lived.
+/// Runs `body` in a child process that is killed at its first system call. Returns whether the child survived.
 fn without_kernel(prepare: impl FnOnce(), body: impl FnOnce()) -> bool {
     let body = || {
         body();
@@ -113,19 +113,19 @@ fn without_kernel(prepare: impl FnOnce(), body: impl FnOnce()) -> bool {
     with_every_call(libc::SECCOMP_RET_KILL_THREAD, prepare, body)
 }
 
-/// Runs `body` in a child process in which every system call has this outcome. Returns what `body` does, or `false`
-/// when it did not end well.
+/// Runs `body` in a child process in which every system call has this outcome. Returns the result of `body`, or `false`
+/// if the child did not exit normally.
 fn with_every_call(outcome: u32, prepare: impl FnOnce(), body: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child runs code that neither allocates nor locks what other threads may hold, and exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
         prepare();
         let failed = i32::from(!(leave_kernel(outcome) && body()));
-        // SAFETY: ends the child's only thread; the one call that is allowed.
+        // SAFETY: ends the only thread of the child, by the one call that is allowed.
         unsafe { libc::syscall(libc::SYS_exit, failed) };
     }
     let mut status = 0;
-    // SAFETY: our child; the status is valid for the call.
+    // SAFETY: the child belongs to this process; the status is valid for the call.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     status == 0
 }
@@ -133,7 +133,7 @@ fn with_every_call(outcome: u32, prepare: impl FnOnce(), body: impl FnOnce() -> 
 #[test]
 fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
     let mut work = std::cell::RefCell::new(Loop::new());
-    // The first lock of a thread asks for its id.
+    // The first lock of a thread asks the kernel for its id.
     let lock_once = || drop(work.borrow().mutex.lock());
     assert!(without_kernel(lock_once, || (0..100).for_each(|n| work.borrow_mut().cycle(n))));
     assert!(!without_kernel(|| {}, || drop(work.borrow().mutex.lock())), "a call is noticed");
@@ -145,7 +145,7 @@ fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
         while signal.waiting() == 0 {
             std::thread::yield_now();
         }
-        // The child has a copy of the count of waiters.
+        // The child has a copy of the number of waiters.
         let quiet = without_kernel(|| {}, || _ = signal.post());
         signal.post();
         waiter.join().unwrap();
@@ -159,7 +159,7 @@ fn a_kernel_that_refuses_is_reported() {
     let refused = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
     let mutex = PiMutex::new(());
     let guard = mutex.lock().unwrap();
-    // In the child another process seems to hold it, so the kernel has to be asked.
+    // In the child another process seems to hold the lock, so the kernel has to be asked.
     let other_id = || drop(PiMutex::new(()).lock());
     let told = || mutex.lock().err() == Some(LockError::Refused(libc::ENOSYS));
     assert!(with_every_call(refused, other_id, told));

@@ -1,4 +1,4 @@
-//! The signal: each post lets one wait pass, between threads and processes.
+//! Tests of the signal: each post lets one wait pass, between threads and between processes.
 
 use punctual_rt::sync::Signal;
 use punctual_rt::{MonoTime, Nanos, now};
@@ -57,7 +57,7 @@ fn every_post_lets_exactly_one_thread_pass() {
     assert_eq!((passed.load(Relaxed), signal.pending(), signal.waiting()), (posts + 3, 0, 0));
 }
 
-/// A handler without `SA_RESTART` interrupts the wait in the kernel; the caller does not notice.
+/// A handler without `SA_RESTART` interrupts the wait in the kernel, which must not end the call.
 #[test]
 #[cfg_attr(miri, ignore = "a system call unknown there")]
 fn signals_of_the_system_do_not_end_a_wait() {
@@ -98,13 +98,13 @@ fn signals_of_the_system_do_not_end_a_wait() {
 #[cfg_attr(miri, ignore = "a system call unknown there")]
 fn it_reaches_another_process() {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping at an address of the kernel's choice.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let memory = unsafe { libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
     assert_ne!(memory, libc::MAP_FAILED);
     let pair = memory.cast::<[Signal; 2]>();
-    // SAFETY: the page is larger than the pair, aligned, and nobody else's.
+    // SAFETY: the page is larger than the pair, aligned, and not used by anything else.
     unsafe { pair.write([Signal::between_processes(), Signal::between_processes()]) };
-    // SAFETY: just written; the mapping lives as long as the process.
+    // SAFETY: written above; the mapping lives as long as the process.
     let [question, answer] = unsafe { &*pair };
     // SAFETY: the child only waits, posts and exits, which is allowed after a fork of a process with threads.
     let child = unsafe { libc::fork() };
@@ -116,6 +116,6 @@ fn it_reaches_another_process() {
     }
     question.post();
     assert!(answer.wait_until(now() + Nanos::from_ms(20_000)));
-    // SAFETY: our child; its status is not asked for.
+    // SAFETY: the child belongs to this process; its status is not requested.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
 }

@@ -1,5 +1,5 @@
-//! The trace, read back by a decoder that knows protocol buffers and nothing of the writer. With `PUNCTUAL_TRACE=FILE`
-//! the trace is kept, to be read by other tools.
+//! Reads the trace back with a decoder that knows only protocol buffers, and nothing of the writer. With
+//! `PUNCTUAL_TRACE=FILE` the trace is kept, to be read by other tools.
 
 use crate::log::{Kept, record};
 use punctual_rt::log::{Drain, Kind};
@@ -48,7 +48,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field)> {
     found
 }
 
-/// The fields reached by following `path` down through messages.
+/// The fields that are reached by following `path` through nested messages.
 fn at(bytes: &[u8], path: &[u64]) -> Vec<Field> {
     let (number, rest) = path.split_first().unwrap();
     let here = fields(bytes).into_iter().filter(|(n, _)| n == number).map(|(_, field)| field);

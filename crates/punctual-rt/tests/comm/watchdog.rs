@@ -1,4 +1,4 @@
-//! The watchdog: who stops beating is missed, who is to be excused is not.
+//! Tests of the watchdog: a heart that stops beating is missed, and an excused one is not.
 
 use punctual_rt::sync::Signal;
 use punctual_rt::watchdog::{Action, Miss, Watchdog, WatchdogConfig, write_to};
@@ -103,7 +103,7 @@ fn what_cannot_be_had_is_refused() {
     assert_eq!(watchdog.watch("x", Nanos::ZERO).err(), Some(Error::Config(ConfigError::ZeroLength)));
 }
 
-/// A thread that never sleeps keeps the CPU from everything below it, but not from a watchdog above it.
+/// A thread that never sleeps occupies the CPU for all lower priorities, but not for a watchdog with a higher one.
 #[test]
 #[ignore = "privileged: real-time priorities, 200 ms of one CPU"]
 fn privileged_a_runaway_thread_is_noticed_from_above() {

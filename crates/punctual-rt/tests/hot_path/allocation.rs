@@ -1,4 +1,4 @@
-//! Nothing is allocated or freed between two waits.
+//! Tests that nothing is allocated or freed between two waits.
 
 use crate::sys;
 use crate::ways::{self, Prepare, endless};
@@ -6,8 +6,8 @@ use punctual_rt::{Control, Ended, Nanos, Phase, Task, TaskConfig};
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// How often the turns of a loop went to the allocator, on a thread of its own; its making, and the first turn, in which a
-/// task chooses its first release, do not count.
+/// Number of allocator calls during the turns of a loop, on a thread of its own. Making the loop does not count, nor
+/// does the first turn, in which a task chooses its first release.
 fn allocations(prepare: Prepare) -> u64 {
     let counted = std::thread::spawn(move || {
         ways::summed(&prepare, 0..1_000, |turn| {

@@ -1,4 +1,4 @@
-//! Once a loop runs, nothing it touches has to be brought into memory first.
+//! Tests that a running loop causes no page faults.
 
 use crate::sys::{self, touch_fresh_page};
 use crate::ways::{self, Prepare, endless};
@@ -24,12 +24,13 @@ fn faults(prepare: Prepare) -> u64 {
 #[test]
 pub fn no_page_faults_after_the_first_turns() {
     if !sys::is_child() {
-        // A process of its own: when a thread beside the loop starts a program, its pages are marked to be copied.
+        // Runs in a process of its own, because a thread that starts a program marks the pages of its process as
+        // copy-on-write.
         return sys::in_child("faults::no_page_faults_after_the_first_turns").succeeded();
     }
     for way in ways::all() {
-        // What other programs take from this one's memory, a loop that locks none faults in again. A fault of the
-        // loop's own making comes each time.
+        // The loop does not lock memory, so pages that other programs displaced fault in again. A fault that the loop
+        // itself causes would occur in each of the three runs.
         let least = (0..3).map(|_| faults(Arc::clone(&way.prepare))).find(|faults| *faults == 0);
         assert_eq!(least, Some(0), "{} faulted in each of three runs", way.name);
     }

@@ -1,7 +1,8 @@
-//! What the library promises of everything between two waits: no allocation, no system call but the wait, no page fault.
+//! Tests the library's promises for everything between two waits: no allocation, no system call except the wait, no
+//! page fault.
 //!
-//! Each promise is tested on every way to wait and on everything a body may call, and each test is itself tested: a body
-//! that breaks the promise is caught. Nothing here depends on how long anything takes.
+//! Each promise is tested with every way to wait and everything that a body may call. Each test is itself tested with a
+//! body that breaks the promise and must be caught. Nothing here depends on how long anything takes.
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot set up is a failed test, wherever it is written")]
 

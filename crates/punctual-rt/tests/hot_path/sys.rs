@@ -1,4 +1,5 @@
-//! The unsafe part of the proofs: an allocator that counts, a filter for system calls, and what they must catch.
+//! The unsafe parts of the tests: a counting allocator, a filter for system calls, and the violations that they must
+//! catch.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -19,12 +20,12 @@ fn count() {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
 }
 
-/// How often the calling thread has gone to the allocator, to take or to give back.
+/// Number of calls to the allocator by the calling thread, to allocate or to free.
 pub fn allocations_of_this_thread() -> u64 {
     ALLOCATIONS.get()
 }
 
-// SAFETY: everything is handed to the system's allocator as it came.
+// SAFETY: all calls are passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -51,26 +52,26 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Maps a page, writes to it and gives it back.
+/// Maps a page, writes to it and removes it.
 pub fn touch_fresh_page() {
     const PAGE: usize = 4096;
     let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a new mapping at an address of the kernel's choice.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, protection, flags, -1, 0) };
     assert_ne!(page, libc::MAP_FAILED);
     // SAFETY: the first byte of the mapping made above.
     unsafe { page.cast::<u8>().write_volatile(1) };
-    // SAFETY: exactly that mapping, which nobody else knows.
+    // SAFETY: exactly the mapping made above, to which there is no reference.
     unsafe { libc::munmap(page, PAGE) };
 }
 
-/// Enters the kernel.
+/// Enters the kernel, as a violation that must be caught.
 pub fn get_process_id() {
     // SAFETY: no pointers are passed.
     unsafe { libc::syscall(libc::SYS_getpid) };
 }
 
-/// Never returns, and makes no call but the one to sleep.
+/// Never returns, and makes only the system call to sleep.
 pub fn sleep_for_ever() -> ! {
     let long = libc::timespec { tv_sec: 3_600, tv_nsec: 0 };
     loop {
@@ -79,39 +80,39 @@ pub fn sleep_for_ever() -> ! {
     }
 }
 
-/// The wait, what the kernel makes of it after a signal, and the clock, where the vDSO leaves it to the kernel.
+/// The wait, the calls that follow it after a signal, and reading the clock on machines where it is not in the vDSO.
 pub const ALWAYS_ALLOWED: [libc::c_long; 4] =
     [libc::SYS_clock_nanosleep, libc::SYS_restart_syscall, libc::SYS_rt_sigreturn, libc::SYS_clock_gettime];
 
-/// What came of a loop under the filter.
+/// The outcome of a loop under the filter.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Came {
-    /// The number of turns that were made.
+    /// The loop made this number of turns.
     Through(u64),
-    /// This system call was caught.
+    /// The filter caught this system call.
     Caught(libc::c_long),
-    /// The thread ended and said nothing.
+    /// The thread ended without a report.
     Lost,
 }
 
-/// What a filtered thread has to say.
+/// The report of a filtered thread.
 pub struct Report(AtomicI64);
 
 const SILENT: i64 = i64::MIN;
 
 impl Report {
-    /// One that outlives the thread, which never ends.
+    /// A report that outlives the thread, which never ends.
     pub fn leaked() -> &'static Self {
         Box::leak(Box::new(Self(AtomicI64::new(SILENT))))
     }
 
-    /// The thread came through `turns` turns.
+    /// Reports that the thread made `turns` turns.
     pub fn through(&self, turns: u64) {
-        // Numbers of calls are positive.
+        // Reports of turns are negative, because numbers of system calls are positive.
         let _ = self.0.compare_exchange(SILENT, -1 - i64::try_from(turns).unwrap(), Relaxed, Relaxed);
     }
 
-    /// `None` as long as the thread is under way.
+    /// The outcome; `None` while the thread is running.
     pub fn said(&self) -> Option<Came> {
         match self.0.load(Relaxed) {
             SILENT => None,
@@ -120,7 +121,7 @@ impl Report {
         }
     }
 
-    /// From here on, a system call of the calling thread that is not among `allowed` is put into the report, and the
+    /// From now on, a system call of the calling thread that is not in `allowed` is stored in the report, and the
     /// thread sleeps for ever.
     pub fn filter_this_thread(&'static self, allowed: &[libc::c_long]) {
         REPORT.set(Some(self));
@@ -137,13 +138,13 @@ impl Report {
     }
 }
 
-/// The kernel answers a call that is not allowed with a signal, which must not be blocked.
+/// Installs the handler for the signal that the kernel sends for a forbidden call, and unblocks the signal.
 fn receive_traps() {
     // SAFETY: all zeros is a valid value of this plain structure.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = trapped as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO;
-    // SAFETY: action is valid for the call, and its function has the signature that SA_SIGINFO asks for.
+    // SAFETY: action is valid for the call, and its function has the signature that SA_SIGINFO requires.
     let set = unsafe { libc::sigaction(libc::SIGSYS, &raw const action, std::ptr::null_mut()) };
     assert_eq!(set, 0);
     // SAFETY: all zeros is a valid value of this plain structure.
@@ -154,7 +155,7 @@ fn receive_traps() {
     unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const traps, std::ptr::null_mut()) };
 }
 
-/// Takes down the number of the call. What called it would not bear its failure, so that is never returned to.
+/// Stores the number of the call. Never returns, because the caller would not expect the call to fail.
 extern "C" fn trapped(_: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
     /// `siginfo_t` as the kernel fills it for this signal.
     #[repr(C)]
@@ -176,7 +177,7 @@ const MACHINE: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u32 = 0xC000_00B7;
 
-/// The program: for this machine's calls, one comparison each; everything else traps.
+/// The filter program: checks the architecture, then compares with each allowed call; everything else traps.
 fn filter(allowed: &[libc::c_long]) -> Vec<libc::sock_filter> {
     let statement = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let load = |offset| statement(0x20, offset, 0, 0);
@@ -203,7 +204,7 @@ pub fn is_child() -> bool {
 
 const NOBODY: u32 = 65_534;
 
-/// Whether this process may do everything.
+/// Whether this process has root privileges.
 pub fn is_root() -> bool {
     // SAFETY: no pointers are passed.
     unsafe { libc::geteuid() == 0 }
@@ -220,7 +221,7 @@ pub fn become_nobody() {
     assert_eq!((left, grouped, became), (0, 0, 0));
 }
 
-/// Neither real-time priorities nor locked memory, whatever this machine grants its users.
+/// Gives up the limits for real-time priorities and locked memory, whatever this machine grants to its users.
 pub fn give_up_limits() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     for limit in [libc::RLIMIT_RTPRIO, libc::RLIMIT_MEMLOCK] {
@@ -230,7 +231,7 @@ pub fn give_up_limits() {
     }
 }
 
-/// A test of this program, run again in a process of its own.
+/// The output of a test of this program that ran in a process of its own.
 pub struct Child(Output);
 
 /// Runs one test in a process of its own.
@@ -241,7 +242,7 @@ pub fn in_child(test: &str) -> Child {
 }
 
 impl Child {
-    /// It ran, and passed.
+    /// Asserts that the test ran and passed.
     pub fn succeeded(&self) {
         let (said, complained) = (String::from_utf8_lossy(&self.0.stdout), String::from_utf8_lossy(&self.0.stderr));
         assert!(self.0.status.success() && said.contains("1 passed"), "{}: {said}{complained}", self.0.status);

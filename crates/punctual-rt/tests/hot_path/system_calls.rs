@@ -1,7 +1,7 @@
-//! The kernel is entered to wait, and for nothing else.
+//! Tests that a loop enters the kernel only to wait.
 //!
-//! The loop's thread runs under a filter that lets nothing but the wait pass. It is never left: what ends a thread would
-//! need to pass, too. So the thread tells how far it got, and then sleeps until the process ends.
+//! The thread of the loop runs under a filter that allows only the wait. It can never end, because ending a thread
+//! needs other calls. So the thread reports how far it got, and then sleeps until the process ends.
 
 use crate::sys::{self, ALWAYS_ALLOWED, Came};
 use crate::ways::{self, Prepare, endless};
@@ -10,12 +10,12 @@ use std::hint::black_box;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Turns under the filter, of one loop or of several.
+/// Number of turns under the filter, of one loop or of several.
 const TURNS: u64 = 2_000;
-/// How many loops are made of those that end: each leaves a thread behind.
+/// Number of loops for ways whose loops end; each leaves a thread behind.
 const LOOPS: u32 = 10;
 
-/// Turns of a loop under a filter that allows the wait, and `more`. Where it ends, another is made.
+/// Runs turns of a loop under a filter that allows the wait and `more`. If the loop ends, another one is made.
 fn filtered(prepare: &Prepare, more: &[libc::c_long]) -> Came {
     let mut made = 0;
     for _ in 0..LOOPS {
@@ -49,7 +49,7 @@ fn filtered_until_it_ends(prepare: &Prepare, more: &[libc::c_long], made: u64) -
     waited_for(report, &watched)
 }
 
-/// What the thread said, or that it is gone: then nobody holds what is watched.
+/// Waits for the report of the thread. If the thread has ended without one, nobody holds `watched` any more.
 fn waited_for(report: &sys::Report, watched: &Weak<()>) -> Came {
     loop {
         let is_gone = watched.strong_count() == 0;
@@ -94,7 +94,7 @@ fn nor_does_a_task_from_its_second_activation_on() {
         }
         Control::Continue
     });
-    // It never ends, so nobody waits for it.
+    // The task never ends, so it is not joined.
     std::mem::forget(task.unwrap());
     assert_eq!(waited_for(report, &watched), Came::Through(1_000));
 }

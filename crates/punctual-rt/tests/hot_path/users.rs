@@ -1,4 +1,4 @@
-//! The promises hold whoever runs the loop.
+//! Tests that the promises hold for every user who runs the loop.
 
 use crate::{allocation, faults, sys, system_calls};
 use punctual_rt::setup::SetupStep;

@@ -1,4 +1,4 @@
-//! Everything that may run between two waits, as bodies that are called again and again.
+//! Everything that may run between two waits, as bodies that are called repeatedly.
 
 mod talking;
 
@@ -14,24 +14,25 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The period of all of them: short, for what is proven does not depend on it.
+/// The period of all loops, short because the proofs do not depend on it.
 const PERIOD: Nanos = Nanos::from_us(100);
-/// One body in this number runs into the next releases.
+/// One in this number of bodies runs past the next releases.
 const STALLED: u64 = 64;
 
-/// One turn of a loop, wait included; whether the loop goes on. One that has ended is made anew, unmeasured.
+/// One turn of a loop, including the wait. Returns whether the loop goes on; a loop that ended is made again,
+/// unmeasured.
 pub type Turn = Box<dyn FnMut(u64) -> bool>;
 
-/// Makes a loop, on the thread that it will run on.
+/// Makes a loop on the thread that it will run on.
 pub type Prepare = Arc<dyn Fn() -> Turn + Send + Sync>;
 
 /// A way to run a loop.
 pub struct Way {
     pub name: String,
     pub prepare: Prepare,
-    /// System calls by which it waits, beside `clock_nanosleep`.
+    /// System calls by which the loop waits, in addition to `clock_nanosleep`.
     pub waits_by: &'static [libc::c_long],
-    /// System calls that it makes when it was disturbed.
+    /// System calls that the loop makes after a disturbance.
     pub asks_by: &'static [libc::c_long],
 }
 
@@ -49,7 +50,7 @@ impl Way {
     }
 }
 
-/// The turn of a loop that never ends by itself.
+/// A turn of a loop that never ends on its own.
 pub fn endless(mut turn: impl FnMut(u64) + 'static) -> Turn {
     Box::new(move |index| {
         turn(index);
@@ -57,8 +58,8 @@ pub fn endless(mut turn: impl FnMut(u64) + 'static) -> Turn {
     })
 }
 
-/// Makes `turns` of a loop, and of further loops where it ends; the first turn of each chooses a release and is not
-/// measured. Adds up what `measured`, which makes the turn, returns.
+/// Makes `turns` turns of a loop, and of further loops if it ends. The first turn of each chooses a release and is not
+/// measured. Adds up the results of `measured`, which makes the turn.
 pub fn summed(prepare: &Prepare, turns: Range<u64>, mut measured: impl FnMut(&mut dyn FnMut() -> bool) -> u64) -> u64 {
     let mut turn = prepare();
     turn(turns.start);
@@ -113,7 +114,7 @@ fn tasks() -> Vec<Way> {
     all.map(way).collect()
 }
 
-/// A loop as a fieldbus master has it: steered by a servo, its statistics written.
+/// A loop like that of a fieldbus master: steered by a servo, with statistics.
 fn cycles(mut cyclic: Cyclic) -> Turn {
     let mut servo = PhaseServo::new(ServoConfig::new(PERIOD, 1.0)).unwrap();
     Box::new(move |index| {
@@ -152,7 +153,7 @@ fn by_other_calls() -> Vec<Way> {
 fn from_outside() -> [Way; 3] {
     let outside = |event| pacer(&Wait::External { event, patience: PERIOD }, Sleeper::Absolute, Overrun::Skip);
     let readable = move |there: &'static [u8]| {
-        // Nobody reads what is there.
+        // The bytes are never read, so the descriptor stays readable.
         let (ready, mut writer) = UnixStream::pair().unwrap();
         writer.write_all(there).unwrap();
         let mut turn = turns(outside(Event::Readable(ready.as_raw_fd())));
@@ -164,7 +165,7 @@ fn from_outside() -> [Way; 3] {
     let signalled = move || {
         let signal = Arc::new(Signal::new());
         let mut turn = turns(outside(Event::Signal(Arc::clone(&signal))));
-        // Comes in time, or not.
+        // The post comes in every other turn.
         endless(move |index| {
             if index % 2 == 0 {
                 signal.post();
@@ -179,7 +180,8 @@ fn from_outside() -> [Way; 3] {
     ]
 }
 
-/// Every release that was polled for counts as a hit, and the kernel is asked where its mark leaves open by whom.
+/// Every release that was polled for counts as a hit, and the kernel is asked for the cause if its mark does not tell
+/// it.
 fn confirming() -> Way {
     let prepare = || {
         let pacer = pacer(&Wait::Spin, Sleeper::Absolute, Overrun::Skip).with_tolerance(Nanos::ZERO);
@@ -203,7 +205,7 @@ fn turns(mut pacer: Pacer) -> Turn {
     })
 }
 
-/// Everything that moves a grid, in turn.
+/// Calls every function that moves a grid, in turn.
 fn steer(pacer: &mut Pacer, index: u64) {
     match index % 8 {
         0 => _ = pacer.steer(Delta::from_ns(700)),
@@ -216,7 +218,7 @@ fn steer(pacer: &mut Pacer, index: u64) {
     }
 }
 
-/// Polls into the third release from this one.
+/// Polls until after the third release from this one.
 fn stall(wake: Wake) {
     while now() < wake.woke + PERIOD * 3 {
         core::hint::spin_loop();

@@ -86,11 +86,70 @@ pub struct Invocation {
     /// The name of a program in the system's own folders.
     pub program: String,
     pub arguments: Vec<String>,
+    /// The order that the program passes to a running systemd; `None` if it works without one.
+    #[serde(skip)]
+    pub order: Option<SystemdOrder>,
 }
 
 impl Invocation {
     pub fn new<const N: usize>(program: &str, arguments: [&str; N]) -> Self {
-        Self { program: program.to_owned(), arguments: arguments.map(str::to_owned).to_vec() }
+        Self { program: program.to_owned(), arguments: arguments.map(str::to_owned).to_vec(), order: None }
+    }
+
+    /// Runs `systemctl` with this order and its arguments.
+    pub fn systemd<const N: usize>(order: SystemdOrder, about: [&str; N]) -> Self {
+        let arguments = order.words().iter().chain(&about).map(|word| (*word).to_owned()).collect();
+        Self { program: SYSTEMCTL.to_owned(), arguments, order: Some(order) }
+    }
+
+    /// An invocation that was written down as words.
+    pub fn from_words(program: String, arguments: Vec<String>) -> Self {
+        let begins = |order: &SystemdOrder| {
+            let words = order.words();
+            arguments.iter().map(String::as_str).take(words.len()).eq(words.iter().copied())
+        };
+        let order = SystemdOrder::ALL.into_iter().filter(|_| program == SYSTEMCTL).find(begins);
+        Self { program, arguments, order }
+    }
+}
+
+const SYSTEMCTL: &str = "systemctl";
+
+/// An order that only a running systemd can carry out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemdOrder {
+    DaemonReload,
+    Start,
+    Stop,
+    Restart,
+    Reload,
+    /// Sets a property until the next boot.
+    SetRuntimeProperty,
+    SetProperty,
+}
+
+impl SystemdOrder {
+    /// All orders. An order stands before another one whose words are the beginning of its own.
+    const ALL: [Self; 7] = [
+        Self::DaemonReload,
+        Self::Start,
+        Self::Stop,
+        Self::Restart,
+        Self::Reload,
+        Self::SetRuntimeProperty,
+        Self::SetProperty,
+    ];
+
+    const fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::DaemonReload => &["daemon-reload"],
+            Self::Start => &["start"],
+            Self::Stop => &["stop"],
+            Self::Restart => &["restart"],
+            Self::Reload => &["reload"],
+            Self::SetRuntimeProperty => &["set-property", "--runtime"],
+            Self::SetProperty => &["set-property"],
+        }
     }
 }
 
@@ -191,4 +250,25 @@ pub enum Before {
     },
     /// A program was run, whose earlier state cannot be saved.
     Program,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_that_was_written_down_as_words_is_the_same_order() {
+        for order in SystemdOrder::ALL {
+            let run = Invocation::systemd(order, ["a.slice", "AllowedCPUs=1"]);
+            assert_eq!(Invocation::from_words(run.program.clone(), run.arguments.clone()), run);
+        }
+        let order = |program: &str, words: &[&str]| {
+            Invocation::from_words(program.to_owned(), words.iter().map(|word| (*word).to_owned()).collect()).order
+        };
+        assert_eq!(order("systemctl", &["set-property", "--runtime", "x"]), Some(SystemdOrder::SetRuntimeProperty));
+        assert_eq!(order("systemctl", &["set-property", "x", "--runtime"]), Some(SystemdOrder::SetProperty));
+        assert_eq!(order("systemctl", &["reboot"]), None);
+        assert_eq!(order("systemctl", &[]), None);
+        assert_eq!(order("rc-service", &["stop"]), None);
+    }
 }

@@ -157,17 +157,34 @@ pub struct AuditArgs {
     /// Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is
     #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
     pub fail_on: Option<Severity>,
-    /// Audit a captured machine instead of this one
-    #[arg(long, value_name = "FILE")]
-    pub machine: Option<PathBuf>,
+    #[command(flatten)]
+    pub which: MachineArgs,
     /// Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs
     #[arg(
         long,
         value_names = ["A", "B"],
         num_args = 1..=2,
-        conflicts_with_all = ["machine", "explain", "sarif", "junit"]
+        conflicts_with_all = ["MachineArgs", "explain", "sarif", "junit"]
     )]
     pub diff: Option<Vec<PathBuf>>,
+}
+
+/// The machine that is looked at, where it is not this one.
+#[derive(Args, Clone, Debug)]
+#[group(multiple = false)]
+pub struct MachineArgs {
+    /// Take a captured machine instead of this one: a file written by punctual snapshot
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+    /// Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+impl MachineArgs {
+    pub fn is_this_machine(&self) -> bool {
+        self.machine.is_none() && self.root.is_none()
+    }
 }
 
 /// Forms of an audit other than the list for people.
@@ -209,11 +226,10 @@ pub struct LintArgs {
     /// How many CPUs the machine has that it is for [default: this machine's, or unknown for another's line]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(CPU_LIMIT)))]
     pub cpus: Option<u32>,
-    /// Judge the line of a captured machine instead of this one's
-    #[arg(long, value_name = "FILE")]
-    pub machine: Option<PathBuf>,
+    #[command(flatten)]
+    pub which: MachineArgs,
     /// Judge the line in a file: one of its own (cmdline.txt) or a boot loader's (default/grub, extlinux.conf)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cmdline", "machine"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cmdline", "MachineArgs"])]
     pub file: Option<PathBuf>,
     /// Judge for the kernel in a boot image (vmlinuz), by the words that it was built with
     #[arg(long, value_name = "FILE")]

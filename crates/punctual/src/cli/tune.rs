@@ -1,16 +1,15 @@
 //! What can be typed to change the machine, and to put it back.
 
-use super::Brief;
 use super::names::{ARCHES, ARTEFACTS, FLAVOURS, Printed, RADII, one_of};
 use super::need::NeedArgs;
 use super::value::{parse_cpus, parse_duration, parse_version};
+use super::{Brief, MachineArgs};
 use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{Arch, Flavour, Version};
 use punctual_hist::Nanos;
 use punctual_tuning::knobs::Blast;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -53,9 +52,9 @@ pub struct TuneArgs {
     /// Show the plan, change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Plan for a captured machine; changes nothing
-    #[arg(long, value_name = "FILE")]
-    pub machine: Option<PathBuf>,
+    /// A plan for another machine changes nothing.
+    #[command(flatten)]
+    pub which: MachineArgs,
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
@@ -63,7 +62,7 @@ pub struct TuneArgs {
     #[arg(long)]
     pub until_reboot: bool,
     /// Put everything back unless `punctual status --confirm` comes within this time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["dry_run", "command", "machine"])]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["dry_run", "command", "MachineArgs"])]
     pub confirm_within: Option<Nanos>,
     /// Let the check at boot make the new boot entry the default when everything is in force
     #[arg(long)]
@@ -92,7 +91,7 @@ pub struct TuneArgs {
     #[arg(long)]
     pub json: bool,
     /// Apply, run this command, and put everything back when it ends
-    #[arg(long = "for", value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["dry_run", "machine"])]
+    #[arg(long = "for", value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["dry_run", "MachineArgs"])]
     pub command: Vec<OsString>,
 }
 

@@ -5,7 +5,7 @@ use crate::render::tune::Sentence;
 use anyhow::{Result, bail};
 use punctual_facts::machine::Machine;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
-use punctual_linux::journal::{Contents, Entry, Outcome, Purpose, Session, Stage};
+use punctual_linux::journal::{Contents, Entry, Purpose, Session, SessionStage, StepOutcome};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{BootChange, ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
@@ -24,11 +24,11 @@ pub struct NewCmdline<'a> {
 }
 
 pub fn new_cmdline<'a>(contents: &'a Contents, machine: &Machine) -> Option<NewCmdline<'a>> {
-    let is_whole = |session: &&Session| session.stage == Stage::Applied;
+    let is_whole = |session: &&Session| session.stage == SessionStage::Applied;
     let session = contents.standing().rev().filter(is_whole).find(|session| words(session).next().is_some())?;
     let keeps = last_of_each(contents.standing().filter(is_whole).flat_map(words));
     let line = machine.cmdline.known();
-    let is_done = |entry: &Entry| entry.undone.is_none() && entry.outcome == Some(Outcome::Effective);
+    let is_done = |entry: &Entry| entry.undone.is_none() && entry.outcome == Some(StepOutcome::Effective);
     let of = |session: &Session| match session.begun.as_ref().map(|begun| &begun.kind) {
         Some(Purpose::Adopted { of }) if !session.entries.is_empty() && session.entries.iter().all(is_done) => {
             Some(*of)
@@ -75,7 +75,7 @@ pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Res
     };
     let hand = apply::Machine::here();
     let asked = trial.session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
-    let asked = punctual_linux::journal::Asked { keeps: Vec::new(), ..asked };
+    let asked = punctual_linux::journal::TuningRequest { keeps: Vec::new(), ..asked };
     let kind = Purpose::Adopted { of: trial.session.transaction };
     let transaction = Transaction::begin(&hand, &Request { kind, asked, confirm_within: None })?;
     let applied = transaction.apply(&[change], Blast::Harmless)?;

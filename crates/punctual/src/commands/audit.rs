@@ -22,7 +22,7 @@ pub fn run(args: &AuditArgs) -> Result<Exit> {
         return difference(args, files);
     }
     let knob = args.explain.as_deref().map(knob).transpose()?;
-    let source = Source::open(args.machine.as_deref())?;
+    let source = Source::open(&args.which)?;
     let judged = Judged::new(&source, args)?;
     let case = judged.case();
     let audit = Audit { case: &case, findings: &judged.findings };
@@ -52,7 +52,8 @@ fn is_fatal_and_unknown(finding: &Finding) -> bool {
 /// failure, unless `--fail-on` says what is.
 fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (from, to) = (files.first().map(PathBuf::as_path), files.get(1).map(PathBuf::as_path));
-    let (first, second) = (Source::open(from)?, Source::open(to)?);
+    let source = |path: Option<&Path>| path.map_or_else(|| Ok(Source::here()), Source::captured_in);
+    let (first, second) = (source(from)?, source(to)?);
     let (a, b) = (Judged::new(&first, args)?, Judged::new(&second, args)?);
     let (a_cpus, b_cpus) = (a.case().rt().clone(), b.case().rt().clone());
     let difference = AuditDifference::between(

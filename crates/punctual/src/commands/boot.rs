@@ -10,7 +10,7 @@ use crate::render;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
-use punctual_linux::journal::{self, Contents, Purpose, Session, Stage};
+use punctual_linux::journal::{self, Contents, Purpose, Session, SessionStage};
 use punctual_tuning::plan::{self, Keep, Standing};
 
 pub fn run() -> Result<Exit> {
@@ -57,7 +57,8 @@ fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
 fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
     contents.standing().any(|session| {
         let begun = session.begun.as_ref();
-        session.stage == Stage::Applying && begun.is_some_and(|begun| begun.kind == Purpose::Boot && begun.boot != boot)
+        session.stage == SessionStage::Applying
+            && begun.is_some_and(|begun| begun.kind == Purpose::Boot && begun.boot != boot)
     })
 }
 

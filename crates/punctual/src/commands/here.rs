@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Who reads what this program prints, wherever the numbers were measured. Of the machine only what tells a container is
 /// read: three small files.
 pub fn reader() -> Reader {
-    reader_in(&LiveTree::new("/"))
+    reader_in(&LiveTree::here())
 }
 
 fn reader_in(tree: &dyn Tree) -> Reader {

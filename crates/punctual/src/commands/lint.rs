@@ -22,7 +22,7 @@ use std::path::Path;
 const MOST_BYTES: u64 = 65536;
 
 pub fn run(args: &LintArgs) -> Result<Exit> {
-    let source = Source::open(args.machine.as_deref())?;
+    let source = Source::open(&args.which)?;
     let kernel = args.image.as_deref().map(kernel_in).transpose()?;
     let target = target(args, &source.machine, kernel.as_ref().map(|kernel| &kernel.target))?;
     let evidence = match kernel {

@@ -3,7 +3,7 @@
 
 use super::files::{read_at_most, refuse_pipe};
 use super::internal::READ;
-use crate::cli::{ImportArgs, When};
+use crate::cli::{ImportArgs, MachineArgs, When};
 use crate::render::audit::Captured;
 use crate::render::{say, words};
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,7 +11,7 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::tree::{MemTree, Tree};
 use punctual_hist::Nanos;
-use punctual_linux::live::LiveTree;
+use punctual_linux::live::{LiveTree, Unpacked};
 use punctual_linux::recording::read_stretch;
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
 use punctual_numbers::foreign::{ImportOptions, Problem};
@@ -33,8 +33,18 @@ impl Source {
         Self::of(Box::new(LiveTree::apart(READ)), None)
     }
 
-    pub fn open(captured: Option<&Path>) -> Result<Self> {
-        let Some(path) = captured else { return Ok(Self::here()) };
+    pub fn open(which: &MachineArgs) -> Result<Self> {
+        match (&which.machine, &which.root) {
+            (Some(file), _) => Self::captured_in(file),
+            (None, Some(folder)) => {
+                let tree = Unpacked::open(folder).with_context(|| format!("--root {}", folder.display()))?;
+                Ok(Self::of(Box::new(tree), None))
+            }
+            (None, None) => Ok(Self::here()),
+        }
+    }
+
+    pub fn captured_in(path: &Path) -> Result<Self> {
         let name = path.display();
         let not_one = || format!("{name} is not a captured machine this program understands");
         let bytes = read_at_most(path, MOST_BYTES, "captured machine")?;

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::{Kind, Need};
 use punctual_linux::apply::{self, EngineError, now};
-use punctual_linux::journal::{self, Asked, Contents, Outcome, Session, Stage};
+use punctual_linux::journal::{self, Contents, Session, SessionStage, StepOutcome, TuningRequest};
 use punctual_linux::trace;
 use punctual_tuning::plan::{self, ENTRY, Standing, StatusRow};
 
@@ -132,7 +132,7 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
             "Transaction {number}: its beginning is lost; punctual revert puts back its steps."
         ));
     };
-    let Asked { cpus, profile, .. } = &begun.asked;
+    let TuningRequest { cpus, profile, .. } = &begun.asked;
     let cpus = if cpus.contains([',', '-']) { format!("CPUs {cpus}") } else { format!("CPU {cpus}") };
     let when = render::units::date(begun.at_unix_s.saturating_mul(1_000_000_000));
     let what = match &begun.kind {
@@ -146,7 +146,7 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
-    let more = match (left, session.stage != Stage::Applying) {
+    let more = match (left, session.stage != SessionStage::Applying) {
         (_, false) => "; it ended in the middle of being applied: punctual revert puts it back".to_owned(),
         (Some(seconds), true) => format!("; goes back in {seconds} s unless confirmed (punctual status --confirm)"),
         (None, true) => String::new(),
@@ -180,7 +180,7 @@ fn need(contents: &Contents) -> Result<Need> {
 }
 
 pub fn need_of(session: &Session) -> Result<Need> {
-    let Some(Asked { cpus, profile, .. }) = session.begun.as_ref().map(|begun| &begun.asked) else {
+    let Some(TuningRequest { cpus, profile, .. }) = session.begun.as_ref().map(|begun| &begun.asked) else {
         return Ok(Need::default());
     };
     let cpus = CpuSet::parse_list(cpus).map_err(|e| anyhow!("the journal names CPUs that make no sense: {e}"))?;
@@ -203,7 +203,7 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
         let keeps = session.begun.iter().flat_map(|begun| &begun.asked.keeps);
         asked.extend(keeps.filter_map(|(id, keep)| plan::Requested::of_word(id, keep)));
         let is_in_force =
-            |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Effective | Outcome::Waits { .. }));
+            |outcome: &Option<StepOutcome>| matches!(outcome, Some(StepOutcome::Effective | StepOutcome::Waits { .. }));
         let entries = session.entries.iter().filter(|entry| entry.undone.is_none() && is_in_force(&entry.outcome));
         let is_now = is_this_boot(session);
         let steps = entries.map(|entry| (&entry.intent.change, &entry.intent.step));

@@ -54,7 +54,10 @@ pub fn eight_cpus() -> Report {
 /// Two CPUs of which the first is blocked for 20 ms of every second, and a load that could not run.
 pub fn skipped() -> Report {
     let run = Run { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..RUN };
-    run.report(vec![mark(3, MarkKind::LoadSkipped("graphics".to_owned(), "x11perf is not installed".to_owned()))])
+    run.report(vec![mark(
+        3,
+        MarkKind::LoadSkipped { load: "graphics".to_owned(), why: "x11perf is not installed".to_owned() },
+    )])
 }
 
 /// A report of a run that did not measure anything.

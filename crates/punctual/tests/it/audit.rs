@@ -160,6 +160,42 @@ fn mistakes_are_told_with_a_remedy() {
 }
 
 #[test]
+fn a_system_in_a_folder_is_judged_by_what_it_holds() {
+    let run = Run::new();
+    let cpus = "processor\t: 0\n\nprocessor\t: 1\n\nprocessor\t: 2\n\nprocessor\t: 3\n";
+    for (path, content) in [
+        (
+            "proc/version",
+            "Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian\n",
+        ),
+        ("proc/cmdline", "ro quiet isolcpus=2-3 nohz_ful=2-3\n"),
+        ("proc/cpuinfo", cpus),
+        (
+            "sos_commands/kernel/sysctl_-a",
+            "kernel.arch = x86_64\nvm.compact_unevictable_allowed = 1\nvm.compaction_proactiveness = 20\n",
+        ),
+    ] {
+        let place = run.path("system").join(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, content).unwrap();
+    }
+    let said = run.punctual(&["audit", "--root", "system", "--cpus", "2-3", "--all", "--json"]);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    assert_fits("audit-2", &document, "a system in a folder");
+    let state = |id: &str| {
+        let finding = document["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == id);
+        finding.unwrap_or_else(|| panic!("no {id}"))["state"].as_str().unwrap().to_owned()
+    };
+    assert_eq!([state("mem.compact"), state("irq.affinity"), state("trace.latencytop")], ["bad", "unknown", "unknown"]);
+    let said = run.punctual(&["lint", "--root", "system"]);
+    assert!(said.out.contains("nohz_ful=") && said.out.contains("nohz_full"), "{}", said.out);
+    std::fs::create_dir(run.path("empty")).unwrap();
+    run.punctual(&["audit", "--root", "empty"]).refused(&["--root empty", "not the root of an unpacked system"]);
+    run.punctual(&["audit", "--root", "none"]).refused(&["--root none", "No such file"]);
+    run.punctual(&["audit", "--root", "system", "--machine", "x"]).refused(&["--machine", "cannot be used with"]);
+}
+
+#[test]
 fn this_machine_gets_an_answer() {
     let output = audit(&[], None);
     assert_eq!(output.code, 0, "{}", output.err);

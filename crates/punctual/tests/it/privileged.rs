@@ -76,7 +76,7 @@ fn a_file_system_that_hangs_costs_a_moment() {
     let options = std::ffi::CString::new(options).unwrap();
     mount("punctual-test", &place, "fuse", MountFlags::NOSUID | MountFlags::NODEV, Some(options.as_c_str())).unwrap();
 
-    let tree = punctual_linux::live::LiveTree::new("/");
+    let tree = punctual_linux::live::LiveTree::here();
     let start = Instant::now();
     let stuck = place.to_string_lossy().into_owned();
     let first = tree.read(&format!("{stuck}/cpu0/online"));

@@ -1,4 +1,4 @@
-//! Files and folders: each change is on the disk when its function returns.
+//! Changes to files and folders. Each change is on the disk when its function returns.
 
 use crate::hand::{FileKind, Lock, LockAnswer, Meta};
 use rustix::fs::{FallocateFlags, FlockOperation, XattrFlags, fallocate, flock};
@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// No file that is tuned is longer. The limit keeps a file of the kernel that never ends from filling the memory.
+/// Longer than any file that is tuned. The limit keeps an endless file of the kernel from filling the memory.
 const LONGEST: u64 = 16 << 20;
 const ACCESS_BITS: u32 = 0o7777;
 
@@ -50,7 +50,7 @@ pub fn list(path: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Writes in one piece and with a line end, as a shell's `echo` does: some files take nothing else.
+/// Writes in one call and with a line end, as a shell's `echo` does, because some files accept nothing else.
 pub fn write_value(path: &Path, value: &str) -> io::Result<()> {
     let mut file = open(OpenOptions::new().write(true).truncate(true), path)?;
     let line = format!("{value}\n");
@@ -69,7 +69,7 @@ pub fn create(path: &Path, bytes: &[u8], meta: Meta) -> io::Result<()> {
         file.sync_all()
     });
     if filled.is_err() {
-        // The file was made just now, so half of it is of no use to anyone.
+        // The file was created by this call, so a partly written file is of no use.
         let _best_effort = fs::remove_file(path);
     }
     filled?;
@@ -92,7 +92,7 @@ fn keep_labels(old: &Path, new: &Path) {
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let mut value = vec![0_u8; 4096];
         if let Ok(length) = rustix::fs::lgetxattr(old, name, &mut value) {
-            // Where this fails, the kernel gives the new file the label of its folder.
+            // If this fails, the kernel gives the new file the label of its folder.
             let _ = rustix::fs::lsetxattr(new, name, &value[..length.min(value.len())], XattrFlags::empty());
         }
     }
@@ -120,7 +120,7 @@ pub fn truncate(path: &Path, length: u64) -> io::Result<()> {
 pub fn reserve(path: &Path, length: u64, bytes: u64) -> io::Result<()> {
     let file = open(OpenOptions::new().write(true), path)?;
     match fallocate(&file, FallocateFlags::KEEP_SIZE, length, bytes) {
-        // On a file system that cannot reserve, the write itself reports a full disk.
+        // If the file system cannot reserve space, the write itself reports a full disk.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -132,7 +132,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Only folders of ours get a mode; the kernel chooses the mode of its own.
+/// Creates a folder. Only our own folders get a mode; for its own folders the kernel chooses it.
 pub fn make_folder(path: &Path, mode: Option<u32>) -> io::Result<()> {
     fs::DirBuilder::new().mode(mode.unwrap_or(0o755)).create(path)?;
     if let Some(mode) = mode {
@@ -169,14 +169,14 @@ pub fn lock(path: &Path) -> io::Result<LockAnswer> {
             }
             Err(error) => return Err(error.into()),
         }
-        // The former holder may have removed the file together with the last trace: then this lock protects nothing.
+        // The previous holder may have removed the file together with the journal. Then this lock protects nothing.
         let (mine, there) = (file.metadata()?, fs::symlink_metadata(path));
         if !there.is_ok_and(|there| (there.dev(), there.ino()) == (mine.dev(), mine.ino())) {
             continue;
         }
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
-        // The number only informs the other process; on a full disk it is left out.
+        // The number is only information for other processes, so a full disk may prevent it.
         let _ = writeln!(file, "{}", std::process::id());
         return Ok(LockAnswer::Taken(Lock(file)));
     }

@@ -1,7 +1,7 @@
-//! The hand of a machine: this one, or the files of one below a folder.
+//! The hand of a machine: of this one, or of a machine whose files lie below a folder.
 //!
-//! Below a folder other than `/` there are files alone: threads, devices, units and programs are those of the machine we
-//! run on, and are left alone.
+//! Below a folder other than `/` only files are changed. Threads, devices, units and programs would be those of the
+//! machine that this program runs on, so they are left alone.
 
 mod files;
 mod nics;
@@ -24,8 +24,8 @@ pub use tasks::{is_alive, this_process};
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: PathBuf,
-    /// The lock, once it was taken. Programs that are run keep it open, so that nobody changes the machine beside one
-    /// that outlived the process which started it.
+    /// The lock, once it was taken. Programs that are run keep it open. So if one of them outlives the process that
+    /// started it, nobody else changes the machine meanwhile.
     lock: Arc<Mutex<Option<File>>>,
 }
 
@@ -51,6 +51,24 @@ pub fn now(hand: &dyn Hand) -> io::Result<Now> {
     Ok(Now { boot: hand.boot_id()?, boottime_ns: punctual_rt::kernel::boot_time() })
 }
 
+/// Operations on a file, whose path must be in one of the places named first.
+macro_rules! in_files {
+    ($($place:ident $name:ident($($argument:ident: $type:ty),*) -> $done:ty;)*) => {$(
+        fn $name(&self, path: &str, $($argument: $type),*) -> io::Result<$done> {
+            files::$name(&places::$place(&self.root, path)?, $($argument),*)
+        }
+    )*};
+}
+
+/// Operations that only the machine offers on which this program runs.
+macro_rules! only_here {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $done:ty = $act:path;)*) => {$(
+        fn $name(&self, $($argument: $type),*) -> io::Result<$done> {
+            self.only_here().and_then(|()| $act($($argument),*))
+        }
+    )*};
+}
+
 impl Hand for Machine {
     fn ours(&self, mode: u32) -> Meta {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -62,32 +80,28 @@ impl Hand for Machine {
         Ok(text.trim().to_owned())
     }
 
-    fn stat(&self, path: &str) -> io::Result<Option<Meta>> {
-        files::stat(&places::named(&self.root, path)?)
+    in_files! {
+        named stat() -> Option<Meta>;
+        readable read() -> Vec<u8>;
+        ours list() -> Vec<String>;
+        kernel write_value(value: &str) -> ();
+        ours create(bytes: &[u8], meta: Meta) -> ();
+        ours overwrite(bytes: &[u8]) -> ();
+        ours append(bytes: &[u8]) -> ();
+        ours truncate(length: u64) -> ();
+        ours reserve(length: u64, bytes: u64) -> ();
+        ours remove() -> ();
     }
 
-    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        files::read(&places::readable(&self.root, path)?)
-    }
-
-    fn list(&self, path: &str) -> io::Result<Vec<String>> {
-        files::list(&places::ours(&self.root, path)?)
-    }
-
-    fn affinity(&self, task: &TaskName) -> io::Result<CpuSet> {
-        self.only_here().and_then(|()| tasks::affinity(task))
-    }
-
-    fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy> {
-        self.only_here().and_then(|()| tasks::policy(task))
-    }
-
-    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
-        self.only_here().and_then(|()| nics::ask(device, names))
-    }
-
-    fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
-        self.only_here().and_then(|()| programs::unit(unit))
+    only_here! {
+        affinity(task: &TaskName) -> CpuSet = tasks::affinity;
+        policy(task: &TaskName) -> SchedPolicy = tasks::policy;
+        nic(device: &str, names: &[&str]) -> Vec<(String, u32)> = nics::ask;
+        unit(unit: &str) -> Option<UnitState> = programs::unit;
+        set_affinity(task: &TaskName, cpus: &CpuSet) -> () = tasks::set_affinity;
+        set_policy(task: &TaskName, policy: SchedPolicy) -> () = tasks::set_policy;
+        set_nic(device: &str, settings: &[(String, u32)]) -> () = nics::tell;
+        do_unit(unit: &str, verb: UnitVerb) -> Ran = programs::do_unit;
     }
 
     fn lock(&self, path: &str) -> io::Result<LockAnswer> {
@@ -98,36 +112,8 @@ impl Hand for Machine {
         Ok(asked)
     }
 
-    fn write_value(&self, path: &str, value: &str) -> io::Result<()> {
-        files::write_value(&places::kernel(&self.root, path)?, value)
-    }
-
-    fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()> {
-        files::create(&places::ours(&self.root, path)?, bytes, meta)
-    }
-
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         files::rename(&places::ours(&self.root, from)?, &places::ours(&self.root, to)?)
-    }
-
-    fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        files::overwrite(&places::ours(&self.root, path)?, bytes)
-    }
-
-    fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        files::append(&places::ours(&self.root, path)?, bytes)
-    }
-
-    fn truncate(&self, path: &str, length: u64) -> io::Result<()> {
-        files::truncate(&places::ours(&self.root, path)?, length)
-    }
-
-    fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()> {
-        files::reserve(&places::ours(&self.root, path)?, length, bytes)
-    }
-
-    fn remove(&self, path: &str) -> io::Result<()> {
-        files::remove(&places::ours(&self.root, path)?)
     }
 
     fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
@@ -139,25 +125,9 @@ impl Hand for Machine {
         files::remove_folder(&places::folder(&self.root, path)?.path)
     }
 
-    fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
-        self.only_here().and_then(|()| tasks::set_affinity(task, cpus))
-    }
-
-    fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
-        self.only_here().and_then(|()| tasks::set_policy(task, policy))
-    }
-
-    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
-        self.only_here().and_then(|()| nics::tell(device, settings))
-    }
-
-    fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
-        self.only_here().and_then(|()| programs::do_unit(unit, verb))
-    }
-
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         self.only_here()?;
-        // Until the last of these programs has closed it, no other process gets the lock.
+        // Other processes get the lock only when the last of these programs has closed it.
         let lock =
             self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone).transpose()?;
         programs::run(invocation, lock)

@@ -1,4 +1,4 @@
-//! Settings of network devices by name. A name without a subject is one of interrupt coalescing.
+//! Settings of network devices by name. A name without a subject is a setting of interrupt coalescing.
 
 use crate::sys::ethtool::{self, SUBJECTS, ask as question};
 use std::io;
@@ -22,7 +22,7 @@ pub fn ask(device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
     names.iter().map(value).collect()
 }
 
-/// Sends one order for each subject, so that values that belong together arrive together.
+/// Sends one request per subject, so that values that belong together are set together.
 pub fn tell(device: &str, settings: &[(String, u32)]) -> io::Result<()> {
     let wanted: Vec<(usize, usize, u32)> = settings
         .iter()
@@ -55,7 +55,7 @@ mod tests {
         for name in ["", "rx", "channels", "channels/other", "channels/max-rx", "x/rx-usecs"] {
             assert!(word(name).is_err(), "{name}");
         }
-        // The loopback device has no hardware with such settings.
+        // The loopback device has none of these settings.
         assert!(ask("lo", &["rx-usecs"]).is_err() && tell("lo", &[("rx-usecs".to_owned(), 0)]).is_err());
         assert!(tell("no-such-device", &[("eee/enabled".to_owned(), 0)]).is_err());
     }

@@ -1,4 +1,4 @@
-//! Where changes may be made at all. Whatever a plan says, nothing outside of these places is written.
+//! The places where changes are allowed. Whatever a plan says, nothing outside of them is written.
 
 use crate::journal::store;
 use punctual_tuning::plan::may_be_written;
@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where files of our own are made and files of others are changed.
+/// Folders and files where our own files are created and files of others are changed.
 const OURS: [&str; 23] = [
     "/boot/",
     "/efi/",
@@ -32,10 +32,10 @@ const OURS: [&str; 23] = [
     "/run/systemd/",
     "/var/lib/punctual/",
 ];
-/// Folders that only the kernel makes files in.
+/// Folders in which only the kernel creates files.
 const KERNEL_FOLDERS: [&str; 2] = ["/sys/fs/cgroup/", "/sys/fs/resctrl/"];
 
-/// The path on our file system; links are not followed and places not checked.
+/// A path below `root`. Links are not followed, and the place is not checked.
 pub fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
@@ -44,7 +44,7 @@ fn refused(path: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{path}: {why}"))
 }
 
-/// Accepts absolute paths without `.`, `..` and empty parts only.
+/// Accepts only absolute paths without `.`, `..` and empty parts.
 pub fn named(root: &Path, path: &str) -> io::Result<PathBuf> {
     let parts = path.strip_prefix('/').map(|rest| rest.split('/'));
     let sound = parts.is_some_and(|mut parts| parts.all(|part| !matches!(part, "" | "." | "..")));
@@ -63,7 +63,7 @@ fn is_kernels_folder(path: &str) -> bool {
     KERNEL_FOLDERS.iter().any(|place| path.starts_with(place))
 }
 
-/// Where a path really is after all links, as a path of that machine.
+/// The path after following all links, relative to `root`.
 fn real(root: &Path, path: &Path) -> io::Result<String> {
     let (root, path) = (fs::canonicalize(root)?, fs::canonicalize(path)?);
     let inside = path.strip_prefix(&root).ok().and_then(Path::to_str);
@@ -71,7 +71,7 @@ fn real(root: &Path, path: &Path) -> io::Result<String> {
     Ok(format!("/{inside}"))
 }
 
-/// Refuses a path unless both the path and its folder, after all links, are allowed.
+/// Refuses a path unless both the path and its folder, after following all links, are allowed.
 fn within(root: &Path, path: &str, allowed: fn(&str) -> bool) -> io::Result<PathBuf> {
     let full = named(root, path)?;
     let outside = || refused(path, "outside of the places that are changed");
@@ -89,12 +89,12 @@ fn within(root: &Path, path: &str, allowed: fn(&str) -> bool) -> io::Result<Path
     }
 }
 
-/// A file of ours, or one that we may change. A link in its last part is not followed.
+/// Checks the path of a file that we own or may change. A link in the last part is not followed.
 pub fn ours(root: &Path, path: &str) -> io::Result<PathBuf> {
     within(root, path, is_ours)
 }
 
-/// A file of the kernel that we may write to.
+/// Checks the path of a kernel file that we may write to.
 pub fn kernel(root: &Path, path: &str) -> io::Result<PathBuf> {
     let full = named(root, path)?;
     if !may_be_written(path) {
@@ -114,7 +114,7 @@ pub fn readable(root: &Path, path: &str) -> io::Result<PathBuf> {
 #[derive(Debug)]
 pub struct NewFolder {
     pub path: PathBuf,
-    /// The kernel makes the folder and chooses its permissions.
+    /// The kernel creates the folder and chooses its permissions.
     pub of_kernel: bool,
 }
 

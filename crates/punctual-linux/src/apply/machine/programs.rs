@@ -1,5 +1,5 @@
-//! Programs, and units of systemd through its own program. Nothing goes through a shell: a program is looked for in the
-//! system's own folders, gets its arguments as they are and an environment of ours, and is ended when it takes too long.
+//! Runs programs, and controls systemd units with `systemctl`. No shell is involved: a program is searched in the
+//! system's folders, and gets its arguments unchanged and a fixed environment. It is killed if it takes too long.
 
 use crate::hand::{Ran, UnitState, UnitVerb};
 use punctual_tuning::plan::Invocation;
@@ -15,17 +15,17 @@ use std::time::{Duration, Instant};
 
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
-/// How long a program may run: boot loaders look at every disk, and packing an initial RAM disk takes minutes.
+/// Longest run time of a program: boot loader tools inspect every disk, and packing an initial RAM disk takes minutes.
 const PATIENCE: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(20);
-/// How many bytes of a program's output are kept: the last ones.
+/// Number of bytes kept of a program's output, from the end.
 const KEPT: u64 = 2000;
 
 fn wrong(what: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("'{}': {why}", what.escape_debug()))
 }
 
-/// Finds a program in the system's folders, where only the superuser can have written it.
+/// Finds a program in the system's folders, to which only the superuser can write.
 fn find(name: &str) -> io::Result<PathBuf> {
     let sound = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'+' | b'-');
     if name.is_empty() || name.starts_with(['-', '.']) || !name.bytes().all(sound) {
@@ -39,7 +39,7 @@ fn find(name: &str) -> io::Result<PathBuf> {
     found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no program '{name}' in {PATH}")))
 }
 
-/// The program and its children keep `kept_open` open as their standard input.
+/// Runs a program. It and its children keep `kept_open` open as their standard input.
 pub fn run(invocation: &Invocation, kept_open: Option<File>) -> io::Result<Ran> {
     run_within(invocation, kept_open, PATIENCE)
 }
@@ -49,7 +49,7 @@ fn run_within(invocation: &Invocation, kept_open: Option<File>, patience: Durati
     let mut command = Command::new(find(&invocation.program)?);
     command.args(&invocation.arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").current_dir("/");
     command.stdin(kept_open.map_or_else(Stdio::null, Stdio::from)).stdout(said.try_clone()?).stderr(said.try_clone()?);
-    // Ctrl-C for us must not interrupt a boot loader that is being written.
+    // In a process group of its own, Ctrl-C does not interrupt a boot loader that is being written.
     command.process_group(0);
     let status = wait(command.spawn()?, patience)?;
     Ok(Ran {
@@ -60,7 +60,7 @@ fn run_within(invocation: &Invocation, kept_open: Option<File>, patience: Durati
     })
 }
 
-/// `None` where the program took too long and was ended.
+/// Waits for the end; `None` if the program took too long and was killed.
 fn wait(mut child: Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
     let until = Instant::now() + patience;
     loop {
@@ -68,7 +68,7 @@ fn wait(mut child: Child, patience: Duration) -> io::Result<Option<ExitStatus>> 
             return Ok(Some(status));
         }
         if Instant::now() >= until {
-            // The program may have ended just now. It has not been waited for, so its number is still its own.
+            // The program may have just ended. It has not been waited for, so its process id is still valid.
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.wait()?;
             return Ok(None);
@@ -91,7 +91,7 @@ fn systemctl(arguments: &[&str], unit: &str) -> io::Result<Ran> {
         return Err(wrong(unit, "not the name of a unit"));
     }
     let arguments = arguments.iter().copied().chain([unit]).map(str::to_owned).collect();
-    run(&Invocation { program: "systemctl".to_owned(), arguments }, None)
+    run(&Invocation::from_words("systemctl".to_owned(), arguments), None)
 }
 
 pub fn unit(unit: &str) -> io::Result<Option<UnitState>> {
@@ -118,15 +118,14 @@ pub fn do_unit(unit: &str, verb: UnitVerb) -> io::Result<Ran> {
     systemctl(arguments(verb, verb == UnitVerb::Start && is_starting()), unit)
 }
 
-/// Whether the machine is still starting. Services that start later wait for ours, so waiting for one of them would
-/// never end.
+/// Whether the machine is still booting. Services that start later wait for ours, so waiting for them would never end.
 fn is_starting() -> bool {
     let state = Invocation::new("systemctl", ["is-system-running"]);
     // In other states `is-system-running` fails as well, so its exit code tells nothing.
     run(&state, None).is_ok_and(|ran| matches!(ran.said.as_str(), "initializing" | "starting"))
 }
 
-/// Stopping needs no such care: systemd does it before anything that is being started.
+/// Stopping needs no such care, because systemd stops units before it starts others.
 fn arguments(verb: UnitVerb, is_starting: bool) -> &'static [&'static str] {
     match verb {
         UnitVerb::Stop => &["stop", "--"],
@@ -194,7 +193,7 @@ mod tests {
         flock(&ours, FlockOperation::NonBlockingLockExclusive).unwrap();
         let kept = ours.try_clone().unwrap();
         let program = std::thread::spawn(move || run(&Invocation::new("sleep", ["5"]), Some(kept)).unwrap().well);
-        // The file is closed without unlocking it, as when the process is killed.
+        // Closed without unlocking, as when the process is killed.
         drop(ours);
         let theirs = File::open(&path).unwrap();
         assert!(flock(&theirs, FlockOperation::NonBlockingLockExclusive).is_err());

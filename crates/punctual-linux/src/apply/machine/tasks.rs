@@ -1,6 +1,6 @@
-//! Threads: which one is meant, where it may run, how it is scheduled.
+//! Threads: identifying them, and reading and setting their affinity and scheduling.
 //!
-//! A number alone may be another thread's by now, so the time it was started has to agree as well.
+//! Thread ids are reused, so the start time of a thread has to agree as well.
 
 use crate::journal::Owner;
 use crate::sys::sched::{Attributes, attributes, cpus, set_attributes, set_cpus};
@@ -14,7 +14,7 @@ fn gone() -> io::Error {
     io::Error::from_raw_os_error(libc::ESRCH)
 }
 
-/// State and starting time, from a thread's `stat`. The name in it may hold spaces and parentheses.
+/// State and start time from a thread's `stat`. The name in it may contain spaces and parentheses.
 fn state_and_start(pid: u32) -> Option<(char, u64)> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
@@ -29,7 +29,7 @@ fn found(task: &TaskName) -> io::Result<Pid> {
     pid.filter(|_| start == Some(task.started)).ok_or_else(gone)
 }
 
-/// Whether that very process still runs.
+/// Whether this process still runs, and is not another one with the same number.
 pub fn is_alive(owner: Owner) -> bool {
     state_and_start(owner.pid).is_some_and(|(state, start)| start == owner.started && !matches!(state, 'Z' | 'X'))
 }

@@ -1,6 +1,6 @@
-//! The records' types as they are written down. A field that is renamed here is a new format.
+//! The types of records as they are written in the journal. Renaming a field makes a new format.
 
-use crate::journal::record::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
+use crate::journal::record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ pub(super) enum UndoneTwin {
     Left { what: String },
 }
 
-/// Text where the bytes are UTF-8, else hexadecimal digits.
+/// Text if the bytes are UTF-8, otherwise hexadecimal digits.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum BytesTwin {
@@ -169,13 +169,13 @@ pub(super) enum KeepTwin {
     Anew,
 }
 
-/// A value's form in the file, and the way back.
+/// Conversion of a value to its form in the journal, and back.
 pub(super) trait Written<Own>: Sized {
     fn of(own: Own) -> Self;
     fn own(self) -> Result<Own, String>;
 }
 
-/// Types whose form in the file is themselves.
+/// Implements [`Written`] for types that are written as they are.
 macro_rules! as_they_are {
     ($($type:ty)*) => {$(
         impl Written<$type> for $type {
@@ -232,7 +232,7 @@ impl Written<CpuSet> for String {
     }
 }
 
-/// The program is the first word, and its arguments are the others.
+/// The first word is the program, and the others are its arguments.
 impl Written<Invocation> for Vec<String> {
     fn of(own: Invocation) -> Self {
         std::iter::once(own.program).chain(own.arguments).collect()
@@ -241,7 +241,7 @@ impl Written<Invocation> for Vec<String> {
     fn own(self) -> Result<Invocation, String> {
         let mut words = self.into_iter();
         let program = words.next().ok_or("a program without a name")?;
-        Ok(Invocation { program, arguments: words.collect() })
+        Ok(Invocation::from_words(program, words.collect()))
     }
 }
 
@@ -268,8 +268,8 @@ impl Written<Vec<u8>> for BytesTwin {
     }
 }
 
-/// Converts between types with the same variants. Twins hold no structures: behind a semicolon stands a structure
-/// inside a variant, behind `as` one that is the whole variant. Their fields are spread over the twin's.
+/// Converts between enums with the same variants. The twin spreads the fields of structures over its own fields: `;`
+/// precedes a structure inside a variant, and `as` one that is the whole variant.
 macro_rules! twins {
     ($($own:ident = $twin:ident { $(
         $variant:ident
@@ -314,10 +314,10 @@ macro_rules! twins {
 }
 
 twins! {
-    Record = Line {
+    JournalRecord = Line {
         Begun as Begun {
             transaction, at_unix_s, boot, version, kind, confirm_by_ns;
-            asked: Asked { cpus, profile, arguments, keeps };
+            asked: TuningRequest { cpus, profile, arguments, keeps };
             owner: Owner { pid, started }
         },
         Intent as Intent { transaction, number, change, lasts, step, before },
@@ -331,7 +331,7 @@ twins! {
     }
     Purpose = PurposeTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
     Lasts = LastsTwin { Process, Reboot, ForGood }
-    Outcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
+    StepOutcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
     Undone = UndoneTwin { Restored, Nothing { why }, Left { what } }
     Reading = ReadingTwin { Plain, Marked, CpuList, CpuMask, Switches, Schemata }
     SchedPolicy = PolicyTwin { Other(nice), Fifo(priority), Rr(priority) }

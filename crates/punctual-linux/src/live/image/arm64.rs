@@ -1,8 +1,8 @@
-//! Where the tables lie in the raw image of arm64, which has no sections and no symbols.
+//! Finds the tables in the raw kernel image of arm64, which has no sections and no symbols.
 //!
-//! Its pointers stand in place, or, in older kernels, in the table of relocations (`R_AARCH64_RELATIVE`), from where they
-//! are put in place. The address it is linked at is where nearly all of them point. Knows nothing of records;
-//! [`setup`](super::setup) does.
+//! Pointers are stored in place or, in older kernels, in a table of relocations (`R_AARCH64_RELATIVE`), from which they
+//! are inserted. The link address is the one to which nearly all pointers refer. This module does not know the format
+//! of records, unlike [`setup`](super::setup).
 
 use super::setup::{Memory, Piece};
 use super::{ImageWord, Unpacked};
@@ -10,11 +10,11 @@ use punctual_facts::machine::Arch;
 use std::collections::BTreeMap;
 
 const RELATIVE: u64 = 0x403;
-/// Fewer such triples may be there by chance.
+/// Fewer such triples may be coincidence.
 const FEWEST_RELOCATIONS: usize = 1000;
-/// Kernels are linked at multiples of 2 to the power of this.
+/// Kernels are linked at multiples of 2 to the power of this number.
 const LINK_SHIFT: u32 = 27;
-/// Words of the image's header: where the kernel begins, and its size in memory.
+/// Indices of header words: the offset of the kernel, and its size in memory.
 const TEXT_OFFSET: usize = 1;
 const IMAGE_SIZE: usize = 2;
 
@@ -55,12 +55,12 @@ fn relocations(numbers: &[u64]) -> Vec<(u64, u64)> {
     if found.len() < FEWEST_RELOCATIONS { Vec::new() } else { found }
 }
 
-/// Whether a number lies in the kernel's half of the addresses and is no small negative number.
+/// Whether a number lies in the kernel's half of the address space, and is not a small negative number.
 fn is_pointer(number: u64) -> bool {
     number >> 48 == 0xffff && number >> 32 != 0xffff_ffff
 }
 
-/// The multiple of the link size that most pointers lie behind.
+/// The multiple of the link alignment below which most pointers have their nearest multiple.
 fn base(pointers: impl Iterator<Item = u64>) -> Option<u64> {
     let mut counts = BTreeMap::<u64, usize>::new();
     for pointer in pointers {

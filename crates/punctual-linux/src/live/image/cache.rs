@@ -1,8 +1,8 @@
-//! Keeps what was read from an image, since unpacking one takes most of a second.
+//! Caches what was read from a kernel image, because unpacking an image takes most of a second.
 //!
-//! One file for each kernel, named by its build id, so that nothing in it can become stale. Root keeps it for everybody;
-//! others keep their own. What is found is believed only where nobody but root and the reader could have written it, and
-//! where its end is as it was written: everything else is as if it were not there. That it cannot be kept is no error.
+//! There is one file per kernel, named by its build id, so that no file becomes stale. Root stores it for all users;
+//! other users store their own. A file is used only if nobody except root and the reader could have written it, and if
+//! its checksum at the end is right. Otherwise it counts as missing. Failing to store it is not an error.
 
 use crate::live::files::{bounded, open};
 use rustix::fs::{Mode, OFlags};
@@ -12,10 +12,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-/// Kept by root for all users.
+/// Folder in which root stores files for all users.
 const SHARED: &str = "/var/cache/punctual";
 const NAME: &str = "punctual";
-/// The first line. Another number is of another version.
+/// The first line. Other versions have another number.
 const MARK: &str = "punctual-kernel-words 1";
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -26,12 +26,12 @@ pub(super) fn find(id: &[u8]) -> Option<String> {
 
 pub(super) fn keep(id: &[u8], text: &str) {
     if let Some(folder) = places().first() {
-        // Where it cannot be kept, the next read takes as long as this one.
+        // If it cannot be stored, the next read takes as long as this one.
         let _ = write(folder, &name(id), &wrapped(id, text));
     }
 }
 
-/// Folders to look into; new files go into the first.
+/// Folders to search; new files are stored in the first.
 fn places() -> Vec<PathBuf> {
     let shared = PathBuf::from(SHARED);
     if owner() == 0 {
@@ -51,7 +51,7 @@ fn name(id: &[u8]) -> String {
     format!("words-{}", digits.concat())
 }
 
-/// The bytes of a file that only root and `user` could have written or exchanged.
+/// The bytes of a file that only root and `user` could have written or replaced.
 fn opened(path: &Path, user: u32) -> Option<Vec<u8>> {
     let is_safe = |meta: &fs::Metadata| (meta.uid() == 0 || meta.uid() == user) && meta.mode() & 0o022 == 0;
     let folder = fs::symlink_metadata(path.parent()?).ok()?;
@@ -81,7 +81,7 @@ fn wrapped(id: &[u8], text: &str) -> String {
     format!("{}{text}end {:08x}\n", head(id), sum(text))
 }
 
-/// The text without its first and last line; `None` where a part is missing or was changed.
+/// The text between the first and the last line; `None` if a part is missing or was changed.
 fn content(bytes: &[u8], id: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?.strip_prefix(&head(id))?;
     let (text, end) = text.split_at_checked(text.len().checked_sub("end 00000000\n".len())?)?;
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(opened(&path, user), None);
         mode(&mine, 0o755);
         assert!(opened(&path, user).is_some());
-        // A file of root's is believed for every user, and a file of another user's for none.
+        // A file of root is used for every user, and a file of another user for nobody else.
         assert_eq!(opened(&path, user + 1).is_some(), user == 0);
         std::os::unix::fs::symlink(&path, mine.join("link")).unwrap();
         assert_eq!(opened(&mine.join("link"), user), None);

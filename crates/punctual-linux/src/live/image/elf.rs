@@ -1,6 +1,6 @@
-//! Where the tables lie in a kernel that is an ELF file, as x86-64's is inside its boot image.
+//! Finds the tables in a kernel that is an ELF file, such as the one inside the boot image of x86-64.
 //!
-//! Knows nothing of records; [`setup`](super::setup) does.
+//! This module does not know the format of records, unlike [`setup`](super::setup).
 
 use super::setup::{Memory, Piece};
 use super::{ImageWord, Unpacked};

@@ -1,13 +1,14 @@
-//! The words that the running kernel was built with, read from its own image.
+//! The command line words that the running kernel was built with, read from its image.
 //!
-//! What the kernel makes of its command line stands in two tables of it, and nothing on a running machine lists them: a
-//! word that is in neither is taken by nobody. Image -> [`payload`] -> kernel -> [`elf`] or [`arm64`] -> [`setup`] ->
-//! words. An image is believed only if it is the running kernel's, and its tables only if they are whole; of anything
-//! else it is said why it tells nothing. This module knows nothing of what a word does, and nothing of modules that are
-//! loaded from files.
+//! The kernel looks up words of its command line in two tables, and nothing on a running machine lists them. A word
+//! that is in neither table has no effect. The path is: image -> [`payload`] -> kernel -> [`elf`] or [`arm64`] ->
+//! [`setup`] -> words. An image is used only if it is that of the running kernel, and its tables only if they are
+//! complete; otherwise the answer gives the reason. This module does not know the effects of words, nor about modules
+//! that are loaded from files.
 //!
-//! As text, the first line is `complete` or `undetermined: WHY`; behind `complete` stands one line for each word:
-//! `early NAME` (compared whole), `setup NAME` (compared by its beginning), `param NAME PERMISSION` (compared whole).
+//! In the answer's text, the first line is `complete` or `undetermined: WHY`. After `complete` there is one line per
+//! word: `early NAME` (compared as a whole), `setup NAME` (compared by its beginning), `param NAME PERMISSION`
+//! (compared as a whole).
 
 mod arm64;
 mod cache;
@@ -29,9 +30,9 @@ use std::path::Path;
 
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 const VERSION: &str = "/proc/version";
-/// ELF notes of the running kernel; the build id is among them.
+/// ELF notes of the running kernel, which contain its build id.
 const NOTES: &str = "/sys/kernel/notes";
-/// Where images are kept: what stands before and after the release.
+/// Paths of kernel images: the parts before and after the release.
 const PLACES: [(&str, &str); 5] = [
     ("/boot/vmlinuz-", ""),
     ("/usr/lib/modules/", "/vmlinuz"),
@@ -40,11 +41,11 @@ const PLACES: [(&str, &str); 5] = [
     ("/boot/vmlinux-", ""),
 ];
 const OF_BOARDS: [&str; 2] = ["/boot/Image", "/boot/vmlinuz"];
-/// The kernel's description of itself begins with this.
+/// Start of the kernel's description of itself.
 const BANNER: &str = "Linux version ";
 const MOST_OF_BANNER: usize = 512;
 
-/// Why the words of an image cannot be told.
+/// The reason why the words of an image cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Undetermined(String);
@@ -57,7 +58,7 @@ impl From<String> for Undetermined {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageWord {
-    /// As it was registered: with `=` where that is part of it.
+    /// The word as registered, including `=` if that is part of it.
     pub name: String,
     pub kind: WordKind,
 }
@@ -69,11 +70,11 @@ pub enum WordKind {
     Early,
     /// `__setup`: the beginning of the word.
     Setup,
-    /// A parameter: the whole word. The number is the mode of its file, 0 where it has none.
+    /// A parameter: the whole word. The number is the mode of its file in sysfs, 0 if it has none.
     Param(u16),
 }
 
-/// All words that a kernel takes without its modules.
+/// All words that a kernel accepts without its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     pub arch: Arch,
@@ -101,7 +102,7 @@ pub fn words(image: &[u8]) -> Result<Words, Undetermined> {
     Ok(Unpacked::new(&kernel)?.words()?)
 }
 
-/// A kernel without what it was wrapped and packed in.
+/// A kernel without its wrapping and compression.
 struct Unpacked<'a> {
     arch: Arch,
     bytes: &'a [u8],
@@ -114,7 +115,7 @@ impl<'a> Unpacked<'a> {
     }
 
     fn words(&self) -> Result<Words, String> {
-        // The first one may be a template without the number of the build.
+        // The first description may be a template without the build number.
         let banners: Vec<String> = self.banners().collect();
         let banner = banners.iter().find(|banner| banner.contains(" #1") || banner.contains(" #2")).or(banners.first());
         let banner = banner.ok_or("it does not say which kernel it is")?.clone();
@@ -133,7 +134,7 @@ impl<'a> Unpacked<'a> {
     }
 }
 
-/// The running kernel's words, from the cache or else from its image.
+/// The words of the running kernel, from the cache or else from its image.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     let running = match Running::ask(files) {
         Fact::Known(running) => running,
@@ -170,16 +171,16 @@ impl Running {
         })
     }
 
-    /// The words of the first image that is the running kernel's.
+    /// The words of the first image that belongs to the running kernel.
     fn words(&self, files: &Files) -> Result<Words, String> {
-        // The release becomes part of a path.
+        // The release becomes a part of a path.
         if self.release.contains('/') {
             return Err(format!("'{}' is no kernel release", self.release));
         }
         let named = PLACES.iter().map(|(before, after)| format!("{before}{}{after}", self.release));
         let mut reasons = Vec::new();
         for path in named.chain(OF_BOARDS.map(str::to_owned)) {
-            let why = match image(&files.place(&path)) {
+            let why = match files.place(&path).and_then(|place| image(&place)) {
                 Ok(image) => match self.words_of(&image) {
                     Ok(words) => return Ok(words),
                     Err(why) => why,

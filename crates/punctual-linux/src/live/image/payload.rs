@@ -1,20 +1,20 @@
-//! The kernel inside a boot image: finds it in whatever boot loaders and firmware want around it, and unpacks it.
+//! Finds the kernel inside a boot image, whatever boot loaders and firmware require around it, and unpacks it.
 //!
-//! In and out are bytes; knows nothing of what stands in the kernel. Whatever the image claims, no more than
-//! [`MOST_BYTES`] are ever unpacked.
+//! Input and output are bytes; the content of the kernel is not interpreted. Whatever an image claims, at most
+//! [`MOST_BYTES`] bytes are unpacked.
 
 use crate::live::files::bounded;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// The most that is unpacked. The largest kernels, built for debugging and stripped, have about 120 MB.
+/// Limit on unpacked bytes. The largest kernels, built for debugging and stripped, have about 120 MB.
 pub const MOST_BYTES: u64 = 256 << 20;
-/// Memory for the dictionary of xz, in KiB; kernels are packed with 32 MiB, or 128 MiB since 6.12.
+/// Limit on memory for the dictionary of xz, in KiB. Kernels are packed with 32 MiB, or 128 MiB since 6.12.
 const MOST_KIB: u32 = 256 << 10;
-/// A unified image holds a boot image, which holds a packed kernel.
+/// Limit on nested images: a unified image contains a boot image, which contains a packed kernel.
 const MOST_LAYERS: usize = 4;
 
-/// Packings that are recognised and not unpacked.
+/// Compression formats that are recognised but not unpacked.
 const OTHERS: [(&[u8], &str); 4] =
     [(b"\x02\x21\x4c\x18", "lz4"), (b"\x89LZO\0\r\n\x1a\n", "lzo"), (b"BZh", "bzip2"), (b"\x5d\0\0", "lzma")];
 
@@ -57,7 +57,8 @@ fn inner(bytes: &[u8], most_bytes: u64) -> Result<Cow<'_, [u8]>, String> {
 
 type Found<'a> = Option<Result<&'a [u8], String>>;
 
-/// The payload of a bzImage, which tells its place since protocol 2.08 (`Documentation/arch/x86/boot.rst`).
+/// The payload of a bzImage, whose header contains its position since protocol 2.08
+/// (`Documentation/arch/x86/boot.rst`).
 fn of_x86(bytes: &[u8]) -> Found<'_> {
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         return None;
@@ -85,7 +86,7 @@ fn part(bytes: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
     end.and_then(|end| bytes.get(start..end)).ok_or_else(|| "it is cut off".to_owned())
 }
 
-/// A section of a PE file, which unified kernel images are.
+/// A section of a PE file, the format of unified kernel images.
 fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let head = size_at(bytes, 0x3c)?;
     if bytes.get(head..head.checked_add(4)?)? != b"PE\0\0" {
@@ -96,7 +97,7 @@ fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let sections = bytes.get(table..)?.chunks_exact(40).take(count);
     let found =
         sections.into_iter().find(|s| s[..8].strip_prefix(name).is_some_and(|rest| rest.iter().all(|b| *b == 0)))?;
-    // The size in memory and the size in the file; the smaller one is the content.
+    // The section has a size in memory and a size in the file; its content has the smaller one.
     let length = size_at(found, 8)?.min(size_at(found, 16)?);
     part(bytes, size_at(found, 20)?, length).ok()
 }

@@ -1,8 +1,9 @@
-//! The two tables of a kernel in which its words stand: what `__setup` and `early_param` register, and `__param`.
+//! Finds the two tables of a kernel with its command line words: those of `__setup` and `early_param`, and of
+//! `__param`.
 //!
-//! Neither has a mark of its own in a linked kernel, so records are known by their form: pointers that lead to names and
-//! into the kernel, and numbers that are small. The longest run of such records is the table, if words that every kernel
-//! has are in it. Knows nothing of files and formats.
+//! A linked kernel does not mark these tables, so their records are recognised by form: pointers to names and into the
+//! kernel, and small numbers. The longest run of such records is the table, if it contains words that every kernel has.
+//! This module does not know about files and formats.
 
 use super::{ImageWord, WordKind};
 
@@ -10,7 +11,7 @@ use super::{ImageWord, WordKind};
 const SETUP_BYTES: usize = 24;
 /// `struct kernel_param`: name, module, operations, permission with level and flags, value.
 const PARAM_BYTES: usize = 40;
-/// Runs of fewer records may be chance.
+/// Shorter runs of records may be coincidence.
 const CHANCE: usize = 8;
 /// Longest name of a word, in bytes.
 const MOST_OF_NAME: usize = 128;
@@ -22,7 +23,7 @@ pub(super) struct Memory<'a> {
     pieces: Vec<Piece<'a>>,
 }
 
-/// Bytes from an address on. After them, up to `size`, memory is zero and not in the file.
+/// A range of memory: the bytes from an address on. After them, up to `size`, memory is zero and not in the file.
 pub(super) struct Piece<'a> {
     pub(super) address: u64,
     pub(super) bytes: &'a [u8],
@@ -38,7 +39,7 @@ impl<'a> Memory<'a> {
         self.pieces.iter().any(|piece| address.checked_sub(piece.address).is_some_and(|at| at < piece.size))
     }
 
-    /// The text at an address if it can be the name of a word.
+    /// The text at an address, if it can be the name of a word.
     fn name(&self, address: u64) -> Option<&'a str> {
         let bytes = self.pieces.iter().find_map(|piece| {
             let at = usize::try_from(address.checked_sub(piece.address)?).ok()?;
@@ -55,7 +56,7 @@ impl<'a> Memory<'a> {
     pub(super) fn setup(&self, region: &[u8]) -> Result<Vec<ImageWord>, String> {
         let found = table(region, SETUP_BYTES, &ALWAYS_SETUP, |record| {
             let early = u64_at(record, 16);
-            // A record without a handler marks an obsolete word.
+            // A record without a handler stands for an obsolete word.
             let is_one = early <= 1 && (u64_at(record, 8) == 0 || self.has(u64_at(record, 8)));
             let kind = if early == 1 { WordKind::Early } else { WordKind::Setup };
             is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| ImageWord { name: name.to_owned(), kind })
@@ -72,7 +73,7 @@ impl<'a> Memory<'a> {
         let permission = u16::from_le_bytes([record[24], record[25]]);
         let level = i8::from_le_bytes([record[26]]);
         let value = u64_at(record, 32);
-        // Parameters of what is built in have no module.
+        // Parameters of built-in code have no module.
         let is_one = u64_at(record, 8) == 0
             && self.has(u64_at(record, 16))
             && permission <= 0o777
@@ -84,8 +85,8 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The longest run of records that holds the words every kernel has. Records lie at multiples of eight bytes, and other
-/// tables look alike.
+/// The longest run of records that contains the words every kernel has. Records lie at multiples of eight bytes, and
+/// other tables look similar.
 fn table(
     region: &[u8],
     size: usize,
@@ -105,7 +106,7 @@ fn table(
     best
 }
 
-/// The number at that place of a record, which is long enough by its kind.
+/// The number at this offset of a record. All records are long enough.
 fn u64_at(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }

@@ -1,4 +1,4 @@
-//! Small kernels made here, of every form that is read, whole and broken.
+//! Small kernel images made by these tests, in every supported form, whole and broken.
 
 use super::*;
 use proptest::prelude::*;
@@ -85,7 +85,7 @@ fn made(base: u64, head: usize) -> Made {
     Made { bytes, setup, params, pointers }
 }
 
-/// An x86-64 `vmlinux`: one segment, and the sections that are looked for.
+/// An x86-64 `vmlinux` with one segment and the sections that the reader uses.
 fn elf() -> Vec<u8> {
     const HEAD: usize = 64 + 56;
     let Made { bytes: memory, setup, params, .. } = made(X86_BASE, 16);
@@ -121,7 +121,7 @@ fn elf() -> Vec<u8> {
     out
 }
 
-/// An arm64 `Image`: pointers in place, or in a table of relocations.
+/// An arm64 `Image` with pointers in place, or in a table of relocations.
 fn raw(has_relocations: bool) -> Vec<u8> {
     let Made { mut bytes, pointers, .. } = made(ARM_BASE, 64);
     let size = bytes.len() as u64 + 4096;
@@ -135,7 +135,7 @@ fn raw(has_relocations: bool) -> Vec<u8> {
             bytes[*at..at + 8].fill(0);
         }
         let zero = ARM_BASE.to_le_bytes();
-        // A small kernel has about this many relocations; these all move a place that does not matter.
+        // A small kernel has about this many relocations. All of these change an unused place.
         let others = std::iter::repeat_n((24_usize, zero), 2000);
         for (at, value) in pointers.iter().copied().zip(values).chain(others) {
             number(&mut bytes, ARM_BASE + at as u64);
@@ -212,7 +212,7 @@ fn expected() -> Vec<ImageWord> {
 #[test]
 fn every_form_tells_the_same_words() {
     let tail = |mut bytes: Vec<u8>| {
-        // Packed kernels have their unpacked size at the end.
+        // Packed kernels end with their unpacked size.
         bytes.extend(1_u32.to_le_bytes());
         bytes
     };
@@ -248,7 +248,7 @@ fn a_table_without_a_word_that_every_kernel_has_is_not_believed() {
     }
 }
 
-/// What is read on a machine whose kernel image this is.
+/// The answer on a machine with this kernel image.
 fn machine(version: &str, image: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, bytes: &[u8]| {
@@ -291,7 +291,7 @@ fn only_the_running_kernels_image_is_believed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// A damaged image yields all words or a reason, never some of them.
+    /// A damaged image yields all words or a reason, never some of the words.
     #[test]
     fn a_cut_image_tells_everything_or_nothing(which in 0_usize..5, cut in any::<prop::sample::Index>()) {
         let image = vec![elf(), raw(false), raw(true), bz_image(&zst(&elf())), zboot(&xz(&raw(true)))].swap_remove(which);

@@ -1,4 +1,4 @@
-//! What is counted for each CPU in files of the kernel: interrupts, softirqs, waiting, idle states, heat, steal.
+//! Counters per CPU in files of the kernel: interrupts, softirqs, run delay, idle states, thermal throttling, steal.
 
 use super::root::{Open, Root};
 use super::{Opened, Reading};
@@ -9,7 +9,7 @@ use punctual_numbers::trace::tables::{CountRow, CountTable, first, lines_of_cpus
 use std::collections::BTreeMap;
 use std::io;
 
-/// Field 7 of a CPU's line: stolen ticks in `/proc/stat`, nanoseconds of waiting in `/proc/schedstat`.
+/// Index of a field in a CPU's line: stolen ticks in `/proc/stat`, nanoseconds of waiting in `/proc/schedstat`.
 const SEVENTH: usize = 7;
 /// The kernel has at most 10 idle states (`CPUIDLE_STATE_MAX`).
 const MOST_STATES: u32 = 16;
@@ -30,7 +30,7 @@ fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&CountRow) -> Counte
     let file = root.open(path)?;
     let mut table = CountTable::new(cpus);
     let width = cpus.iter().max().map_or(0, |cpu| cpu as usize + 1);
-    // Slots by row and CPU, and counters by row.
+    // Slots of the ledger in the order of rows and CPUs, and kinds of counter in the order of rows.
     let mut slots: Vec<Option<Slot>> = Vec::new();
     let mut counters: Vec<Option<usize>> = Vec::new();
     let mut values = Vec::new();
@@ -53,13 +53,13 @@ fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&CountRow) -> Counte
     }))
 }
 
-/// Time that the hypervisor ran other guests, from `/proc/stat`: as coarse as its ticks.
+/// Time that the hypervisor ran other guests, from `/proc/stat`, with the resolution of a tick.
 pub(super) fn steal(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
     let tick = NS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1);
     lines(root, "/proc/stat", Counter::Steal, tick, cpus, ledger)
 }
 
-/// Time that tasks waited to run, from `/proc/schedstat`.
+/// Time that tasks waited for a CPU, from `/proc/schedstat`.
 pub(super) fn run_delay(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
     lines(root, "/proc/schedstat", Counter::RunDelay, 1, cpus, ledger)
 }
@@ -90,7 +90,7 @@ pub(super) fn slots_of(cpus: &CpuSet, counted: Counted, ledger: &mut Ledger) -> 
     cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, of_all))).collect()
 }
 
-/// Entries into each idle state of a CPU. Each state is a reading of its own, so that one may fail alone.
+/// Entries into each idle state of a CPU. Each state has a reading of its own, so that one can fail alone.
 pub(super) fn idle_states(root: &Root, cpu: u32, ledger: &mut Ledger) -> Result<Vec<Reading>, String> {
     let mut readings = Vec::new();
     for state in 0..MOST_STATES {

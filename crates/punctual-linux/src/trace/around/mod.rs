@@ -1,7 +1,7 @@
-//! Counters around late activations: witnesses beside the trace, and all there is where nothing may be traced.
+//! Counters around late activations. They supplement the trace, and replace it where tracing is not permitted.
 //!
-//! Files stay open and are read about ten times a second by a thread that does not measure. What cannot be had is said
-//! with the reason. What a growth means is decided in `punctual-numbers`; this module only reads.
+//! Files stay open, and a thread that does not measure reads them about ten times a second. For each counter that is
+//! not available, the reason is reported. `punctual-numbers` interprets the changes; this module only reads.
 
 mod counts;
 mod registers;
@@ -25,7 +25,7 @@ use std::path::Path;
 
 const FIRMWARE: &str = "SMI count";
 
-/// Reads a file and puts counters into the ledger. All readings share one buffer.
+/// Reads a file and puts its counters into the ledger. All readings share one buffer.
 type Reading = Box<dyn FnMut(&mut Vec<u8>, &mut Ledger) -> io::Result<()> + Send>;
 type Opened = Result<Reading, String>;
 
@@ -45,13 +45,13 @@ struct Source {
     read: Reading,
 }
 
-/// What cannot be read and why, with the CPUs concerned.
+/// The counters that cannot be read, with reasons and the CPUs concerned.
 #[derive(Default)]
 struct Missing(BTreeMap<(&'static str, String), CpuSet>);
 
 impl Missing {
     fn add(&mut self, name: &'static str, cpus: &CpuSet, why: &str) {
-        // One entry for all CPUs with the same reason.
+        // One entry covers all CPUs with the same reason.
         let why = match cpus.first() {
             Some(cpu) if cpus.len() == 1 => why.replace(&format!("/cpu{cpu}/"), "/cpuN/"),
             _ => why.to_owned(),
@@ -66,7 +66,7 @@ impl Witness {
         Self::below(Path::new("/"), cpus, threads)
     }
 
-    /// As [`Self::new`], from files below a folder and without counters that are no files.
+    /// A witness as from [`Self::new`], for files below a folder and without counters that are not in files.
     pub fn below(root: &Path, cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
         let mut witness = Self::default();
         let root = Root::new(root);
@@ -130,7 +130,7 @@ impl Witness {
         }
     }
 
-    /// What cannot be read, or not any more, and why.
+    /// The counters that cannot be read, or no longer, with reasons.
     pub fn missing(&self) -> Vec<Blind> {
         let told = |((name, why), cpus): (&(&str, String), &CpuSet)| {
             Blind::Witness(format!("{name} (CPU {cpus})"), why.clone())
@@ -146,7 +146,7 @@ impl Witness {
         self.sources.iter().any(|source| source.name == FIRMWARE)
     }
 
-    /// From now on nothing is read that would disturb a measured CPU.
+    /// From now on, no counter is read that would disturb a measured CPU.
     pub fn leave_alone(&mut self) {
         for frequency in self.frequencies.drain(..) {
             let of_it = [frequency.cpu()].into_iter().collect();
@@ -154,7 +154,7 @@ impl Witness {
         }
     }
 
-    /// Begins a stretch. This may disturb the measured CPUs: do not call it while measuring.
+    /// Begins a stretch. This may disturb the measured CPUs, so it must not be called while measuring.
     pub fn begin(&mut self, at: MonoTime) {
         let Self { frequencies, missing, .. } = self;
         frequencies.retain_mut(|frequency| {
@@ -163,9 +163,9 @@ impl Witness {
         });
     }
 
-    /// Reads all counters that can be read without disturbing a measured CPU; `at` is now. Call this about ten times a
-    /// second from a thread that does not measure, and soon after each late activation: the sooner, the fewer other
-    /// events are in the difference.
+    /// Reads all counters that can be read without disturbing a measured CPU; `at` is the present time. To be called
+    /// about ten times a second from a thread that does not measure, and soon after each late activation, so that the
+    /// differences contain few other events.
     pub fn sample(&mut self, at: MonoTime) {
         self.sample_by(at, now);
     }
@@ -181,18 +181,18 @@ impl Witness {
         ledger.close(clock());
     }
 
-    /// Notes that a thread of ours which does not measure ran at this instant. [`sample`](Self::sample) does so for its
+    /// Notes that a thread of ours that does not measure ran at this instant. [`sample`](Self::sample) does so for its
     /// caller.
     pub fn saw(&mut self, at: MonoTime) {
         self.pulses.saw(at);
     }
 
-    /// Whether a sample was taken since, which [`around`](Self::around) needs.
+    /// Whether a sample was taken after `woke`, which [`around`](Self::around) needs.
     pub fn reaches(&self, woke: MonoTime) -> bool {
         self.ledger.last().is_some_and(|last| last >= woke)
     }
 
-    /// What counters of a CPU did around an activation; `None` unless there is a sample before and one after.
+    /// Changes of a CPU's counters around an activation; `None` unless there is a sample before and one after it.
     pub fn around(&mut self, cpu: u32, release: MonoTime, woke: MonoTime) -> Option<Around> {
         self.around_by(cpu, release, woke, now)
     }
@@ -206,7 +206,7 @@ impl Witness {
     ) -> Option<Around> {
         let mut around = self.ledger.around(cpu, release, woke)?;
         let frequency = self.frequencies.iter_mut().find(|frequency| frequency.cpu() == cpu);
-        // The next sample notices a counter that fails now.
+        // If reading fails here, the next sample reports the counter as missing.
         let ratio = frequency.and_then(|frequency| frequency.around(release, woke, clock()).ok().flatten());
         around.changes.extend(ratio);
         around.standstill = self.pulses.standstill(release, woke);

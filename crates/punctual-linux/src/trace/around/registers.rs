@@ -1,8 +1,9 @@
-//! What only registers of the CPU count: interruptions by firmware, and cycles at the actual and the nominal frequency.
+//! Counters that exist only in registers of the CPU: interruptions by firmware, and cycles at actual and nominal
+//! frequency.
 //!
-//! Reading another CPU's register interrupts it. So firmware is asked of a CPU that does not measure, since it stops all
-//! of them at once; and a frequency is read when a late activation is looked into, and once before all, but never for
-//! the sake of reading it.
+//! Reading a register of another CPU interrupts that CPU. So the firmware counter is read on a CPU that does not
+//! measure, because firmware stops all CPUs at once. The frequency is read once at the beginning and when a late
+//! activation is examined, but never periodically.
 
 use super::Opened;
 use super::counts::slots_of;
@@ -15,11 +16,11 @@ use punctual_numbers::trace::{Counter, Growth};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 
-/// The kernel's folder of counters that are plain registers.
+/// The kernel's event source for counters that are plain registers.
 const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
 /// Intel's register with the number of system management interrupts; its upper half is reserved.
 const SMI_COUNT: u64 = 0x34;
-/// A ratio over a longer time tells nothing about one activation in it.
+/// A ratio over a longer time tells nothing about a single activation.
 const TELLING: Nanos = Nanos::from_secs(2);
 /// Shortest time between two readings of a frequency, each of which interrupts its CPU.
 const AT_MOST: Nanos = Nanos::from_ms(100);
@@ -49,10 +50,10 @@ fn unmeasured(root: &Root, measured: &CpuSet) -> Option<u32> {
     online.difference(measured).first()
 }
 
-/// The register in its device file, which exists where the module `msr` is loaded.
+/// The register in its device file, which exists if the module `msr` is loaded.
 fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
     let path = format!("/dev/cpu/{cpu}/msr");
-    // The offset means the register for this kind of device only.
+    // Only in this kind of device is the offset the number of a register.
     let told = |e: io::Error| format!("{path}: {e}");
     if !std::fs::metadata(root.path(&path)).map_err(told)?.file_type().is_char_device() {
         return Err(format!("{path}: not the device of a CPU's registers"));
@@ -84,7 +85,7 @@ fn counters<const N: usize>(root: &Root, names: [&str; N], cpu: u32) -> Result<C
     opened.map_err(|e| format!("perf_event_open: {e}"))
 }
 
-/// Reads text such as `event=0x04`.
+/// Parses text such as `event=0x04`.
 fn configuration(text: &str) -> Option<u64> {
     let value = text.trim().strip_prefix("event=")?;
     value.strip_prefix("0x").map_or_else(|| value.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
@@ -93,7 +94,7 @@ fn configuration(text: &str) -> Option<u64> {
 pub(super) struct Frequency {
     cpu: u32,
     read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>,
-    /// A ledger of its own, since frequencies are read at other times.
+    /// A separate ledger, because frequencies are read at other times.
     ledger: Ledger,
     slots: [Slot; 2],
 }
@@ -117,7 +118,7 @@ impl Frequency {
         self.cpu
     }
 
-    /// The ratio around an activation. The counters are read now if that was not done since.
+    /// The ratio of frequencies around an activation. The counters are read now unless they were read after it.
     pub(super) fn around(&mut self, release: MonoTime, woke: MonoTime, now: MonoTime) -> io::Result<Option<Growth>> {
         if self.ledger.last().is_some_and(|last| last < woke && now.since(last) >= AT_MOST) {
             self.look(now)?;

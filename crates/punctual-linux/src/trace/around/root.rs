@@ -1,4 +1,4 @@
-//! Files that stay open and are read again and again, below a root folder.
+//! Files below a root folder that stay open and are read repeatedly.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: usize = 16 << 20;
 const USUAL_BYTES: usize = 4096;
 
-/// The root folder, and how many more files may be opened.
+/// The root folder, and how many more files may be opened below it.
 #[derive(Debug)]
 pub(super) struct Root {
     root: PathBuf,
@@ -19,13 +19,13 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Half of the files that this process may open are left to others.
+    /// Half of the files that this process may open are left for other uses.
     pub(super) fn new(root: &Path) -> Self {
         let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Self { root: root.into(), left: Cell::new(most / 2) }
     }
 
-    /// Whether these are the files of the machine this runs on.
+    /// Whether these are the files of the machine that the program runs on.
     pub(super) fn is_this_machine(&self) -> bool {
         self.root == Path::new("/")
     }
@@ -60,7 +60,7 @@ impl Root {
 pub(super) struct Open(pub(super) File);
 
 impl Open {
-    /// Reads the whole file. The kernel hands out long tables in pieces.
+    /// Reads the whole file. The kernel returns long tables in pieces.
     pub(super) fn whole<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         self.read(buffer, false)
     }

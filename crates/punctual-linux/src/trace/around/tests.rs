@@ -1,4 +1,4 @@
-//! Witnesses of machines made of files, and of this one.
+//! Witnesses of simulated machines made of files, and of the present machine.
 
 use super::*;
 use punctual_hist::Nanos;
@@ -24,7 +24,7 @@ fn ms(ms: u64) -> MonoTime {
     MonoTime::from_ns(1_000_000 * ms)
 }
 
-/// A machine of two CPUs; thread 7 measures CPU 1.
+/// A machine with two CPUs; thread 7 measures CPU 1.
 struct Machine(tempfile::TempDir);
 
 impl Machine {
@@ -44,7 +44,7 @@ impl Machine {
         fs::write(path, text).unwrap();
     }
 
-    /// Sets all counters to what they are after `n` steps.
+    /// Sets all counters to their values after `n` steps.
     fn at(&self, n: u64) {
         self.write(
             "proc/interrupts",
@@ -94,7 +94,7 @@ fn change(around: &Around, counter: &Counter) -> Option<(u64, Option<u64>)> {
 fn every_counter_is_told_with_what_is_usual() {
     let machine = Machine::new();
     let mut witness = machine.witness();
-    // One step between samples, but three between the fifth and the sixth.
+    // One step between successive samples, but three between the fifth and the sixth.
     for (n, steps) in [0, 1, 2, 3, 4, 7, 8, 9, 10].into_iter().enumerate() {
         machine.at(steps);
         sample(&mut witness, n as u64);

@@ -1,4 +1,4 @@
-//! What the kernel counts for a measuring thread and for the control groups it is in.
+//! Counters that the kernel keeps for a measuring thread and for its control groups.
 
 use super::root::{Open, Root};
 use super::{Opened, counts};
@@ -8,7 +8,7 @@ use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
 use punctual_numbers::trace::tables::{TaskStat, named, nth};
 use std::io;
 
-/// Where control groups are mounted, by convention: of the second version, and the first version's for CPU time.
+/// Usual mount points of control groups: version 2, and the CPU time controllers of version 1.
 const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const FIRST_VERSION: [&str; 2] = ["/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu"];
 
@@ -21,14 +21,14 @@ fn cut_off() -> io::Error {
     io::Error::other("cut off")
 }
 
-/// Faults and changes of CPU of a thread.
+/// Page faults and changes of CPU of a thread.
 pub(super) fn faults(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
     let file = root.open(&format!("/proc/self/task/{tid}/stat"))?;
     let slots = [Counter::MinorFaults, Counter::MajorFaults, Counter::Migrations].map(|c| plain(cpu, c, ledger));
     let (mut last_cpu, mut moves) = (None, 0);
     Ok(Box::new(move |buffer, ledger| {
         let stat = TaskStat::parse(file.small(buffer)?).ok_or_else(cut_off)?;
-        // There and back between two looks is not seen.
+        // A move away and back between two readings is not seen.
         moves += u64::from(last_cpu.replace(stat.cpu).is_some_and(|last| last != stat.cpu));
         for (slot, value) in slots.iter().zip([stat.minor_faults, stat.major_faults, moves]) {
             ledger.put(*slot, value);
@@ -37,7 +37,7 @@ pub(super) fn faults(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Op
     }))
 }
 
-/// How often a thread waited and was pre-empted.
+/// How often a thread waited, and how often it was preempted.
 pub(super) fn switches(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
     let file = root.open(&format!("/proc/self/task/{tid}/status"))?;
     let slots = [Counter::VoluntarySwitches, Counter::InvoluntarySwitches].map(|c| plain(cpu, c, ledger));
@@ -50,7 +50,7 @@ pub(super) fn switches(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> 
     }))
 }
 
-/// How long a thread was ready and waited for a CPU.
+/// How long a thread was ready to run but waited for a CPU.
 pub(super) fn run_delay(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
     let file = root.open(&format!("/proc/self/task/{tid}/schedstat"))?;
     let slot = plain(cpu, Counter::OwnRunDelay, ledger);
@@ -60,7 +60,7 @@ pub(super) fn run_delay(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) ->
     }))
 }
 
-/// How often this process's control group, or one above it, had used up its CPU time.
+/// How often this process's control group, or a group above it, had used up its CPU time.
 pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
     let groups = root.text("/proc/self/cgroup")?;
     let files: Vec<Open> = folders(&groups).iter().filter_map(|folder| counting(root, folder)).collect();
@@ -80,7 +80,7 @@ pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Ope
     }))
 }
 
-/// The file of a group that counts its throttling.
+/// The file with the throttling counter of a group.
 fn counting(root: &Root, folder: &str) -> Option<Open> {
     let file = root.open(&format!("{folder}/cpu.stat")).ok()?;
     let mut buffer = Vec::new();
@@ -98,7 +98,7 @@ fn folders(groups: &str) -> Vec<String> {
             controllers if controllers.split(',').any(|name| name == "cpu") => &FIRST_VERSION,
             _ => continue,
         };
-        // Outside of the groups that a container sees.
+        // The group is outside of those that a container sees.
         if path.split('/').any(|part| part == "..") {
             continue;
         }

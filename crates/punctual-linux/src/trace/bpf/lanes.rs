@@ -1,23 +1,23 @@
-//! The rings that the program in the kernel writes, read where they are while it goes on writing.
+//! The rings that the BPF program writes, read in place while it continues writing.
 //!
-//! A record is taken only if its mark says that it is whole and the ring has not come round to it meanwhile. What a
-//! record means is not known here.
+//! A record is used only if its mark says that it is complete, and if the ring has not overwritten it meanwhile. This
+//! module does not interpret records.
 
 use super::record::{RECORD_BYTES, RECORD_WORDS, Raw};
 use crate::sys::shared_words::SharedWords;
 use punctual_hist::{MonoTime, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// Words of a lane beside its ring.
+/// Words of a lane in addition to its ring.
 pub const LANE_WORDS: usize = 16;
-/// The lower bits of a mark are the number of the record; the CPU is above them.
+/// The lower bits of a mark are the number of the record; the higher bits are the CPU.
 const NUMBER: u64 = (1 << 48) - 1;
 /// Offsets in `struct lane`.
 const HEAD: usize = 0;
 const ON: usize = 8;
 const THREAD: usize = 9;
 const STACK_OVER: usize = 10;
-/// The oldest records are left alone because they may be overwritten while they are read.
+/// Number of the oldest records that are not read, because they may be overwritten while they are read.
 const MARGIN: u64 = 256;
 
 /// All lanes: one for each measured CPU, and one for all other CPUs.
@@ -60,7 +60,7 @@ impl Lanes {
         self.set(lane, THREAD, u64::from(tid));
     }
 
-    /// When the measuring thread is later than this, the program records the stack of the thread in its way.
+    /// Sets the latency of a measuring thread above which the program records the stack of the thread that delays it.
     pub fn set_stack_over(&self, lane: usize, over: Nanos) {
         // The program compares this with signed differences.
         self.set(lane, STACK_OVER, over.as_ns().min(u64::MAX >> 1));
@@ -78,13 +78,13 @@ impl Lanes {
         1 << self.shift
     }
 
-    /// The oldest record that will stay for a while.
+    /// The oldest record that will not be overwritten soon.
     fn first(&self, lane: usize) -> u64 {
         let oldest = self.written(lane).saturating_sub(self.capacity());
         if oldest == 0 { 0 } else { oldest + MARGIN.min(self.capacity() / 4) }
     }
 
-    /// When the oldest record was written; zero where none was overwritten yet.
+    /// When the oldest record was written; zero if none was overwritten yet.
     pub fn oldest(&self, lane: usize) -> MonoTime {
         match self.first(lane) {
             0 => MonoTime::default(),
@@ -101,7 +101,7 @@ impl Lanes {
         MonoTime::from_ns(self.words_of(lane, number).get(1).map_or(0, |word| word.load(Relaxed)))
     }
 
-    /// Records from an instant on, in the order of writing.
+    /// Records from an instant on, in the order in which they were written.
     pub fn read(&self, lane: usize, from: MonoTime) -> impl Iterator<Item = RecordRead> + '_ {
         let head = self.written(lane);
         let (mut low, mut high) = (self.first(lane), head);
@@ -119,8 +119,8 @@ impl Lanes {
         for (to, word) in copy.iter_mut().zip(words) {
             *to = word.load(Relaxed);
         }
-        // The writer moves the head before it overwrites a record: if we saw any of the new content, we see the new
-        // head.
+        // The writer advances the head before it overwrites a record. So if any of the new content was read, the new
+        // head is visible too.
         fence(Acquire);
         if self.written(lane) > number + self.capacity() {
             return RecordRead::Overwritten;

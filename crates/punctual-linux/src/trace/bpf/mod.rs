@@ -1,11 +1,11 @@
-//! A program in the kernel as an engine: the same records as the kernel's trace gives, for less, and stacks.
+//! An engine with a BPF program: it gives the same records as the kernel's trace at lower cost, and stacks.
 //!
 //! ```text
 //! flight.bpf.c -> programs (loads, attaches)       in the kernel
 //!              -> lanes (shared memory) -> record  here
 //! ```
-//! Nothing is copied until a window asks for it: each CPU has a ring that the kernel overwrites, and records are read
-//! where they are. Off by default, because it needs clang to build and BTF to run.
+//! Each CPU has a ring that the kernel overwrites. Records are read in place, and only when a window needs them. The
+//! engine is off by default, because it needs clang to build and BTF to run.
 
 mod lanes;
 mod programs;
@@ -23,11 +23,11 @@ use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, W
 use punctual_rt::now;
 use std::collections::VecDeque;
 
-/// How often to read the kernel's count of skipped program runs; records are trusted up to the last reading.
+/// Interval of reading the kernel's count of skipped program runs. Records are trusted up to the last reading.
 const CHECK: Nanos = Nanos::from_ms(50);
-/// How long times with skipped runs are remembered.
+/// How long periods with skipped runs are remembered.
 const REMEMBERED: Nanos = Nanos::from_secs(10);
-/// How far records may be out of order: a record that interrupts the writing of another is finished first.
+/// Largest disorder of records. A record that interrupts the writing of another is finished first.
 const DISORDER: Nanos = Nanos::from_us(50);
 
 pub struct Bpf {
@@ -37,15 +37,15 @@ pub struct Bpf {
     begun: MonoTime,
     covered_to: MonoTime,
     missed: u64,
-    /// Stretches in which program runs were skipped.
+    /// Periods in which program runs were skipped.
     gaps: VecDeque<Span>,
 }
 
 impl Bpf {
-    /// Loads and attaches the programs; nothing is recorded yet.
+    /// Loads and attaches the programs. Nothing is recorded yet.
     pub fn open(cpus: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
         let cpus: Vec<u32> = cpus.iter().collect();
-        // One more, for what other CPUs do to these.
+        // One more lane, for what other CPUs do to the measured ones.
         let each = buffer_bytes.unwrap_or_else(|| default_bytes(cpus.len() as u64 + 1, 0));
         let (mut programs, lanes) = Programs::load(&cpus, each)?;
         programs.attach()?;
@@ -61,7 +61,7 @@ impl Bpf {
         })
     }
 
-    /// Reads the count of skipped runs: records are complete up to now, or a gap is noted.
+    /// Reads the count of skipped runs. Records are complete up to now, or a gap is noted.
     fn check(&mut self) {
         let at = now();
         let missed = self.programs.missed();
@@ -78,7 +78,7 @@ impl Bpf {
         self.cpus.iter().position(|measured| *measured == cpu)
     }
 
-    /// Records of a lane in order, each with the CPU that wrote it; names go into `names`.
+    /// Records of a lane in order, each with the CPU that wrote it. Names are added to `names`.
     fn read(&self, lane: usize, Span { from, to }: Span, names: &mut Names) -> Vec<(u32, Record)> {
         let mut found: Vec<(u32, Record)> = Vec::new();
         let mut last = from;
@@ -131,7 +131,7 @@ impl Engine for Bpf {
     }
 
     fn enable(&mut self) {
-        // Attaching worked before. Where it fails now, windows are empty and say so.
+        // Attaching worked before. If it fails now, windows are empty and report it.
         let _ = self.programs.attach();
     }
 
@@ -146,7 +146,7 @@ impl Engine for Bpf {
     }
 
     fn late_is(&mut self, cpu: u32, threshold: Nanos) {
-        // Taking a stack is slow enough to make late an activation that is not, so it is only done above the threshold.
+        // Taking a stack is slow enough to delay activations, so it is done only above the threshold.
         self.lane(cpu).into_iter().for_each(|lane| self.lanes.set_stack_over(lane, threshold));
     }
 
@@ -198,7 +198,7 @@ impl Engine for Bpf {
     fn totals(&self) -> Vec<TraceTotal> {
         let total = |(lane, cpu): (usize, &u32)| {
             let records = self.lanes.written(lane);
-            // The count has no CPU, so it is told for the first one.
+            // The count is not per CPU, so it is reported for the first one.
             let lost = if lane == 0 { self.programs.missed() } else { 0 };
             TraceTotal { cpu: *cpu, records, lost, bytes: records * record::RECORD_BYTES }
         };

@@ -1,4 +1,4 @@
-//! Loads the programs and attaches them: which events there are is what the kernel's BTF says.
+//! Loads and attaches the BPF programs for the events that the kernel's BTF lists.
 
 use super::lanes::{LANE_WORDS, Lanes};
 use super::record::{RECORD_BYTES, RECORD_WORDS};
@@ -17,9 +17,9 @@ use std::os::fd::{AsFd, AsRawFd};
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/flight.bpf.o"));
 const CPUS: usize = 1024;
 const NOT_MEASURED: u16 = u16::MAX;
-/// Number of measured CPUs that are told of interrupts to a set of CPUs, as in the program.
+/// Largest number of measured CPUs that are reported for interrupts to a set of CPUs; the same as in the BPF program.
 const TOLD: usize = 16;
-/// Binary logarithm of the records in a lane.
+/// Binary logarithm of the number of records in a lane.
 const SHIFTS: std::ops::RangeInclusive<u32> = 10..=20;
 
 pub struct Programs {
@@ -50,7 +50,7 @@ impl Programs {
         Ok((Self { ebpf, loaded, absent, links: Vec::new() }, lanes))
     }
 
-    /// Attaches the programs unless they are attached.
+    /// Attaches the programs unless they are already attached.
     pub fn attach(&mut self) -> Result<(), TraceError> {
         if !self.links.is_empty() {
             return Ok(());
@@ -66,7 +66,8 @@ impl Programs {
                 Err(_) => drop(refused_ones.insert((event.group, event.name))),
             }
         }
-        // An entry whose exit is refused stays attached: later records close what it opened.
+        // The begin program of a pair stays attached if its end program is refused, because later records close what it
+        // opened.
         self.loaded.retain(|event| !refused_ones.contains(&(event.group, event.name)));
         Ok(())
     }
@@ -79,7 +80,7 @@ impl Programs {
         self.loaded.iter().copied()
     }
 
-    /// Events of every kernel that are not recorded here.
+    /// Events that every kernel should have but that are not recorded here.
     pub fn absent(&self) -> impl Iterator<Item = &'static Wanted> {
         self.absent.iter().copied()
     }
@@ -90,7 +91,7 @@ impl Programs {
     }
 }
 
-/// The object and its maps, before any program is loaded.
+/// Makes the object and its maps. No program is loaded yet.
 fn prepare(btf: &Btf, cpus: &[u32], shift: u32) -> Result<Ebpf, TraceError> {
     let mut lane_of = [NOT_MEASURED; CPUS];
     for (lane, cpu) in cpus.iter().enumerate() {
@@ -117,8 +118,8 @@ fn prepare(btf: &Btf, cpus: &[u32], shift: u32) -> Result<Ebpf, TraceError> {
 
 type Loaded = (Vec<&'static Wanted>, Vec<&'static Wanted>);
 
-/// Loads the programs of this kernel's events, pairs whole or not at all. Returns the loaded events and those that are
-/// unexpectedly absent.
+/// Loads the programs for this kernel's events, each pair completely or not at all. Returns the loaded events and those
+/// that are unexpectedly absent.
 fn load_all(ebpf: &mut Ebpf, btf: &Btf) -> Result<Loaded, TraceError> {
     let mut known = BTreeSet::new();
     for event in EVENTS.iter().filter(|event| event.rung == Rung::Tracefs) {
@@ -142,7 +143,7 @@ fn load_all(ebpf: &mut Ebpf, btf: &Btf) -> Result<Loaded, TraceError> {
     Ok((loaded, EVENTS.iter().filter(|event| event.everywhere && !whole(event)).collect()))
 }
 
-/// Without these events nothing can be explained.
+/// Whether nothing can be explained without the event.
 fn is_needed(event: &Wanted) -> bool {
     event.group == "sched" && ["sched_switch", "sched_waking"].contains(&event.name)
 }
@@ -171,7 +172,7 @@ fn refused(why: &str) -> TraceError {
     TraceError::NoBpf(why.to_owned())
 }
 
-/// The error and its causes, without the many pages of the verifier.
+/// The error and its causes, without the long log of the verifier.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut parts = Vec::new();
     let mut denied = false;

@@ -1,6 +1,6 @@
-//! A record as the program in the kernel writes it, and what it says.
+//! Decodes records as the BPF program writes them.
 //!
-//! Where things are in it is agreed with `flight.bpf.c` and with nobody else: both are built together.
+//! Only `flight.bpf.c` depends on this layout, and both are built together.
 
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Address, Context, Names, Record, Tid, Vector, What};
@@ -9,7 +9,7 @@ pub const RECORD_WORDS: usize = 8;
 pub const RECORD_BYTES: u64 = 64;
 const FRAMES: usize = 5;
 const STACK: u8 = 27;
-/// The state that `cpu_idle` reports when the CPU woke.
+/// The state that `cpu_idle` reports when the CPU wakes.
 const WOKE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct Raw {
     at: u64,
     kind: u8,
     flags: u8,
-    /// The number of this part of a stack that needs several records.
+    /// Index of this part, for a stack that needs several records.
     part: u8,
     tid: Tid,
     words: [u64; FRAMES],
@@ -38,7 +38,7 @@ impl Raw {
         u32::try_from(self.mark >> 48).unwrap_or_default()
     }
 
-    /// Appends this record to the stack before it if it is the next part.
+    /// Appends this record to the stack in `before` if it is the next part of it.
     pub fn continues(&self, before: &mut Record) -> bool {
         match &mut before.what {
             What::Stack { addresses } if self.kind == STACK && self.part > 0 => {
@@ -132,13 +132,13 @@ fn high(word: u64) -> i32 {
     low(word >> 32)
 }
 
-/// The text in these words up to the first zero byte.
+/// The text in these words, up to the first zero byte.
 fn text(words: &[u64]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Notes the name of a task. Task 0 is another idle task on each CPU and gets none.
+/// Notes the name of a task. Task 0 is a different idle task on each CPU and gets no name.
 fn name(names: &mut Names, tid: Tid, words: [u64; 2]) {
     if tid != 0 {
         names.tasks.insert(tid, text(&words));

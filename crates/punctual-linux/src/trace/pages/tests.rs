@@ -1,4 +1,4 @@
-//! Pages from a file instead of the kernel: whole ones, ones before which records were lost, and noise.
+//! Pages from a file instead of the kernel: complete ones, ones before which records were lost, and noise.
 
 use super::*;
 use std::fs::File;
@@ -42,7 +42,7 @@ fn noise() -> Vec<u8> {
     [at(0).as_ns().to_le_bytes(), 100_000_u64.to_le_bytes()].concat()
 }
 
-/// Pages read at 10 ms from a recording that began at 0.
+/// A reader with these pages, read at 10 ms, of a trace that began at 0.
 fn read_of(pages: &[Vec<u8>]) -> Pages {
     let mut file = tempfile::tempfile().unwrap();
     for page in pages {
@@ -57,7 +57,7 @@ fn read_of(pages: &[Vec<u8>]) -> Pages {
     read
 }
 
-/// Microseconds of the records in a span, each with whether it is a loss.
+/// Times of the records in a span in microseconds, each with whether it is a loss.
 fn told(pages: &Pages, from_us: u64, to_us: u64) -> Vec<(u64, bool)> {
     let mut decoder = Decoder::new();
     decoder.learn("power", "cpu_idle", IDLE).unwrap();

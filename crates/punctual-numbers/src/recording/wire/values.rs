@@ -9,7 +9,7 @@ use super::strategies::{Made, Numbers};
 use crate::placement::Placement;
 use crate::recording::{
     Clock, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, LoadDone, Mark, MarkKind,
-    MaximaLost, Moment, RecTime, WarmUp, Worst,
+    MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -92,6 +92,7 @@ fields! {
     Header { tool_version, started_unix_ns, epoch, scenario, machine, placement, clock, checkpoint }
     Placement { housekeeping, loads, isolated, shared, shared_siblings }
     Clock { source, read_cost, tick, phase }
+    ThreadPhase { cpu, offset }
     Granted { cpu, tid, policy, affinity, memory_locked }
     InForce { moment, values }
     WarmUp { cpu, activations, max }
@@ -112,7 +113,7 @@ fields! {
 
 variants! {
     Moment { 0 => Before, 1 => During, 2 => After }
-    MarkKind { 0 => PhaseStart(n), 1 => PhaseEnd(n), 2 => LoadSkipped(load, why), 3 => Note(text) }
+    MarkKind { 0 => PhaseStart(n), 1 => PhaseEnd(n), 2 => LoadSkipped { load, why }, 3 => Note(text) }
     EventKind {
         0 => Suspended, 1 => Paused, 2 => WallClockStep, 3 => TscDrift, 4 => Steal, 5 => Throttled, 6 => RtThrottled,
         8 => Moved

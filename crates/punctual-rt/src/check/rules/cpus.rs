@@ -1,4 +1,4 @@
-//! Rules on the CPUs a task is to run on.
+//! Rules about the CPUs that a task will run on.
 
 use super::{Answer, fired, unless, us};
 use crate::Nanos;
@@ -7,10 +7,11 @@ use crate::check::host::HostCpu;
 use crate::check::{Host, Plan, Waits};
 use crate::setup::named;
 
-/// From this version on ordinary tasks are protected by the fair server, and without groups not by throttling.
+/// Since this version, the fair server protects ordinary tasks; throttling applies only to control groups with
+/// real-time run time.
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 
-/// An idle state that takes longer to leave than this is felt by every loop that sleeps.
+/// Idle states with a longer exit latency noticeably delay every loop that sleeps.
 const SHALLOW: Nanos = Nanos::from_us(10);
 
 pub(super) fn missing(plan: &Plan, host: &Host) -> Answer {
@@ -21,7 +22,7 @@ pub(super) fn missing(plan: &Plan, host: &Host) -> Answer {
     fired(plan.when_refused(), evidence, "choose from /sys/devices/system/cpu/online, or bring them on-line")
 }
 
-/// The CPUs of a task that others are scheduled onto, too.
+/// The CPUs of a task onto which the kernel also schedules other tasks.
 fn not_isolated(plan: &Plan, host: &Host) -> Option<Vec<u32>> {
     let isolated = host.isolated.as_ref()?;
     let shared: Vec<u32> = plan.cpus(host).iter().filter(|cpu| !isolated.contains(cpu)).copied().collect();
@@ -52,7 +53,7 @@ pub(super) fn shared(plan: &Plan, host: &Host) -> Answer {
     )
 }
 
-/// Throttling: before 6.12 everywhere, since then where the real-time class is handed out by groups.
+/// Throttling of real-time threads: on every kernel before 6.12, later only where control groups assign run time.
 pub(super) fn throttled(plan: &Plan, host: &Host) -> Answer {
     let (runtime, period) = (host.rt_runtime_us?, host.rt_period_us?);
     let applies = host.kernel? < FAIR_SERVER_SINCE || host.has_rt_groups == Some(true);
@@ -68,7 +69,7 @@ pub(super) fn throttled(plan: &Plan, host: &Host) -> Answer {
     fired(High, evidence, remedy)
 }
 
-/// Since 6.12 an ordinary task that starves on a CPU gets its share ahead of every real-time priority.
+/// Since 6.12, an ordinary task that starves on a CPU gets a share of time ahead of all real-time priorities.
 pub(super) fn fair_server(plan: &Plan, host: &Host) -> Answer {
     unless(!is_real_time_spinner(plan) || host.kernel? < FAIR_SERVER_SINCE)?;
     let is_off = |cpu: &u32| host.cpu(*cpu).and_then(|host| host.fair_server) == Some(0);
@@ -103,7 +104,7 @@ pub(super) fn boot_cpu(plan: &Plan, host: &Host) -> Answer {
     fired(Medium, evidence, "run on one of the tick-free CPUs")
 }
 
-/// Elsewhere an affinity can be widened; in a container the cpuset that made it cannot.
+/// Outside of a container an affinity can be widened; the cpuset of a container cannot be changed from inside.
 pub(super) fn container(plan: &Plan, host: &Host) -> Answer {
     let allowed = host.allowed.as_ref().filter(|_| host.is_container == Some(true))?;
     let beyond: Vec<u32> = plan.setup.cpus.iter().filter(|cpu| !allowed.contains(cpu)).copied().collect();
@@ -112,7 +113,8 @@ pub(super) fn container(plan: &Plan, host: &Host) -> Answer {
     fired(plan.when_refused(), evidence, "give the container these CPUs (docker: --cpuset-cpus)")
 }
 
-/// A state is felt when it may be entered and takes longer to leave than what is polled away.
+/// An idle state delays a task if the CPU may enter it and its exit latency is longer than the polling before a
+/// release.
 pub(super) fn idle_states(plan: &Plan, host: &Host) -> Answer {
     unless(plan.waits == Waits::Spins)?;
     let asked = plan.idle_limit();

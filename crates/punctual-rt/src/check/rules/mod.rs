@@ -1,6 +1,7 @@
-//! The rules, each with the code of its findings.
+//! The rules of a check, each with the code of its findings.
 //!
-//! A rule looks at one plan and the machine, and says what is wrong, or nothing: also when it cannot know.
+//! A rule looks at one plan and the machine, and returns what is wrong. It returns nothing if all is fine or it cannot
+//! know.
 
 mod cpus;
 mod rights;
@@ -10,14 +11,14 @@ mod time;
 use super::{Finding, Host, Plan, Severity};
 use crate::Nanos;
 
-/// What a rule says when it fires.
+/// Severity, evidence and remedy of a rule that found something.
 pub(super) struct Fired {
     severity: Severity,
     evidence: String,
     remedy: &'static str,
 }
 
-/// A rule's answer; `None` is nothing to say.
+/// The answer of a rule; `None` if it found nothing.
 type Answer = Option<Fired>;
 
 pub(super) struct Rule {
@@ -29,10 +30,10 @@ const fn rule(code: &'static str, judge: fn(&Plan, &Host) -> Answer) -> Rule {
     Rule { code, judge }
 }
 
-/// The code of the rule on two tasks that want one CPU at one moment.
+/// The code of the rule about two tasks that need the same CPU at the same moment.
 pub(super) const SAME_TURN: &str = "task.same_turn";
 
-/// Rules on one task.
+/// The rules about a single task.
 pub(super) const ALONE: &[Rule] = &[
     rule("task.period", task::period),
     rule("task.priority", task::priority),
@@ -68,7 +69,7 @@ pub(super) const ALONE: &[Rule] = &[
     rule("virt.detect", time::guest),
 ];
 
-/// The rule on a task that starts alone, or before others that count their phase from it.
+/// The rule about a task that starts alone, or is the first of a group whose phases count from it.
 pub(super) const FIRST: Rule = rule("task.on_tick", task::on_tick);
 
 impl Rule {
@@ -78,7 +79,7 @@ impl Rule {
     }
 }
 
-/// What the rules say of each two of several tasks.
+/// The findings about each pair of tasks.
 pub(super) fn judge_together(plans: &[Plan]) -> impl Iterator<Item = Finding> + '_ {
     let pairs =
         plans.iter().enumerate().flat_map(|(n, one)| plans.iter().skip(n.saturating_add(1)).map(move |b| (one, b)));
@@ -88,7 +89,7 @@ pub(super) fn judge_together(plans: &[Plan]) -> impl Iterator<Item = Finding> + 
     })
 }
 
-/// Ends a rule that has nothing to say: `unless(nothing_is_wrong)?`.
+/// Ends a rule without a finding if `fine`: `unless(nothing_is_wrong)?`.
 fn unless(fine: bool) -> Option<()> {
     (!fine).then_some(())
 }
@@ -98,7 +99,7 @@ fn fired(severity: Severity, evidence: String, remedy: &'static str) -> Answer {
     Some(Fired { severity, evidence, remedy })
 }
 
-/// A length of time for people: microseconds, with as many decimals as it has.
+/// A length of time as text in microseconds, with three decimals if it is not a whole number.
 fn us(time: Nanos) -> String {
     let (whole, rest) = (time.as_ns() / 1000, time.as_ns() % 1000);
     let text = if rest == 0 { whole.to_string() } else { format!("{whole}.{rest:03}") };

@@ -1,4 +1,4 @@
-//! Rules on what the process may do.
+//! Rules about the rights and limits of the process.
 
 use super::{Answer, fired, unless, us};
 use crate::check::Severity::{High, Info};
@@ -26,7 +26,7 @@ pub(super) fn priority(plan: &Plan, host: &Host) -> Answer {
     fired(plan.when_refused(), evidence, remedy)
 }
 
-/// What [`crate::lock_memory`] insists on, and what is to be touched.
+/// Compares the limit on locked memory with what [`crate::lock_memory`] requires and the memory that is to be touched.
 pub(super) fn memory(plan: &Plan, host: &Host) -> Answer {
     let (stack, heap) = plan.locks()?;
     let Limit::At(most) = host.rights.memory? else { return None };
@@ -78,7 +78,8 @@ pub(super) fn cpu_latency(plan: &Plan, host: &Host) -> Answer {
         let remedy = "run as root, or give the user write access to that file of each of its CPUs";
         return fired(plan.when_refused(), evidence, remedy);
     }
-    // Who wrote it is not shown: an administrator, a program that runs, or one that ended without taking it back.
+    // The file does not show who set the limit: an administrator, a running program, or one that ended without
+    // resetting it.
     let limit_of = |cpu: &HostCpu| Some((cpu.cpu, cpu.latency_limit.clone().filter(|limit| limit != "0")?));
     let (cpu, limit) = hosts().find_map(limit_of)?;
     let evidence = format!(

@@ -1,4 +1,4 @@
-//! Rules on the plan by itself.
+//! Rules about the plan on its own.
 
 use super::{Answer, fired, unless, us};
 use crate::check::Severity::{Fatal, High, Medium};
@@ -6,13 +6,13 @@ use crate::check::{Host, Plan, Waits};
 use crate::setup::{list, named};
 use crate::{ConfigError, Error, Nanos, Policy};
 
-/// A period is kept with ease when a wake-up takes no more than this part of it.
+/// A period is easy to hold if it is at least this many times as long as a wake-up.
 const WAKE_UPS_PER_PERIOD: u64 = 20;
 
-/// Nearer to the tick than this, a release is late by the tick's work, or what it wakes.
+/// Releases closer to the tick than this are delayed by the work of the tick, or of threads that it wakes.
 const NEAR_TICK: Nanos = Nanos::from_us(20);
 
-/// What waking up takes of a reservation, beside body and polling.
+/// Time that waking up takes from a reservation, in addition to body and polling.
 const WAKING: Nanos = Nanos::from_us(20);
 
 pub(super) fn period(plan: &Plan, _: &Host) -> Answer {
@@ -39,7 +39,7 @@ pub(super) fn margin(plan: &Plan, _: &Host) -> Answer {
 
 pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
     let busy = plan.execution.unwrap_or(Nanos::ZERO) + plan.margin();
-    // The rest is for waking up, and for what the kernel does meanwhile.
+    // A tenth of the period is left for waking up and for the kernel's work.
     let usable = Nanos::from_ns(plan.period.as_ns().saturating_sub(plan.period.as_ns() / 10));
     let is_told_already = period(plan, host).is_some() || margin(plan, host).is_some();
     unless(is_told_already || busy <= usable)?;
@@ -52,7 +52,8 @@ pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
     fired(High, evidence, "shorten the body or the margin, or take a longer period")
 }
 
-/// Polling is charged to what a deadline task has reserved; when that is used up, it is put off to its next period.
+/// The kernel charges polling to the reservation of a deadline task, and postpones the task to its next period when the
+/// reservation is used up.
 pub(super) fn reservation_margin(plan: &Plan, _: &Host) -> Answer {
     let Policy::Deadline { runtime, .. } = plan.setup.policy else { return None };
     let needed = plan.execution.unwrap_or(Nanos::ZERO) + plan.margin() + WAKING;
@@ -87,8 +88,8 @@ pub(super) fn short_period(plan: &Plan, host: &Host) -> Answer {
     fired(Medium, evidence, "take a longer period, or spin on an isolated CPU: sleeping costs 5 % of the CPU and more")
 }
 
-/// Unless the machine was told otherwise, the tick is where the clock shows a multiple of its length. With the phase of the
-/// releases it meets them once in their common divisor; where that is short, no phase evades it.
+/// By default, ticks occur when the clock shows a multiple of the tick period. The distances between releases and ticks
+/// repeat in steps of the common divisor of both periods; if it is small, no phase avoids the tick.
 pub(super) fn on_tick(plan: &Plan, host: &Host) -> Answer {
     let (phase, tick) = (plan.phase?.as_ns(), host.tick?.as_ns());
     let apart = common_divisor(plan.period.as_ns(), tick);
@@ -104,7 +105,7 @@ pub(super) fn on_tick(plan: &Plan, host: &Host) -> Answer {
 }
 
 /// The deadline class admits a thread only if it may run on its whole scheduling domain: all CPUs, unless a cpuset
-/// partition makes that smaller.
+/// partition makes the domain smaller.
 pub(super) fn deadline_affinity(plan: &Plan, host: &Host) -> Answer {
     let (online, cpus) = (host.online.as_ref()?, &plan.setup.cpus);
     let is_part = !cpus.is_empty() && online.iter().any(|cpu| !cpus.contains(cpu));
@@ -127,16 +128,16 @@ pub(super) fn unpinned(plan: &Plan, host: &Host) -> Answer {
     fired(Medium, "the thread may be moved between CPUs".to_owned(), "name one CPU for the task")
 }
 
-/// Two tasks of equal rank on one CPU whose releases meet: one of them waits for the other, and which is chance.
+/// Two tasks of equal priority on one CPU whose releases coincide: one waits for the other, and chance decides which.
 pub(super) fn same_turn(one: &Plan, other: &Plan) -> Answer {
     let priority = one.priority().filter(|priority| other.priority() == Some(*priority))?;
     let shared: Vec<u32> = one.setup.cpus.iter().filter(|cpu| other.setup.cpus.contains(cpu)).copied().collect();
-    // With a choice of CPUs they may never meet.
+    // Tasks that may run on more than one CPU may never meet.
     let [cpu] = shared.as_slice() else { return None };
     let is_bound_there = one.setup.cpus.len() == 1 && other.setup.cpus.len() == 1;
     let (phase, others) = (one.phase?.as_ns(), other.phase?.as_ns());
     let step = common_divisor(one.period.as_ns(), other.period.as_ns());
-    // The one that is released `after` the other, at the nearest they come, in either order.
+    // The shortest time by which a release of one task follows a release of the other; called for both orders.
     let after = |later: u64, earlier: u64| {
         later.checked_rem(step)?.checked_add(step)?.checked_sub(earlier.checked_rem(step)?)?.checked_rem(step)
     };

@@ -1,17 +1,17 @@
-//! Rules on clocks, the kernel and what is below it.
+//! Rules about clocks, the kernel and virtual machines.
 
 use super::{Answer, fired, unless, us};
 use crate::check::Severity::{High, Info, Medium};
 use crate::check::{Host, Plan, Waits};
 use crate::{Nanos, Policy};
 
-/// Clock sources that are read over a bus or from memory the kernel keeps, in microseconds or no better than a tick.
+/// Clock sources that are slow to read, because each reading goes over a bus, or that are no more precise than a tick.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
-/// A clock that takes longer to read is not read in user space, or comes near to it.
+/// A clock that takes longer to read is probably read by a system call.
 const READ_MAX: Nanos = Nanos::from_ns(100);
 
-/// More rounding of timers than this is felt.
+/// A larger rounding of timers noticeably delays wake-ups.
 const SLACK_MAX: Nanos = Nanos::from_us(1);
 
 pub(super) fn source(_: &Plan, host: &Host) -> Answer {
@@ -22,7 +22,7 @@ pub(super) fn source(_: &Plan, host: &Host) -> Answer {
 
 pub(super) fn read_cost(plan: &Plan, host: &Host) -> Answer {
     let cost = host.clock_read.filter(|cost| *cost > READ_MAX)?;
-    // The cause is told by the rule above.
+    // The rule above has already reported the cause.
     unless(source(plan, host).is_some())?;
     let evidence = format!("one look at the clock takes {}", us(cost));
     fired(Medium, evidence, "use a clock source the vDSO can read; a tracer or an emulator slows it down, too")

@@ -1,8 +1,8 @@
-//! How well the phase is kept.
+//! Tests how precisely the servo keeps the phase.
 
 use super::*;
 
-/// By bandwidth, the local time of the event not known: taken for the release.
+/// A servo of this bandwidth whose caller does not know the local time of the event, and passes the release instead.
 fn without_latency(bandwidth_hz: f64) -> impl FnMut(u64, MonoTime, MonoTime) -> Delta {
     let mut servo = servo(MS, bandwidth_hz);
     move |reference, _, release| servo.sample(reference, release, release)
@@ -28,7 +28,7 @@ fn at_1_hz_with_latency_known_the_phase_is_within_half_a_microsecond() {
 
 #[test]
 fn at_half_a_hertz_it_is_no_worse_than_what_was_found_before() {
-    // The maximum is that of 60 000 draws, so that it belongs to the seeds: 0.29 and 0.33 us were seen with two generators.
+    // The maximum is that of 60 000 draws, so it depends on the seeds: two generators gave 0.29 and 0.33 us.
     for (waking, sd, max) in [(Waking::Sleep, 0.22, 0.87), (Waking::Hybrid, 0.09, 0.35)] {
         for seed in 0..4 {
             let o = run(&mut World { noise: Noise::new(seed), ..usual(waking) }, 60_000, without_latency(0.5));

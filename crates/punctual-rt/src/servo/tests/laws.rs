@@ -1,4 +1,4 @@
-//! What must hold whatever the noise.
+//! Properties that must hold with any noise.
 
 use super::*;
 use crate::ConfigError;
@@ -68,7 +68,7 @@ fn how_late_the_thread_woke_does_not_matter() {
 fn the_reference_s_speed_is_learned() {
     for ppm in [0.0, 30.0, 100.0, 500.0] {
         let (world, servo) = locked_pair(ppm);
-        // Against the local clock per period of the reference: ppm / (1 + ppm).
+        // The rate against the local clock, per period of the reference: ppm / (1 + ppm).
         assert!((servo.ppm() - ppm / (1.0 + ppm * 1e-6)).abs() < 0.05, "{ppm}: {}", servo.ppm());
         assert!(world.phase_ns().abs() < 5.0);
     }
@@ -83,7 +83,7 @@ fn the_same_bandwidth_settles_in_the_same_time_at_every_period() {
         let mut servo = servo(period, 1.0);
         let o = run(&mut world, cycles, |reference, local, release| servo.sample(reference, local, release));
         println!("{period:?} {o:?} {:.3} ppm", servo.ppm());
-        // More samples a second are more to average over.
+        // With more samples per second, noise is averaged more.
         let per_second = (period.as_secs_f64() * 1e3).sqrt();
         assert!(o.sd <= 0.15 * per_second.max(0.4) && o.max <= 0.6 * per_second.max(0.4), "{period:?} {o:?}");
         assert!(o.settled_s <= 1.0, "{period:?} {o:?}");
@@ -197,14 +197,14 @@ fn a_step_of_the_reference_is_followed() {
 
 #[test]
 fn a_drift_beyond_the_limit_does_not_wind_it_up() {
-    // 8000 ppm: 8 us per cycle, where 5 may be steered. The phase runs away; when the drift ends, it must come back.
+    // 8000 ppm are 8 us per cycle, of which 5 may be steered. The phase runs away, and must return when the drift ends.
     let mut world = exact(MS, 8_000.0, Nanos::ZERO);
     let mut config = ServoConfig::new(MS, 1.0);
     config.limits.frequency_ppm = 100_000.0;
     let mut servo = PhaseServo::new(config).unwrap();
     assert!(follow(&mut world, &mut servo, 3_000) <= 5_000);
     assert!(!servo.locked() && servo.ppm() <= 5_000.5, "{}", servo.ppm());
-    // From here on at the local clock's speed, from where it was.
+    // From now on the reference runs at the speed of the local clock, starting from its present reading.
     let now = world.reference_at(world.release);
     world.ppm = 0.0;
     world.began_off += now - world.reference_at(world.release);
@@ -220,7 +220,7 @@ fn a_drift_beyond_the_limit_does_not_wind_it_up() {
 
 #[test]
 fn a_saturated_controller_does_not_overshoot() {
-    // A step limit of 200 ns; kp = 0.0126 of 20 us would be 250 ns.
+    // The step limit is 200 ns; kp = 0.0126 times 20 us would be 250 ns.
     let mut config = ServoConfig::new(MS, 1.0);
     config.limits.step = Nanos::from_ns(200);
     let mut servo = PhaseServo::new(config).unwrap();
@@ -239,7 +239,7 @@ fn noise_at_the_edge_of_the_lock_window_does_not_make_it_chatter() {
         let (mut servo, mut changes, mut was) = (servo(MS, 0.5), 0, false);
         let mut noise = Noise::new(1);
         for n in 0..60_000 {
-            // Errors the servo cannot steer away: half a second above, half a second below, with noise of 1 us.
+            // Errors that the servo cannot correct: half a second above and half a second below, with noise of 1 us.
             let sign = if n / 500 % 2 == 0 { 1 } else { -1 };
             let error = sign * amplitude + rounded(half_normal(&mut noise, 1_000.0)).as_ns();
             servo.correct(Delta::from_ns(error));
@@ -252,8 +252,8 @@ fn noise_at_the_edge_of_the_lock_window_does_not_make_it_chatter() {
 
 #[test]
 fn what_is_locked_stays_so_up_to_twice_the_window() {
-    // The servo cannot steer away what its grid does not do: the error stays as it is held. It is brought there slowly,
-    // for what comes at once is a step of the reference, after which the servo begins anew.
+    // The grid does not move here, so the error stays constant. It is approached slowly, because a sudden change is
+    // taken as a step of the reference, after which the servo starts again.
     for (error, stays) in [(7_500, true), (-7_500, true), (9_300, true), (10_700, false), (-12_000, false)] {
         let mut servo = servo(MS, 1.0);
         (0..3_000).for_each(|_| assert_eq!(servo.correct(Delta::ZERO), Delta::ZERO));

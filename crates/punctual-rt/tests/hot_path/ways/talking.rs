@@ -1,4 +1,4 @@
-//! What a loop uses to talk to the rest of its program.
+//! The functions by which a loop communicates with the rest of its program.
 
 use super::{Turn, Way, endless};
 use punctual_rt::log::Drain;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::time::Duration;
 
-/// Each ends short of its capacity and beyond it.
+/// Capacity of each queue and log; turns both below and beyond it are tested.
 const CAPACITY: usize = 256;
 
 pub(super) fn all() -> Vec<Way> {
@@ -69,7 +69,7 @@ fn unheard() -> Turn {
 fn heard() -> Turn {
     let signal = Arc::new(Signal::new());
     let listens = Arc::clone(&signal);
-    // It goes on listening until the process ends.
+    // The thread listens until the process ends.
     std::thread::spawn(move || {
         loop {
             listens.wait();
@@ -92,7 +92,7 @@ fn lock() -> Turn {
     })
 }
 
-/// How often somebody has had the lock for a while, and how often he may.
+/// How often the other thread has held the lock for a while, and how often it may.
 #[derive(Default)]
 struct Turns {
     had: AtomicU64,
@@ -102,7 +102,7 @@ struct Turns {
 fn contended() -> Turn {
     let shared = Arc::new((PiMutex::new(0), Turns::default()));
     let other = Arc::clone(&shared);
-    // He holds it for a while whenever he is asked to, until the loop is gone.
+    // The other thread holds the lock for a while whenever it is allowed to, until the loop is gone.
     std::thread::spawn(move || {
         let (lock, turns) = &*other;
         while Arc::strong_count(&other) > 1 {

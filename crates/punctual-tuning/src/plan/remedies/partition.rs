@@ -3,7 +3,7 @@
 //! systemd owns the tree of control groups and removes controllers that none of its units needs. Therefore the group is
 //! a slice, which needs the controller, and this program writes only the state of the partition.
 
-use super::super::{Expected, Invocation, Reading, Step};
+use super::super::{Expected, Invocation, Reading, Step, SystemdOrder};
 use super::draft::Draft;
 use super::slices::group_file;
 use super::{Found, Site, by_hand};
@@ -47,12 +47,12 @@ fn group(site: &Site<'_>, draft: &mut Draft) {
             "# Made by punctual; undone by: punctual revert\n[Unit]\nDescription=CPUs {cpus} for real-time work\n\n[Slice]\n\
                 AllowedCPUs={cpus}\n"
         );
-        let reload = || Some(Invocation::new("systemctl", ["daemon-reload"]));
-        let unit = |verb: &str| Some(Invocation::new("systemctl", [verb, SLICE]));
+        let reload = || Some(Invocation::systemd(SystemdOrder::DaemonReload, []));
+        let unit = |order| Some(Invocation::systemd(order, [SLICE]));
         draft.silent(Step::Run { doing: None, undoing: reload() });
         draft.silent(Step::Own { path: UNIT.to_owned(), content, mode: 0o644 });
         draft.silent(Step::Run { doing: reload(), undoing: None });
-        draft.silent(Step::Run { doing: unit("start"), undoing: unit("stop") });
+        draft.silent(Step::Run { doing: unit(SystemdOrder::Start), undoing: unit(SystemdOrder::Stop) });
         return;
     }
     if !offers_cpusets(site, "cgroup.subtree_control") {

@@ -1,7 +1,7 @@
 //! The CPUs on which systemd runs programs: those of process 1, which its children inherit, and those of the slices,
 //! which no program can leave.
 
-use super::super::{Invocation, Step};
+use super::super::{Invocation, Step, SystemdOrder};
 use super::draft::Draft;
 use super::{Found, KnobRemedy, Site};
 use crate::knobs::{Blast, Doubt, SLICES};
@@ -61,7 +61,7 @@ pub(super) fn slices(site: &Site<'_>) -> Found {
         }
         let set = |cpus: &str| {
             let value = format!("AllowedCPUs={cpus}");
-            Some(Invocation::new("systemctl", ["set-property", "--runtime", slice, &value]))
+            Some(Invocation::systemd(SystemdOrder::SetRuntimeProperty, [slice, &value]))
         };
         let after = case.kept_off(&before).to_string();
         let shown = if before.is_empty() { "no limit".to_owned() } else { before.to_string() };

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use punctual_hist::Nanos;
 use punctual_linux::apply::guard::{Program, Tied, revert_patiently};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
-use punctual_linux::journal::{Asked, Purpose};
+use punctual_linux::journal::{Purpose, TuningRequest};
 use punctual_linux::measure::Setting;
 use punctual_numbers::recording::EndReason;
 use punctual_numbers::report::Distrust;
@@ -55,7 +55,7 @@ impl<'a> Bench<'a> {
         interrupted: &'a Arc<AtomicBool>,
     ) -> Result<Self> {
         let trial = |id: &str| found.candidates.iter().find(|trial| trial.candidate.id == id);
-        let asked = Asked {
+        let asked = TuningRequest {
             cpus: found.cpus.to_string(),
             profile: args.kind().name().to_owned(),
             arguments: kept.arguments.clone(),
@@ -76,7 +76,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    pub fn asked(&self) -> &Asked {
+    pub fn asked(&self) -> &TuningRequest {
         &self.request.asked
     }
 

@@ -2,7 +2,7 @@
 
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Fate, Machine, Request, Transaction};
-use punctual_linux::journal::{Asked, Purpose};
+use punctual_linux::journal::{Purpose, TuningRequest};
 use punctual_optimize::format::{Doubts, Kept};
 use punctual_optimize::{Campaign, Candidate, Design, Strategy};
 use punctual_tuning::knobs::Blast;
@@ -53,7 +53,7 @@ pub fn under_way_as(hand: &Machine, folder: &str, entry: &str, unit: &str) {
 }
 
 fn applied(hand: &Machine, folder: &str, path: &str, keeps: Vec<(String, Keep)>) {
-    let asked = Asked { cpus: "1".to_owned(), profile: "periodic".to_owned(), arguments: Vec::new(), keeps };
+    let asked = TuningRequest { cpus: "1".to_owned(), profile: "periodic".to_owned(), arguments: Vec::new(), keeps };
     let kind = Purpose::Campaign { folder: folder.to_owned() };
     let request = Request { kind, asked, confirm_within: None };
     let change = Change {

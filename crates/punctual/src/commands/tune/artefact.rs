@@ -55,8 +55,10 @@ fn asked() -> Vec<String> {
     let mut words = std::env::args().skip(2);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--print" | "--machine" | "--flavour" | "--kernel" | "--arch" | "--xenomai" => drop(words.next()),
-            word if word.starts_with("--print=") || word.starts_with("--machine=") => {}
+            "--print" | "--machine" | "--root" | "--flavour" | "--kernel" | "--arch" | "--xenomai" => {
+                drop(words.next());
+            }
+            word if ["--print=", "--machine=", "--root="].iter().any(|start| word.starts_with(start)) => {}
             "--json" | "--dry-run" | "--yes" | "-y" | "--until-reboot" => {}
             _ => asked.push(word),
         }

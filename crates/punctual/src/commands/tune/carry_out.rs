@@ -10,7 +10,7 @@ use punctual_linux::apply::guard::{Program, revert_patiently, watch_deadline};
 use punctual_linux::apply::supervise::{Supervised, supervise};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
 use punctual_linux::interrupt;
-use punctual_linux::journal::{Asked, Purpose};
+use punctual_linux::journal::{Purpose, TuningRequest};
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::{ENTRY, Plan, Wishes};
 use std::os::unix::process::ExitStatusExt;
@@ -33,10 +33,10 @@ pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
     }
 }
 
-fn asked(plan: &Plan, wishes: &Wishes) -> Asked {
+fn asked(plan: &Plan, wishes: &Wishes) -> TuningRequest {
     let keeps =
         plan.changes.iter().flat_map(|change| change.keeps.iter().map(|keep| (change.id.clone(), keep.clone())));
-    Asked {
+    TuningRequest {
         cpus: plan.choice.cpus.to_string(),
         profile: wishes.need.kind.name().to_owned(),
         arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),

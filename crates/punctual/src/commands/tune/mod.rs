@@ -26,14 +26,14 @@ use std::io::{self, IsTerminal};
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
 
 pub fn run(args: &TuneArgs) -> Result<Exit> {
-    let is_for_show = args.dry_run || args.machine.is_some() || args.print.is_some();
+    let is_for_show = args.dry_run || !args.which.is_this_machine() || args.print.is_some();
     if !is_for_show && rustix::process::geteuid().is_root() {
         // What nobody is left to put back would be taken for how the machine was.
         for sentence in put_back_abandoned()? {
             render::say(&sentence.text);
         }
     }
-    let source = Source::open(args.machine.as_deref())?;
+    let source = Source::open(&args.which)?;
     if let Some(what) = args.print {
         return artefact::print(what, args, &source);
     }
@@ -41,10 +41,10 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     if let Some(device) = args.device.as_ref().filter(|device| !has_network_device(source.tree(), device)) {
         bail!("there is no network device '{device}'; `ip link` lists them");
     }
-    if args.machine.is_none() {
+    if args.which.is_this_machine() {
         wishes.standing = standing();
     }
-    if args.machine.is_none() && wishes.lasting && is_forgotten_at_boot() {
+    if args.which.is_this_machine() && wishes.lasting && is_forgotten_at_boot() {
         render::say(
             "/var/lib is kept in memory here, so nobody could put back what outlives a boot: until the next boot only.",
         );
@@ -122,7 +122,7 @@ mod tests {
     use crate::render::tune::{Sentence, Status};
     use clap::Parser;
     use punctual_linux::apply::{Extent, Request, Transaction, revert};
-    use punctual_linux::journal::{Asked, Purpose};
+    use punctual_linux::journal::{Purpose, TuningRequest};
     use punctual_tuning::plan::{self, Step};
 
     /// Only steps that are about files, since all others would reach the machine that runs the test.
@@ -131,12 +131,12 @@ mod tests {
         let words = ["punctual", "tune", "--cpus", "1-3", "--blast", "any"];
         let Command::Tune(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
         let fixture = fixtures::repository("fixtures/machines/debian-13-rt-plain.machine");
-        let source = Source::open(Some(&fixture)).unwrap();
+        let source = Source::captured_in(&fixture).unwrap();
         let plan = planned(&source, &wishes(&args).unwrap()).unwrap();
         let is_file = |step: &Step| matches!(step, Step::Write { .. } | Step::Own { .. });
         let changes: Vec<_> = plan.changes.iter().filter(|change| change.steps.iter().all(is_file)).cloned().collect();
         let (dir, hand) = simulated::machine();
-        let request = Request { kind: Purpose::Tuned, asked: Asked::default(), confirm_within: None };
+        let request = Request { kind: Purpose::Tuned, asked: TuningRequest::default(), confirm_within: None };
         let applied = Transaction::begin(&hand, &request).unwrap().apply(&changes, args.blast).unwrap();
         assert!(applied.changes.len() > 5, "{applied:?}");
         assert_valid(&TuneDocument::of(punctual_facts::profile::Kind::Periodic, &plan, Some(&applied)));

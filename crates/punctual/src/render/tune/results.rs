@@ -3,7 +3,7 @@
 use crate::render::sheet::Style;
 use crate::render::sheet::{Sheet, Tone};
 use punctual_linux::apply::{Applied, Fate, Reverted, Tried, UndoneStep};
-use punctual_linux::journal::{Outcome, Undone};
+use punctual_linux::journal::{StepOutcome, Undone};
 use punctual_tuning::plan::{Plan, subject};
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
 
 /// What is in force meanwhile, where a step takes effect later; what was refused of steps that stand for themselves.
 fn waits(tried: &Tried) -> Vec<String> {
-    let told = |outcome: &Outcome| match outcome {
-        Outcome::Waits { seen } => Some(format!("not yet: still reads {seen}")),
-        Outcome::Refused { why } if matches!(tried.fate, Fate::Partly { .. }) => Some(why.clone()),
+    let told = |outcome: &StepOutcome| match outcome {
+        StepOutcome::Waits { seen } => Some(format!("not yet: still reads {seen}")),
+        StepOutcome::Refused { why } if matches!(tried.fate, Fate::Partly { .. }) => Some(why.clone()),
         _ => None,
     };
     let mut counted: BTreeMap<String, usize> = BTreeMap::new();

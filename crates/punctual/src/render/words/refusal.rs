@@ -2,7 +2,7 @@
 
 use super::{cpus, units};
 use punctual_linux::apply::EngineError;
-use punctual_linux::measure::{MeasureError, Remedy};
+use punctual_linux::measure::{MeasureError, MeasureRemedy};
 use punctual_linux::recording::{RecordingError, Unresumable};
 use punctual_linux::result_file::ResultError;
 use punctual_numbers::foreign::{self, Problem, Unit};
@@ -129,14 +129,18 @@ fn read_remedy(reason: &Unreadable) -> &'static str {
 /// Why nothing was measured, and what to do about it.
 pub fn measure_error(error: MeasureError) -> anyhow::Error {
     let remedy = error.remedy().map(|remedy| match remedy {
-        Remedy::RealTime(why) if why.is_empty() => "or measure as an ordinary task with --policy other".to_owned(),
-        Remedy::RealTime(why) => format!("{why}; or measure as an ordinary task with --policy other"),
-        Remedy::OtherCpus => "the CPU is outside this process's cpuset (/proc/self/cgroup, cpuset.cpus.effective) or \
+        MeasureRemedy::RealTime(why) if why.is_empty() => {
+            "or measure as an ordinary task with --policy other".to_owned()
+        }
+        MeasureRemedy::RealTime(why) => format!("{why}; or measure as an ordinary task with --policy other"),
+        MeasureRemedy::OtherCpus => {
+            "the CPU is outside this process's cpuset (/proc/self/cgroup, cpuset.cpus.effective) or \
              off-line; name other CPUs with --cpus"
-            .to_owned(),
-        Remedy::MoreLockedMemory(why) => why,
-        Remedy::LongerPeriod => "ask for a longer one with --period".to_owned(),
-        Remedy::LeaveIdleStates => "run as root, or leave --dma-latency away".to_owned(),
+                .to_owned()
+        }
+        MeasureRemedy::MoreLockedMemory(why) => why,
+        MeasureRemedy::LongerPeriod => "ask for a longer one with --period".to_owned(),
+        MeasureRemedy::LeaveIdleStates => "run as root, or leave --dma-latency away".to_owned(),
     });
     let error = anyhow::Error::new(error);
     match remedy {

@@ -6,7 +6,7 @@
 
 use super::super::{LAST, Lasted, MADE_BY, Obstacle, Wanted, doing, optional, own, undoing};
 use super::lists;
-use crate::plan::{Invocation, Step};
+use crate::plan::{Invocation, Step, SystemdOrder};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
 
@@ -37,14 +37,14 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Re
     if changed.is_empty() {
         return Ok(());
     }
-    let reload = || Invocation::new("systemctl", ["daemon-reload"]);
+    let reload = || Invocation::systemd(SystemdOrder::DaemonReload, []);
     lasted.steps.push(undoing(reload()));
     lasted.steps.extend(changed);
     lasted.steps.push(doing(reload()));
     if wanted.hold_latency_us.is_some() {
         lasted.steps.push(Step::Run {
-            doing: Some(Invocation::new("systemctl", ["restart", LATENCY])),
-            undoing: Some(Invocation::new("systemctl", ["stop", LATENCY])),
+            doing: Some(Invocation::systemd(SystemdOrder::Restart, [LATENCY])),
+            undoing: Some(Invocation::systemd(SystemdOrder::Stop, [LATENCY])),
         });
     }
     Ok(())
@@ -107,7 +107,7 @@ fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<UnitFile>, Obsta
 /// The unit that continues a campaign across boots, and the drop-in that wants the unit. The unit starts last, so that
 /// it measures the machine at work.
 pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
-    let reload = || Invocation::new("systemctl", ["daemon-reload"]);
+    let reload = || Invocation::systemd(SystemdOrder::DaemonReload, []);
     let unit = format!(
         "{MADE_BY}\
          [Unit]\n\
