@@ -46,7 +46,11 @@ impl Topology {
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
         // The CPUs that this process may use are not the online ones: with isolcpus=, they lack the CPUs that matter
         // most.
-        let online = cpus(tree, "/sys/devices/system/cpu/online").or_else(|| listed(cpuinfo));
+        let online = match cpus(tree, "/sys/devices/system/cpu/online") {
+            Fact::Absent => listed(cpuinfo),
+            // A list that is refused stays refused, since another source may show fewer CPUs.
+            told => told,
+        };
         let smt_active = text(tree, "/sys/devices/system/cpu/smt/active").and_then(|value| match value.as_str() {
             "0" => Fact::Known(false),
             "1" => Fact::Known(true),
