@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A number at or above this is a typing error, not a CPU: no machine has 8192 CPUs.
+/// A number at or above this limit is a typing error and not a CPU, since no machine has 8192 CPUs.
 pub const CPU_LIMIT: u32 = 8192;
 
 /// A set of CPU numbers. Prints in list notation: `0-3,8`.
@@ -48,9 +48,9 @@ impl CpuSet {
         Ok(Self(set))
     }
 
-    /// Reads a list as the kernel reads one from its command line, which allows more than what sysfs prints: `N` is the
-    /// last CPU, `all` are all CPUs, `0-31:2/4` are the first two of every four. `cpus` is how many CPUs can exist; the
-    /// kernel refuses a list with a higher number as a whole.
+    /// Reads a list as the kernel reads it from its command line, where more is allowed than sysfs prints: `N` is the
+    /// last CPU, `all` are all CPUs, `0-31:2/4` are the first two of every four. `cpus` is the number of CPUs that can
+    /// exist. The kernel refuses the whole list if a number in it is higher.
     pub fn parse_kernel(text: &str, cpus: u32) -> Result<Self, CpuListError> {
         let cpus = cpus.clamp(1, CPU_LIMIT);
         let mut rest = text.split('\n').next().unwrap_or_default().as_bytes();
@@ -80,7 +80,8 @@ impl CpuSet {
         let fail = |part: &str, reason| CpuListError { part: part.to_owned(), reason };
         let mut set = BTreeSet::new();
         for (group, base) in groups.iter().rev().zip((0..CPU_LIMIT).step_by(32)) {
-            // Every group but the first must be complete, or the bits of the groups before it would be displaced.
+            // Every group except the first must have all its digits, because a shorter group would shift the bits of
+            // those before it.
             let width = if groups.len() == 1 { 1..=16 } else { 1..=8 };
             if !width.contains(&group.len()) || !group.bytes().all(|b| b.is_ascii_hexdigit()) {
                 return Err(fail(group, "not a group of a CPU mask"));
@@ -155,7 +156,7 @@ struct Region {
 }
 
 impl Region {
-    /// Takes one region off the front, exactly as `bitmap_parse_region` in the kernel's `lib/bitmap-str.c` does.
+    /// Takes one region off the front, like `bitmap_parse_region` in the kernel's `lib/bitmap-str.c`.
     fn parse(text: &[u8], cpus: u32) -> Result<(Self, &[u8]), &'static str> {
         let at_end = |text: &[u8]| text.first().is_none_or(|b| is_separator(*b));
         let all = text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case(b"all"));
@@ -194,7 +195,7 @@ impl Region {
     }
 }
 
-/// What the kernel takes for a separator in a list.
+/// Whether the kernel takes a byte for a separator in a list.
 fn is_separator(byte: u8) -> bool {
     matches!(byte, b',' | b' ' | b'\t'..=b'\r' | 0xa0)
 }
@@ -280,7 +281,7 @@ mod tests {
             (" ,1,, 3,", "1,3"),
             ("", ""),
             ("1\n9", "1"),
-            // The kernel looks at nothing behind a pattern, so another region may follow at once.
+            // The kernel does not look at the text after a pattern, so another region may follow at once.
             ("0-3:1/2N", "0,2,7"),
         ] {
             assert_eq!(list(text).as_deref(), Ok(expected), "{text}");
@@ -292,7 +293,7 @@ mod tests {
         }
     }
 
-    /// The kernel's grammar, implemented differently: split, then match each part.
+    /// The kernel's grammar in another implementation: split the text, then match each part.
     fn naive(text: &str, cpus: u32) -> Option<BTreeSet<u32>> {
         let number = |t: &str| match t {
             "N" => Some(cpus - 1),
@@ -323,7 +324,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_kernels_lists_agree_with_a_naive_reading(text in "([0-9]|1[0-9]|N|all|-|:|/|,| |x){0,12}", cpus in 1u32..40) {
-            // What may follow a pattern without a separator is left to the examples above.
+            // Text after a pattern without a separator is covered by the examples above.
             let glued = text.split([',', ' ']).any(|p| p.split_once('/').is_some_and(|(_, rest)| rest.contains(['N', 'a', '-', ':', '/'])));
             prop_assume!(!glued);
             prop_assert_eq!(CpuSet::parse_kernel(&text, cpus).ok().map(|s| s.0), naive(&text, cpus));

@@ -1,4 +1,4 @@
-//! The CPUs of a machine, for those who place threads on them.
+//! The CPUs of a machine, for code that places threads on them.
 
 use crate::cpu_set::CpuSet;
 use crate::machine::Machine;
@@ -10,13 +10,13 @@ pub struct Cpus {
     pub online: CpuSet,
     pub allowed: CpuSet,
     pub isolated: CpuSet,
-    /// SMT siblings of each CPU, itself included; a CPU that is missing has none.
+    /// SMT siblings of each CPU, including the CPU itself. A CPU that is missing has no siblings.
     pub siblings: BTreeMap<u32, CpuSet>,
 }
 
 impl Cpus {
-    /// Reads them. Without a list of online CPUs those that this process may use count as online, and without topology no
-    /// CPU has a sibling.
+    /// Reads the CPUs. Without a list of online CPUs, the CPUs that this process may use count as online. Without
+    /// topology, no CPU has a sibling.
     pub fn read(tree: &dyn Tree, machine: &Machine) -> Self {
         let allowed = allowed(tree).unwrap_or_default();
         let online = machine.topology.online.known().cloned().unwrap_or_else(|| allowed.clone());
@@ -43,7 +43,7 @@ pub fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
     allowed_by(text(tree, "/proc/self/status").known()?)
 }
 
-/// The CPUs that the `status` of a process says it may use.
+/// The CPUs that a process may use according to its `status`.
 pub fn allowed_by(status: &str) -> Option<CpuSet> {
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     CpuSet::parse_list(list).ok()

@@ -1,16 +1,16 @@
-//! What is known of one thing, or why it is not known.
+//! What is known about one thing, or why it is not known.
 //!
-//! On real machines half the files are missing or forbidden. A fact carries that, so that "not there" cannot be mistaken
-//! for zero further on. This module knows nothing of files.
+//! On real machines half the files are missing or forbidden. A fact carries the reason, so that "not there" cannot be
+//! mistaken for zero later. This module knows nothing of files.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact<T> {
     Known(T),
-    /// There is no such thing on this machine.
+    /// The thing does not exist on this machine.
     Absent,
-    /// Reading it was refused.
+    /// Reading the thing was refused.
     Denied,
-    /// It was read and makes no sense, for this reason.
+    /// The thing was read and makes no sense, for this reason.
     Garbled(String),
 }
 
@@ -35,8 +35,8 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Another source, asked only where this one is not known. Of two failures the more telling one is kept: something
-    /// that exists and cannot be read says more than something that does not exist.
+    /// Asks another source if the value is not known. If both fail, the more informative failure is kept: that
+    /// something exists but cannot be read says more than that it does not exist.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {
@@ -58,7 +58,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Why the value is not known; `None` where it is known.
+    /// Why the value is not known; `None` if it is known.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Known(_) => None,
@@ -69,8 +69,8 @@ impl<T> Fact<T> {
     }
 }
 
-/// A text of the machine, fit for a terminal and a report: without control characters, which could do anything there,
-/// and cut after `most_chars` characters.
+/// A text of the machine in a form that is safe for terminals and reports: control characters are replaced, and the
+/// text is cut after `most_chars` characters.
 pub fn printable(text: &str, most_chars: usize) -> String {
     let fit = |c: char| if c == '\t' { ' ' } else { Some(c).filter(|c| !c.is_control()).unwrap_or('\u{fffd}') };
     let mut shown: String = text.chars().take(most_chars).map(fit).collect();

@@ -2,23 +2,23 @@
 
 use serde::Serialize;
 
-/// How much a knob matters for the stated need when it is in the bad state. The scale is the kernel's own
+/// How much the bad state of a knob matters for the stated need. The scale is the kernel's own
 /// (`core-api/real-time/kernel-configuration.rst`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     Info,
-    /// It costs microseconds, or it is rare.
+    /// The bad state costs microseconds, or is rare.
     Medium,
-    /// It costs tens to hundreds of microseconds, or it happens regularly.
+    /// The bad state costs tens to hundreds of microseconds, or happens regularly.
     High,
-    /// The need cannot be met while this stands.
+    /// The need cannot be met while the bad state lasts.
     Fatal,
 }
 
 impl Severity {
-    /// One level worse; what is high stays so, since only a knob itself knows what cannot be lived with.
+    /// One level worse. High stays high, because only a knob itself can be fatal.
     #[must_use]
     pub fn raised(self) -> Self {
         match self {
@@ -29,45 +29,45 @@ impl Severity {
     }
 }
 
-/// What the *effective* state of a knob is, judged for the need. Requested is not effective.
+/// The *effective* state of a knob, judged for the need. A request alone proves nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", content = "because", rename_all = "kebab-case")]
 pub enum State {
-    /// What was read proves that it is as wanted.
+    /// What was read proves that the state is as wanted.
     Good,
     Bad,
-    /// It could not be determined, for this reason.
+    /// The state could not be determined, for this reason.
     Unknown(String),
-    /// Software cannot see it; this is where to look.
+    /// Software cannot see the state; the text says where to look.
     Advice(String),
-    /// It makes no difference here, for this reason.
+    /// The knob makes no difference here, for this reason.
     NotApplicable(String),
 }
 
 /// The end of the reason of an unknown state that root may be able to determine.
 pub const ROOT_MAY: &str = "root may be allowed to";
 
-/// One thing that was read, and what it held.
+/// One source that was read, and what it held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Path (or other source) that was read.
+    /// Path or other source that was read.
     pub source: String,
-    /// The content, or why it could not be read.
+    /// The content, or why the source could not be read.
     pub value: String,
 }
 
-/// How sure we are that changing the knob helps the stated need.
+/// How certain it is that changing the knob helps the stated need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
-    /// Common advice that we have not verified.
+    /// Common advice that nobody has verified for this catalogue.
     Low,
-    /// The kernel documents it, and the effect depends on the machine.
+    /// The kernel documents the effect, and its size depends on the machine.
     Medium,
-    /// It was verified in the kernel source, or measured.
+    /// The effect was verified in the kernel's source, or measured.
     High,
 }
 
@@ -77,17 +77,17 @@ pub enum Confidence {
 pub struct Finding {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
-    /// The knob in a few words.
+    /// The good state of the knob in a few words.
     pub title: String,
-    /// How much it matters when bad.
+    /// How much the bad state matters for the need.
     pub severity: Severity,
     #[serde(flatten)]
     pub state: State,
-    /// What was read to know.
+    /// The sources that were read to determine the state.
     pub evidence: Vec<Evidence>,
     /// What the bad state does to the need, in a sentence.
     pub why: String,
-    /// How to change it, in a sentence.
+    /// How to change the state, in a sentence.
     pub fix: String,
     /// What the change costs.
     pub cost: String,

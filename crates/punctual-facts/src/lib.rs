@@ -1,7 +1,7 @@
-//! What a machine is. Files of a machine become facts: CPU sets, the kernel, its command line, what each word of it does.
+//! Facts about a machine: its CPU sets, the kernel, its command line, and what each word of the line does.
 //!
-//! This crate cannot reach the machine: everything it knows of one comes through [`tree::Tree`]. It opens no file, reads no
-//! clock, starts no thread and prints nothing. It knows neither knobs nor recordings.
+//! This crate cannot reach the machine: everything it knows about a machine comes through [`tree::Tree`]. It opens no
+//! file, reads no clock, starts no thread and prints nothing. It knows neither knobs nor recordings.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the user needs of which CPUs. Advice is judged against this need, never against a fixed ideal.
+//! What the user needs of the machine, and on which CPUs. Advice is judged by this need, never by a fixed ideal.
 
 use crate::cpu_set::CpuSet;
 use punctual_hist::Nanos;
@@ -24,12 +24,12 @@ crate::named! {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Need {
     pub kind: Kind,
-    /// Time between releases, where it is known.
+    /// Time between releases, if it is known.
     pub period: Option<Nanos>,
-    /// Largest latency that the work tolerates, where it is known.
+    /// Largest latency that the work tolerates, if it is known.
     pub budget: Option<Nanos>,
-    /// CPUs for the work; if empty, the isolated CPUs of the machine count, or else all.
+    /// CPUs for the work. If the set is empty, the isolated CPUs of the machine count, or else all CPUs.
     pub cpus: CpuSet,
-    /// Knobs, by their ids, that weigh one level more for this work than for others of its kind.
+    /// Ids of the knobs that weigh one level more for this work than for other work of its kind.
     pub weighs_more: &'static [&'static str],
 }

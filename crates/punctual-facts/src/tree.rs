@@ -1,9 +1,9 @@
-//! The source of all facts: something that looks like a file system and is only read.
+//! The source of all facts: a file system that is only read.
 //!
-//! To everything behind this trait a live machine, a captured machine and a test look alike, so an audit can be tested
-//! and a bug report replayed. Facts that are not in files (the cost of reading the clock, the unpacked kernel
-//! configuration, the list of tasks, settings of network devices) have a path below `punctual:/`. This module knows
-//! nothing of what the files mean.
+//! A live machine, a captured machine and a test look alike behind this trait, so an audit can be tested and a bug
+//! report replayed. Facts that are not in files (the cost of reading the clock, the unpacked kernel configuration, the
+//! list of tasks, settings of network devices) have a path below `punctual:/`. This module does not know what the files
+//! mean.
 
 mod mask;
 mod snapshot;
@@ -23,11 +23,11 @@ pub trait Tree {
     fn read(&self, path: &str) -> Fact<Vec<u8>>;
     /// The names in a folder, sorted.
     fn list(&self, path: &str) -> Fact<Vec<String>>;
-    /// Where a symbolic link points, as written in it.
+    /// The target of a symbolic link, as written in the link.
     fn link(&self, path: &str) -> Fact<String>;
 }
 
-/// The file as text, without the newline at its end.
+/// The content of a file as text, without the newline at its end.
 pub fn text(tree: &dyn Tree, path: &str) -> Fact<String> {
     tree.read(path).and_then(|bytes| match String::from_utf8(bytes) {
         Ok(mut text) => {
@@ -38,7 +38,7 @@ pub fn text(tree: &dyn Tree, path: &str) -> Fact<String> {
     })
 }
 
-/// Whether a file or folder exists; `false` also where its folder cannot be read.
+/// Whether a file or folder exists; `false` also if its folder cannot be read.
 pub fn exists(tree: &dyn Tree, path: &str) -> bool {
     let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
     let folder = if folder.is_empty() { "/" } else { folder };

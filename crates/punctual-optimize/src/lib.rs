@@ -60,13 +60,26 @@ pub enum Strategy {
     Race,
 }
 
-/// What makes an id one of a program of the user's, which follows it.
-pub const SCRIPT: &str = "script:";
+/// What the id of a candidate names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried<'a> {
+    Knob(&'a str),
+    /// A program of the user's, by its path. Its id is the path after `script:`.
+    Script(&'a str),
+}
 
-impl Candidate {
-    /// Whether it is a program of the user's, and no knob.
-    pub fn is_script(&self) -> bool {
-        self.id.starts_with(SCRIPT)
+impl<'a> Tried<'a> {
+    const SCRIPT: &'static str = "script:";
+
+    pub fn parse(id: &'a str) -> Self {
+        id.strip_prefix(Self::SCRIPT).map_or(Self::Knob(id), Self::Script)
+    }
+
+    pub fn id(self) -> String {
+        match self {
+            Self::Knob(id) => id.to_owned(),
+            Self::Script(path) => [Self::SCRIPT, path].concat(),
+        }
     }
 }
 

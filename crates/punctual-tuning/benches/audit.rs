@@ -1,5 +1,5 @@
-//! How long the audit of a captured machine takes, with its parsing, when the machine is as large as they come: 256
-//! CPUs, 3000 interrupt lines, 40 queues, 2000 tasks. Asked for are 300 ms at most.
+//! How long it takes to parse and audit the capture of a very large machine: 256 CPUs, 3000 interrupt lines, 40 queues,
+//! 2000 tasks. The goal is at most 300 ms.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
@@ -16,7 +16,7 @@ use punctual_tuning::knobs::{ALL, Case, Check};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The shortest of some runs: what the work takes when nothing is in its way.
+/// The shortest of some runs, which is the least disturbed.
 fn shortest<T>(mut work: impl FnMut() -> T) -> Duration {
     let run = |_| {
         let start = Instant::now();

@@ -1,6 +1,6 @@
 //! Judges every knob of the catalogue on one machine for one need.
 //!
-//! The catalogue decides what is good; this module asks it, collects the evidence and sorts the findings.
+//! The catalogue decides what is good. This module asks it, collects the evidence and sorts the findings.
 
 use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting};
 use punctual_facts::fact::printable;
@@ -9,7 +9,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 
-/// Longest reason, which may quote a whole file.
+/// Longest reason of a state. A reason may quote a whole file.
 const REASON_CHARS: usize = 300;
 
 /// The findings about every knob, the worst first.
@@ -19,7 +19,8 @@ pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
 
 /// The findings about every knob in this case, the worst first.
 pub(crate) fn judged(case: &Case<'_>) -> Vec<Finding> {
-    // Knobs that read the interrupts a second time come last, so that the others fill the time between the two.
+    // Knobs that read the interrupts a second time come last, so that judging the others fills the time between the two
+    // readings.
     let looks_twice = |(_, knob): &(usize, &Knob)| matches!(knob.family, Family::Interrupts | Family::Agreement);
     let (last, first): (Vec<_>, Vec<_>) = knobs::ALL.iter().enumerate().partition(looks_twice);
     let judged = first.into_iter().chain(last).map(|(place, knob)| (place, examine(knob, case)));
@@ -28,12 +29,12 @@ pub(crate) fn judged(case: &Case<'_>) -> Vec<Finding> {
     findings.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// The worst severity among what is bad; `None` when nothing is.
+/// The worst severity of all bad findings; `None` if none is bad.
 pub fn worst(findings: &[Finding]) -> Option<Severity> {
     findings.iter().filter(|f| f.state == State::Bad).map(|f| f.severity).max()
 }
 
-/// A case that has read for the first time what some knobs read a second time later.
+/// A case in which the first of the two readings of the interrupts was made.
 pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Case<'a> {
     let case = Case::new(tree, machine, need);
     case.begin();
@@ -44,10 +45,10 @@ pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need
 pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
     let judged = case.judge(knob);
     let evidence = case.take_evidence();
-    let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
+    let severity = knob.severity.here(case, knob.severity.for_kind(case.need.kind));
     let severity = if case.need.weighs_more.contains(&knob.id) { severity.raised() } else { severity };
     let fix = if knob.is_for_boot_only() { lasting(knob, case) } else { knob.fix_here(case) };
-    // What was read for the severity and the fix is no evidence for the next knob.
+    // What was read for the severity and the fix is not evidence for the next knob.
     case.forget();
     Finding {
         id: knob.id.to_owned(),
@@ -64,7 +65,7 @@ pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
 
 /// How to make a change last on this machine.
 pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
-    // Where there are no housekeeping CPUs, places that name them are left out if there is another place.
+    // Without housekeeping CPUs, places that name them are left out if there is another place.
     let places = knob.places();
     let only_others = places.iter().all(Lasting::names_housekeeping);
     let makes_sense = |place: &&Lasting| only_others || !case.has_no_others() || !place.names_housekeeping();
@@ -72,7 +73,7 @@ pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
     here.join("; ")
 }
 
-/// How to take that back on this machine; `None` where only the knob's own words tell.
+/// How to undo the lasting change on this machine; `None` if only the knob's own words tell.
 pub fn undoing(knob: &Knob, case: &Case<'_>) -> Option<String> {
     let places: Vec<String> = knob.places().iter().filter_map(|place| place.undo_here(case)).collect();
     (!places.is_empty()).then(|| places.join("; "))

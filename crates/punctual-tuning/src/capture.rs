@@ -12,7 +12,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::{MemTree, Transcript, Tree};
 
-/// Files that no finding needs: some inform the reader, others tell the masking which names to hide.
+/// Files that no finding needs. Some inform the reader; the others tell the masking which names to hide.
 const BESIDE: [&str; 6] = [
     "/proc/version",
     "/proc/sys/kernel/hostname",
@@ -22,7 +22,8 @@ const BESIDE: [&str; 6] = [
     "punctual:/kernel/words",
 ];
 
-/// Read directly one after the other, because the interrupts between the two readings are judged.
+/// The interrupt counts, read directly one after the other because a knob judges the interrupts between the two
+/// readings.
 const TWICE: [&str; 2] = ["/proc/interrupts", "punctual:/later/proc/interrupts"];
 
 pub fn capture(tree: &dyn Tree) -> MemTree {
@@ -40,7 +41,7 @@ pub fn capture(tree: &dyn Tree) -> MemTree {
             let need = Need { kind, cpus, ..Need::default() };
             audit(&transcript, &machine, &need);
             let case = Case::new(&transcript, &machine, &need);
-            for knob in knobs::ALL {
+            for knob in knobs::ALL.iter() {
                 lasting(knob, &case);
             }
         }
@@ -52,8 +53,8 @@ pub fn capture(tree: &dyn Tree) -> MemTree {
     captured
 }
 
-/// CPUs that a user may ask about: those that the machine suggests, all, all but the first, and the first. A probe stops
-/// reading once it knows enough, so each choice leads it to other files.
+/// CPUs that a user may ask about: those that the machine suggests, all, all but the first, and the first. A probe
+/// stops reading once it knows enough, so each choice of CPUs leads it to other files.
 fn choices(machine: &Machine) -> Vec<CpuSet> {
     let online = machine.topology.online.known().cloned().unwrap_or_default();
     let first: CpuSet = online.first().into_iter().collect();
@@ -108,7 +109,7 @@ mod tests {
             for kind in Kind::ALL {
                 for cpus in ["", "0", "1", "1-3", "2-3", "6-7"] {
                     let need = Need { kind, cpus: CpuSet::parse_list(cpus).unwrap(), ..Need::default() };
-                    // Offline CPUs are refused before an audit.
+                    // An audit refuses offline CPUs, so there is nothing to capture for them.
                     let online = Machine::read(&machine).topology.online;
                     if online.known().is_some_and(|online| !need.cpus.is_subset(online)) {
                         continue;

@@ -11,9 +11,9 @@ use punctual_facts::tree::without_private_values;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Name of the line of the fingerprint that is compared word by word.
+/// The line of the fingerprint that is compared word by word.
 const COMMAND_LINE: &str = "command line";
-/// Longest value of a kernel option.
+/// Longest value of a kernel option that is kept, in characters.
 const VALUE_CHARS: usize = 300;
 
 /// One of the two machines.
@@ -21,16 +21,16 @@ const VALUE_CHARS: usize = 300;
 pub struct AuditSide<'a> {
     /// The machine after its audit, which decides which options of the kernel matter.
     pub machine: &'a Machine,
-    /// CPUs for which it was judged.
+    /// CPUs for which the machine was judged.
     pub cpus: &'a CpuSet,
     pub findings: &'a [Finding],
 }
 
-/// What differs, from one machine to another.
+/// The differences from the first machine to the second.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditDifference {
-    /// Lines that say which machine it is.
+    /// Lines that identify the machines and differ.
     #[serde(rename = "machine")]
     pub facts: Vec<Changed>,
     /// Words of the command line that only the first machine has, in its order.
@@ -40,7 +40,7 @@ pub struct AuditDifference {
     /// Options of the kernel's configuration that some knob read.
     #[serde(rename = "kernel_config")]
     pub options: Vec<Changed>,
-    /// Knobs with different findings: first what became worse, the worst first.
+    /// Knobs with different findings: first those that became worse, the worst first.
     #[serde(rename = "findings")]
     pub knobs: Vec<Turn>,
 }
@@ -73,13 +73,13 @@ pub struct Turn {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Trend {
-    /// Bad on the second machine, and not on the first, or less so.
+    /// The knob is bad on the second machine, and was good or less severe on the first.
     Worse,
-    /// Bad on the first machine, and not on the second, or less so.
+    /// The knob is bad on the first machine, and is good or less severe on the second.
     Better,
-    /// Neither worse nor better, with another verdict.
+    /// The verdicts differ, and neither of them is worse.
     Otherwise,
-    /// The same verdict for another reason, or with other evidence.
+    /// The verdict is the same, for another reason or with other evidence.
     SameVerdict,
 }
 
@@ -119,7 +119,7 @@ impl AuditDifference {
         *self == Self::default()
     }
 
-    /// The worst severity among what is worse on the second machine; `None` when nothing is.
+    /// The worst severity among the findings that are worse on the second machine; `None` if there are none.
     pub fn worst(&self) -> Option<Severity> {
         self.with(Trend::Worse).filter_map(|turn| harm(turn.to.as_ref())).max()
     }
@@ -151,7 +151,7 @@ fn facts(a: &AuditSide<'_>, b: &AuditSide<'_>, is_told_by_word: bool) -> Vec<Cha
         .collect()
 }
 
-/// Words that only one of the two lines has; a word that occurs twice counts twice. Empty where one of the lines is not
+/// Words that only one of the two lines has; a word that occurs twice counts twice. Empty if one of the lines is not
 /// known, which the fingerprint shows.
 fn words(a: &Machine, b: &Machine) -> (Vec<String>, Vec<String>) {
     let (Fact::Known(a), Fact::Known(b)) = (&a.cmdline, &b.cmdline) else { return Default::default() };
@@ -206,8 +206,8 @@ fn knobs(a: &[Finding], b: &[Finding]) -> Vec<Turn> {
     turns
 }
 
-/// Whether two findings differ. The reasons do not matter where a knob applies to neither machine, or where software can
-/// see it on neither. The severity matters only where the knob is bad or may be.
+/// Whether two findings differ. Their reasons count only if the knob applies to one of the machines and software can
+/// see its state on one of them. Their severities count only if the knob is bad or may be.
 fn differs(from: Option<&Finding>, to: Option<&Finding>) -> bool {
     let (Some(from), Some(to)) = (from, to) else { return true };
     match (&from.state, &to.state) {

@@ -1,8 +1,8 @@
-//! What stands between a machine and real time, and what to do about it: facts become findings, findings become a plan.
+//! Judges machines and plans changes: facts become findings, and findings become a plan.
 //!
-//! Modules in reading order: what we know ([`knobs`]), what follows for one machine ([`audit`]), what differs between two
-//! ([`diff`]), what a later audit may ask for ([`capture`]), and what to change ([`plan`]). This crate cannot reach the
-//! machine, and knows nothing of recordings.
+//! Modules in reading order: the catalogue ([`knobs`]), the findings about one machine ([`audit`]), the differences
+//! between two machines ([`diff`]), the files that a later audit needs ([`capture`]), and the changes ([`plan`]). This
+//! crate cannot reach the machine, and knows nothing of recordings.
 
 #![forbid(unsafe_code)]
 

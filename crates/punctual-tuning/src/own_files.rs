@@ -1,21 +1,21 @@
-//! Names of the files that `tune` writes, which are also those that a person is told to write to, and their folders.
-//! Where several files may set the same value, ours has the name that counts.
+//! Names and folders of the files that `tune` writes; a person who makes a change by hand is told to write the same
+//! files. If several files may set the same value, ours has the name that counts.
 
 /// A name that sorts behind those of other files.
 pub(crate) const LAST: &str = "99-zz-punctual";
 
 pub(crate) const SYSCTL: &str = "/etc/sysctl.d/99-zz-punctual.conf";
-/// Of several files, systemd-tmpfiles obeys the first one.
+/// If several files name the same path, systemd-tmpfiles obeys the first file.
 pub(crate) const TMPFILES: &str = "/etc/tmpfiles.d/00-punctual.conf";
 pub(crate) const UDEV: &str = "/etc/udev/rules.d/99-zz-punctual.rules";
 pub(crate) const MODPROBE: &str = "/etc/modprobe.d/punctual.conf";
 pub(crate) const LIMITS: &str = "/etc/security/limits.d/99-zz-punctual.conf";
 /// The configuration of systemd itself.
 pub(crate) const MANAGER: &str = "/etc/systemd/system.conf.d/99-zz-punctual.conf";
-/// The fragment for GRUB, on distributions that read fragments.
+/// The fragment for GRUB, on distributions whose GRUB reads fragments.
 pub(crate) const GRUB: &str = "/etc/default/grub.d/99-zz-punctual.cfg";
 
-/// Folders of each kind of file; a name in a folder hides the same name in the folders behind it.
+/// Folders of each kind of file, the most important first: a file hides the files of the same name in later folders.
 pub(crate) const SYSCTL_FOLDERS: &[&str] =
     &["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
 pub(crate) const TMPFILES_FOLDERS: &[&str] =

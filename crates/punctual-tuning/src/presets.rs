@@ -1,7 +1,7 @@
-//! Kinds of work by the names their people use, each with what it usually needs.
+//! Kinds of work by the names that practitioners use, each with its usual need.
 //!
-//! A preset is a starting point: whoever knows the own period and budget says so, and that counts. Where the figures come
-//! from stands in `sources`, and in the book.
+//! A preset is a starting point: a period or budget that the user states replaces the preset's. `sources` and the book
+//! say where the figures come from.
 
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
@@ -9,19 +9,19 @@ use punctual_hist::Nanos;
 /// What a kind of work usually needs of a machine.
 #[derive(Debug)]
 pub struct Preset {
-    /// As `--profile` and a project file name it.
+    /// The name by which `--profile` and a project file choose the preset.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// The kind of work, in one line.
     pub about: &'static str,
     pub kind: Kind,
     pub period: Nanos,
-    /// Largest latency such work can usually live with.
+    /// Largest latency that such work usually tolerates.
     pub budget: Nanos,
     /// `SCHED_FIFO` priority that such programs usually run at.
     pub priority: u8,
     /// Load phases to measure under, as `--load` takes them.
     pub load: &'static str,
-    /// Knobs that weigh one level more for this work than for others of its kind.
+    /// Knobs that weigh one level more for this work than for other work of its kind.
     pub weighs_more: &'static [&'static str],
     /// Where the figures are from.
     pub sources: &'static [&'static str],

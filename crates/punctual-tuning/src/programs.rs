@@ -1,8 +1,8 @@
-//! Programs and services that get in the way of real time: one entry each, from which probes learn what to look for, fixes
-//! and remedies what to silence, and conflicts who else writes what a plan writes. What a program does to real time is said
-//! by the knobs that it is bad for.
+//! Programs and services that disturb real-time work, one entry each. Probes look for them, fixes and remedies silence
+//! them, and conflicts name what else they write. The knobs that a program is bad for say what it does to real-time
+//! work.
 //!
-//! A table and nothing else: whoever looks at a machine asks it by the id of a knob. No other file names a unit.
+//! This module is a table: code that examines a machine asks the table by the id of a knob. No other file names a unit.
 
 /// A program, or a unit of systemd that starts one.
 #[derive(Debug)]
@@ -14,13 +14,13 @@ pub struct Program {
     pub processes: &'static [&'static str],
     /// The knobs that are bad while the program is at work; the fix of each silences it.
     pub bad_for: &'static [&'static str],
-    /// The knobs that look at something else, and last by silencing the program.
+    /// The knobs whose good state lasts only if the program is silenced, although they look at something else.
     pub ends_for: &'static [&'static str],
     /// The knobs that only ask whether the program runs.
     pub asked_by: &'static [&'static str],
-    /// The knobs (`agree.owners_*`) that are bad if this and another program set the same things.
+    /// The knobs (`agree.owners_*`) that are bad if this program and another one set the same things.
     pub owner_for: &'static [&'static str],
-    /// What the program sets, in words; empty if a plan never sets the same.
+    /// What the program sets, in words; empty if no plan sets the same.
     pub sets: &'static str,
     /// What the program writes, in groups. A plan that writes the same is in conflict with it.
     pub writes: &'static [&'static [Written]],
@@ -98,7 +98,7 @@ impl Program {
         Self { by_hand: Some(how), ..self }
     }
 
-    /// The knobs that have to do with the program, the one first whose remedy silences it.
+    /// The knobs that concern the program, beginning with the knob whose remedy silences it.
     pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
         [self.bad_for, self.owner_for, self.ends_for, self.asked_by].into_iter().flatten().copied()
     }
@@ -113,7 +113,7 @@ pub fn ended_for(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.bad_for.contains(&knob) || program.ends_for.contains(&knob))
 }
 
-/// How programs are kept from running: by their units, or in words where a person has to do it.
+/// How to keep programs from running: units to silence, or words if a person has to do it.
 #[derive(Debug, Default)]
 pub struct Silencing {
     pub units: Vec<&'static str>,
@@ -128,7 +128,7 @@ impl Silencing {
         all
     }
 
-    /// Adds a program with those of its units that count.
+    /// Adds a program with those of its units that have to be silenced.
     pub fn add(&mut self, program: &'static Program, units: &[&'static str]) {
         match program.by_hand {
             Some(how) if !self.by_hand.contains(&how) => self.by_hand.push(how),
@@ -147,7 +147,8 @@ impl Silencing {
         command.into_iter().chain(self.by_hand.iter().map(|how| (*how).to_owned())).collect::<Vec<_>>().join("; ")
     }
 
-    /// The commands that make the units run again after they were unmasked. Starting a target would reach it.
+    /// The commands that make the units run again after they were unmasked. Targets are not started, because that would
+    /// put the machine into the target's state.
     pub(crate) fn again(&self, unmask: &str) -> String {
         let services: Vec<&str> = self.units.iter().filter(|unit| !unit.ends_with(".target")).copied().collect();
         let start = (!services.is_empty()).then(|| format!("systemctl start {}", services.join(" ")));
@@ -179,124 +180,65 @@ const KILLERS: &[&str] = &["svc.oomd"];
 const SETS_TIME: &[&str] = &["clk.ntp", "clk.rtc_sync"];
 
 /// Every program, in the order in which evidence names them.
+#[rustfmt::skip]
 pub const PROGRAMS: &[Program] = &[
-    entry("tuned", &["tuned.service"], &["tuned"]).owner_for(&[OWNS_POWER, OWNS_INTERRUPTS, OWNS_PRIORITIES]).sets(
-        "governors, sysctls, interrupts and words of its profile; takes them back when it stops",
-        &[FREQUENCIES, INTERRUPTS, WORDS, &[Written::AnySysctl, Written::Thread("")]],
-    ),
-    entry("rt-conf", &["rt-conf.service", "snap.rt-conf.rt-conf.service"], &["rt-conf"])
-        .owner_for(&[OWNS_INTERRUPTS, OWNS_POWER])
-        .sets("words on the command line, interrupts and governors", &[FREQUENCIES, INTERRUPTS, WORDS]),
-    entry("irqbalance", &["irqbalance.service"], &["irqbalance"])
-        .bad_for(&["irq.irqbalance"])
-        .asked_by(&["agree.irqbalance"])
-        .owner_for(&[OWNS_INTERRUPTS])
+    entry("tuned", &["tuned.service"], &["tuned"]).owner_for(&[OWNS_POWER, OWNS_INTERRUPTS, OWNS_PRIORITIES])
+        .sets("governors, sysctls, interrupts and words of its profile; takes them back when it stops", &[FREQUENCIES,
+        INTERRUPTS, WORDS, &[Written::AnySysctl, Written::Thread("")]]),
+    entry("rt-conf", &["rt-conf.service", "snap.rt-conf.rt-conf.service"], &["rt-conf"]).owner_for(&[OWNS_INTERRUPTS,
+        OWNS_POWER]).sets("words on the command line, interrupts and governors", &[FREQUENCIES, INTERRUPTS, WORDS]),
+    entry("irqbalance", &["irqbalance.service"], &["irqbalance"]).bad_for(&["irq.irqbalance"])
+        .asked_by(&["agree.irqbalance"]).owner_for(&[OWNS_INTERRUPTS])
         .sets("affinities of interrupts, every ten seconds", &[INTERRUPTS]),
-    entry("irqd", &["irqd.service"], &["irqd"])
-        .owner_for(&[OWNS_INTERRUPTS])
-        .sets("affinities of interrupts", &[INTERRUPTS]),
-    entry("rtirq", &["rtirq.service", "rtirq-resume.service"], &[])
-        .owner_for(&[OWNS_PRIORITIES])
+    entry("irqd", &["irqd.service"], &["irqd"]).owner_for(&[OWNS_INTERRUPTS]).sets("affinities of interrupts",
+        &[INTERRUPTS]),
+    entry("rtirq", &["rtirq.service", "rtirq-resume.service"], &[]).owner_for(&[OWNS_PRIORITIES])
         .sets("priorities of interrupts' threads, at boot and after suspend", &[&[Written::Thread("irq/")]]),
-    entry("stalld", &["stalld.service"], &["stalld"]).bad_for(&["sched.stalld"]).owner_for(&[OWNS_PRIORITIES]).sets(
-        "reservations for starving threads, and throttling",
-        &[&[Written::File("fair_server"), Written::File("ext_server"), Written::Sysctl("kernel.sched_rt_runtime_us")]],
-    ),
-    entry("thermald", &["thermald.service"], &["thermald"])
-        .bad_for(POWER)
-        .ends_for(LIMITS)
-        .owner_for(&[OWNS_POWER])
-        .sets(
-            "frequencies, turbo and limits of power, when it gets warm",
-            &[FREQUENCIES, &[Written::File("powercap")]],
-        ),
-    entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER]).sets(
-        "governors, preferences and power of devices, at each change of the power supply",
-        &[
-            FREQUENCIES,
-            &[
-                Written::File("power/control"),
-                Written::File("pcie_aspm"),
-                Written::File("link_power_management_policy"),
-                Written::Sysctl("kernel.nmi_watchdog"),
-            ],
-        ],
-    ),
-    entry("power-profiles-daemon", &["power-profiles-daemon.service"], &["power-profiles-"])
-        .bad_for(POWER)
-        .ends_for(LIMITS)
-        .owner_for(&[OWNS_POWER])
-        .sets("preferences and turbo, when somebody chooses a profile", &[FREQUENCIES]),
-    entry("auto-cpufreq", &["auto-cpufreq.service"], &["auto-cpufreq"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+    entry("stalld", &["stalld.service"], &["stalld"]).bad_for(&["sched.stalld"]).owner_for(&[OWNS_PRIORITIES])
+        .sets("reservations for starving threads, and throttling", &[&[Written::File("fair_server"),
+        Written::File("ext_server"), Written::Sysctl("kernel.sched_rt_runtime_us")]]),
+    entry("thermald", &["thermald.service"], &["thermald"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER])
+        .sets("frequencies, turbo and limits of power, when it gets warm", &[FREQUENCIES,
+        &[Written::File("powercap")]]),
+    entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER])
+        .sets("governors, preferences and power of devices, at each change of the power supply", &[FREQUENCIES,
+        &[Written::File("power/control"), Written::File("pcie_aspm"), Written::File("link_power_management_policy"),
+        Written::Sysctl("kernel.nmi_watchdog")]]),
+    entry("power-profiles-daemon", &["power-profiles-daemon.service"], &["power-profiles-"]).bad_for(POWER)
+        .ends_for(LIMITS).owner_for(&[OWNS_POWER]).sets("preferences and turbo, when somebody chooses a profile",
+        &[FREQUENCIES]),
+    entry("auto-cpufreq", &["auto-cpufreq.service"], &["auto-cpufreq"]).bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors, frequencies and turbo, every few seconds", &[FREQUENCIES]),
-    entry("cpufreqd", &["cpufreqd.service"], &["cpufreqd"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+    entry("cpufreqd", &["cpufreqd.service"], &["cpufreqd"]).bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors and frequencies, by load and battery", &[FREQUENCIES]),
-    entry("laptop-mode-tools", &["laptop-mode.service"], &["laptop_mode"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+    entry("laptop-mode-tools", &["laptop-mode.service"], &["laptop_mode"]).bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors and power of devices, at each change of the power supply", &[FREQUENCIES]),
     entry("system76-power", &["com.system76.PowerDaemon.service", "system76-power.service"], &["system76-power"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+        .bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors, preferences and turbo, when somebody chooses a profile", &[FREQUENCIES]),
-    entry("cpufrequtils", &["cpufrequtils.service", "loadcpufreq.service"], &[])
-        .owner_for(&[OWNS_POWER])
+    entry("cpufrequtils", &["cpufrequtils.service", "loadcpufreq.service"], &[]).owner_for(&[OWNS_POWER])
         .sets("governors, once at each boot", &[FREQUENCIES]),
-    entry("cpupower", &["cpupower.service"], &[])
-        .owner_for(&[OWNS_POWER])
-        .sets("governors, once at each boot", &[FREQUENCIES]),
-    entry("ondemand", &["ondemand.service"], &[])
-        .owner_for(&[OWNS_POWER])
-        .sets("governors, once at each boot", &[FREQUENCIES]),
-    entry("ksmtuned", &["ksmtuned.service", "ksm.service"], &["ksmtuned"])
-        .bad_for(&["mem.ksm"])
+    entry("cpupower", &["cpupower.service"], &[]).owner_for(&[OWNS_POWER]).sets("governors, once at each boot",
+        &[FREQUENCIES]),
+    entry("ondemand", &["ondemand.service"], &[]).owner_for(&[OWNS_POWER]).sets("governors, once at each boot",
+        &[FREQUENCIES]),
+    entry("ksmtuned", &["ksmtuned.service", "ksm.service"], &["ksmtuned"]).bad_for(&["mem.ksm"])
         .sets("the merging of memory", &[&[Written::File("/sys/kernel/mm/ksm/")]]),
     entry("unattended-upgrades", &["unattended-upgrades.service"], &["unattended-upgr"]).bad_for(UPDATES),
     entry("PackageKit", &["packagekit.service"], &["packagekitd"]).bad_for(UPDATES),
     entry("snapd", &["snapd.service"], &["snapd"]).bad_for(UPDATES),
-    entry("dnf-automatic", &["dnf-automatic.service"], &["dnf-automatic"]).bad_for(UPDATES).by_hand(
-        "let dnf-automatic finish, since half an update is worse; svc.update_timers keeps it from coming back",
-    ),
+    entry("dnf-automatic", &["dnf-automatic.service"], &["dnf-automatic"]).bad_for(UPDATES)
+        .by_hand("let dnf-automatic finish, since half an update is worse; svc.update_timers keeps it from coming back"),
     entry("apt.systemd.daily", &["apt-daily.service", "apt-daily-upgrade.service"], &["apt.systemd.dai"])
         .bad_for(UPDATES)
         .by_hand("let apt finish, since half an update is worse; svc.update_timers keeps it from coming back"),
     entry("rpm-ostree", &["rpm-ostreed.service"], &["rpm-ostreed"]).bad_for(UPDATES),
-    timers(
-        &[
-            "apt-daily.timer",
-            "apt-daily-upgrade.timer",
-            "dnf-automatic.timer",
-            "dnf-automatic-install.timer",
-            "dnf-makecache.timer",
-            "dnf5-automatic.timer",
-            "rpm-ostreed-automatic.timer",
-            "transactional-update.timer",
-            "snapd.snap-repair.timer",
-            "update-notifier-download.timer",
-        ],
-        &["svc.update_timers"],
-    ),
-    timers(
-        &[
-            "fstrim.timer",
-            "man-db.timer",
-            "plocate-updatedb.timer",
-            "mlocate-updatedb.timer",
-            "updatedb.timer",
-            "e2scrub_all.timer",
-            "xfs_scrub_all.timer",
-            "btrfs-scrub.timer",
-            "btrfs-balance.timer",
-            "btrfs-defrag.timer",
-            "snapper-timeline.timer",
-            "sysstat-collect.timer",
-        ],
-        MAINTENANCE,
-    ),
+    timers(&["apt-daily.timer", "apt-daily-upgrade.timer", "dnf-automatic.timer", "dnf-automatic-install.timer",
+        "dnf-makecache.timer", "dnf5-automatic.timer", "rpm-ostreed-automatic.timer", "transactional-update.timer",
+        "snapd.snap-repair.timer", "update-notifier-download.timer"], &["svc.update_timers"]),
+    timers(&["fstrim.timer", "man-db.timer", "plocate-updatedb.timer", "mlocate-updatedb.timer", "updatedb.timer",
+        "e2scrub_all.timer", "xfs_scrub_all.timer", "btrfs-scrub.timer", "btrfs-balance.timer", "btrfs-defrag.timer",
+        "snapper-timeline.timer", "sysstat-collect.timer"], MAINTENANCE),
     timers(&["mdcheck_start.timer", "raid-check.timer"], MAINTENANCE).ends_for(&["blk.md"]),
     entry("node_exporter", &["prometheus-node-exporter.service"], &["node_exporter", "prometheus-node"])
         .bad_for(AGENTS),
@@ -306,17 +248,13 @@ pub const PROGRAMS: &[Program] = &[
     entry("rasdaemon", &["rasdaemon.service"], &["rasdaemon"]).bad_for(AGENTS).ends_for(&["trace.instances"]),
     entry("sysstat", &["sysstat.service"], &["sadc"]).bad_for(AGENTS),
     entry("zabbix-agent", &["zabbix-agent.service"], &["zabbix_agentd"]).bad_for(AGENTS),
-    entry("tracker", &[], &["tracker-miner-f", "tracker-extract"])
-        .bad_for(&["svc.agents", "svc.indexers"])
+    entry("tracker", &[], &["tracker-miner-f", "tracker-extract"]).bad_for(&["svc.agents", "svc.indexers"])
         .by_hand("systemctl --user mask --now tracker-miner-fs-3.service, as the user whose files it reads"),
-    entry("localsearch", &[], &["localsearch-3"])
-        .bad_for(INDEXERS)
+    entry("localsearch", &[], &["localsearch-3"]).bad_for(INDEXERS)
         .by_hand("systemctl --user mask --now localsearch-3.service, as the user whose files it reads"),
-    entry("baloo", &[], &["baloo_file", "baloo_file_extr"])
-        .bad_for(INDEXERS)
+    entry("baloo", &[], &["baloo_file", "baloo_file_extr"]).bad_for(INDEXERS)
         .by_hand("balooctl disable, as the user whose files it reads"),
-    entry("updatedb", &[], &["updatedb", "updatedb.plocat"])
-        .bad_for(INDEXERS)
+    entry("updatedb", &[], &["updatedb", "updatedb.plocat"]).bad_for(INDEXERS)
         .by_hand("let updatedb finish; svc.maintenance keeps its timer from starting it again"),
     entry("ClamAV", &["clamav-daemon.service", "clamav-clamonacc.service"], &["clamd", "clamonacc"]).bad_for(SCANNERS),
     entry("fapolicyd", &["fapolicyd.service"], &["fapolicyd"]).bad_for(SCANNERS),
@@ -330,8 +268,7 @@ pub const PROGRAMS: &[Program] = &[
     entry("rtkit", &["rtkit-daemon.service"], &["rtkit-daemon"]).bad_for(&["svc.rtkit"]).ends_for(&["lim.rttime"]),
     entry("ananicy", &["ananicy.service"], &["ananicy"]).bad_for(PRIORITIES),
     entry("ananicy-cpp", &["ananicy-cpp.service"], &["ananicy-cpp"]).bad_for(PRIORITIES),
-    entry("gamemode", &[], &["gamemoded"])
-        .bad_for(PRIORITIES)
+    entry("gamemode", &[], &["gamemoded"]).bad_for(PRIORITIES)
         .by_hand("systemctl --user mask --now gamemoded.service, as the user who started gamemoded"),
     entry("uresourced", &["uresourced.service"], &["uresourced"]).bad_for(PRIORITIES),
     entry("system76-scheduler", &["com.system76.Scheduler.service"], &["system76-schedu"]).bad_for(PRIORITIES),
@@ -348,41 +285,21 @@ pub const PROGRAMS: &[Program] = &[
     entry("chrony", &[], &["chronyd"]).asked_by(SETS_TIME),
     entry("other time daemons", &[], &["ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"]).asked_by(SETS_TIME),
     entry("kubelet", &[], &["kubelet", "k3s", "k3s-server", "k3s-agent"]).asked_by(&["svc.kubelet"]),
-    // Without the first of these targets none of the others can be reached.
+    // The other targets can be reached only through the first one.
     entry("sleep", &["sleep.target", "suspend.target", "hibernate.target", "hybrid-sleep.target"], &[])
         .ends_for(&["pm.sleep_targets"]),
 ];
 
 /// Names of display servers and compositors.
+#[rustfmt::skip]
 const DESKTOPS: &[&str] = &[
-    "Xorg",
-    "Xwayland",
-    "gnome-shell",
-    "kwin_wayland",
-    "kwin_x11",
-    "plasmashell",
-    "xfwm4",
-    "cinnamon",
-    "sway",
-    "Hyprland",
-    "labwc",
-    "wayfire",
-    "gdm3",
-    "gdm",
-    "sddm",
-    "lightdm",
+    "Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "kwin_x11", "plasmashell", "xfwm4", "cinnamon", "sway",
+    "Hyprland", "labwc", "wayfire", "gdm3", "gdm", "sddm", "lightdm",
 ];
 
 /// Programs that run guests.
+#[rustfmt::skip]
 const MONITORS: &[&str] = &[
-    "qemu-system-x86",
-    "qemu-system-aar",
-    "qemu-kvm",
-    "kvm",
-    "firecracker",
-    "cloud-hyperviso",
-    "crosvm",
-    "VBoxHeadless",
-    "VirtualBoxVM",
-    "vmware-vmx",
+    "qemu-system-x86", "qemu-system-aar", "qemu-kvm", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "VBoxHeadless",
+    "VirtualBoxVM", "vmware-vmx",
 ];

@@ -1,11 +1,11 @@
-//! A command line cut into words exactly as the kernel cuts it.
+//! A command line cut into words exactly as the kernel does it.
 //!
-//! Works on bytes, as the kernel does: the kernel knows no encoding and takes a no-break space of Latin-1 for a blank.
-//! This module knows nothing of what the words mean.
+//! Works on bytes, as the kernel does: the kernel knows no encoding, and takes a no-break space of Latin-1 for a blank.
+//! This module does not know what the words mean.
 
 use std::ops::Range;
 
-/// Bytes of the command line that x86 and arm64 keep, the final NUL included (`COMMAND_LINE_SIZE`).
+/// Bytes of the command line that x86 and arm64 kernels keep, including the final NUL (`COMMAND_LINE_SIZE`).
 pub const KEPT_BYTES: usize = 2048;
 
 /// One word, and its place in the line.
@@ -13,14 +13,14 @@ pub const KEPT_BYTES: usize = 2048;
 pub struct Token {
     /// The word as it was typed.
     pub raw: String,
-    /// The text before `=`, with `-` written as `_`, without quotes.
+    /// The text before `=`, with each `-` replaced by `_`, without quotes.
     pub name: String,
-    /// The text behind `=`, without quotes; `None` where there is no `=`.
+    /// The text after `=`, without quotes; `None` if there is no `=`.
     pub value: Option<String>,
-    /// Offset of the first byte in the line, and of the byte behind the last.
+    /// Offset of the first byte in the line, and of the byte after the last one.
     pub start: usize,
     pub end: usize,
-    /// Whether the word stands behind a lone `--`.
+    /// Whether the word stands after a lone `--`.
     pub is_for_init: bool,
 }
 
@@ -43,7 +43,7 @@ pub fn words(line: &[u8]) -> Vec<Token> {
     words
 }
 
-/// A name as the kernel compares it, to which `-` and `_` are the same.
+/// A name in the form in which the kernel compares names, since `-` and `_` are the same to it.
 pub fn same_dashes(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -70,7 +70,7 @@ fn token(line: &[u8], Range { start, end }: Range<usize>, is_for_init: bool) -> 
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let unquoted = raw.strip_prefix(b"\"").map(|rest| rest.strip_suffix(b"\"").unwrap_or(rest));
     let inner = unquoted.unwrap_or(raw);
-    // To the kernel a `=` at the beginning of a word is part of its name.
+    // The kernel treats a `=` at the beginning of a word as part of the name.
     let equals = inner.iter().skip(1).position(|b| *b == b'=').map(|at| at + 1);
     let (name, value) = match equals {
         Some(at) => (&inner[..at], Some(&inner[at + 1..])),

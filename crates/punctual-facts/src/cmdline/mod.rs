@@ -1,4 +1,4 @@
-//! The words the kernel was booted with, in order: what was asked for, which need not be in force.
+//! The words the kernel was booted with, in order. They are requests, which need not be in force.
 
 mod line;
 

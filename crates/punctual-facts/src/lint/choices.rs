@@ -1,6 +1,6 @@
-//! Values that words take, as the handlers of kernels compare them.
+//! Values that words take, compared as the kernel's handlers compare them.
 //!
-//! Covers only words whose handlers were read. Knows nothing of lists of CPUs and of other words.
+//! Covers only words whose handlers were read. Lists of CPUs and other words are not checked here.
 
 use super::Target;
 use super::WordVerdict::{self, Clamped, RejectedValue};
@@ -24,21 +24,21 @@ impl Wrong {
 /// Words that take one of a few values.
 struct Choice {
     word: &'static str,
-    /// The values, or what they begin with, with blanks between.
+    /// The values, or the beginnings of values, with blanks between them.
     values: &'static str,
     how: How,
-    /// What becomes of other values.
+    /// What the kernel does with any other value.
     otherwise: &'static str,
     instead: Option<&'static str>,
     source: &'static str,
 }
 
-/// How a handler compares.
+/// How a handler compares values.
 #[derive(Clone, Copy)]
 enum How {
-    /// The whole value, so that a list of values is none of them.
+    /// The handler compares the whole value, so that a list of values matches none of them.
     Whole,
-    /// The beginning of each part between commas.
+    /// The handler compares the beginning of each part between commas.
     Parts,
 }
 
@@ -82,7 +82,7 @@ const CHOICES: [Choice; 9] = [
     choice("pcie_aspm.policy", "default performance powersave powersupersave", How::Whole,
         "the kernel calls it invalid and keeps its own", "kernel drivers/pci/pcie/aspm.c: pcie_aspm_set_policy")
         .instead("pcie_aspm.policy=performance"),
-    // The handler compares the whole text, so that values joined by commas are none of them.
+    // The handler compares the whole text, so values joined by commas match none of them.
     choice("intel_pstate", "disable active passive no_hwp force hwp_only support_acpi_ppc per_cpu_perf_limits no_cas",
         How::Whole, SILENT, "kernel drivers/cpufreq/intel_pstate.c: intel_pstate_setup")
         .instead("one value a word: intel_pstate=passive intel_pstate=no_hwp; intel_pstate=disable for none at all"),
@@ -94,7 +94,7 @@ const CHOICES: [Choice; 9] = [
         "kernel kernel/watchdog.c: hardlockup_panic_setup").instead("nmi_watchdog=0"),
 ];
 
-/// Checks the value of a word that takes one of a few, a size or a number within bounds.
+/// Checks the value of a word that takes one of a few values, a size, or a number within bounds.
 pub(super) fn check(name: &str, value: &str, target: &Target) -> Option<Wrong> {
     match name {
         "mitigations" => mitigations(value, target),
@@ -131,7 +131,7 @@ fn mitigations(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// The sizes of huge pages, of which arm64 has those of its base page.
+/// The sizes of huge pages. On arm64 they depend on the size of the base page.
 fn page_size(value: &str, target: &Target) -> Option<Wrong> {
     let sizes: &[&str] = match target.arch {
         Arch::X86 => &["2M", "1G"],
@@ -147,7 +147,7 @@ fn page_size(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// As `memparse` reads it: a number and a letter for its unit.
+/// Reads a number with a letter for its unit, as the kernel's `memparse` does.
 fn bytes(text: &str) -> Option<i128> {
     let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'x' | 'X')) {
         Some(at) => text.split_at(at),
@@ -163,7 +163,7 @@ fn bytes(text: &str) -> Option<i128> {
     integer(number)?.checked_shl(shift)
 }
 
-/// How many pages: one number, or one for each node as `0:4,1:8`.
+/// Checks a number of pages: one number, or one for each node as in `0:4,1:8`.
 fn pages(value: &str) -> Option<Wrong> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let by_node = |part: &str| part.split_once(':').is_some_and(|(node, count)| is_number(node) && is_number(count));
@@ -174,7 +174,7 @@ fn pages(value: &str) -> Option<Wrong> {
     })
 }
 
-/// The priority of the threads of RCU.
+/// Checks the priority of RCU's threads.
 fn priority(value: &str) -> Option<Wrong> {
     let wrong = |verdict: WordVerdict, why: &str| {
         let source = "kernel kernel/rcu/tree.c: sanitize_kthread_prio";
@@ -187,7 +187,7 @@ fn priority(value: &str) -> Option<Wrong> {
     }
 }
 
-/// As `kstrtoll` with base 0 reads it: a sign, then `0x`, `0` or decimal digits.
+/// Reads a number as the kernel's `kstrtoll` with base 0 does: a sign, then `0x`, `0` or decimal digits.
 pub(super) fn integer(value: &str) -> Option<i128> {
     let (negative, digits) = match value.strip_prefix('-') {
         Some(digits) => (true, digits),

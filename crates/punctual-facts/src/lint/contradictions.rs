@@ -1,7 +1,8 @@
-//! Words about CPUs that the kernel takes one by one, and that do not make sense together.
+//! Words about CPUs that the kernel accepts one by one, and that make no sense together.
 //!
-//! Of words that do not fit each other only the last is reported. This is for lines without a machine: on one that runs,
-//! the audit compares what is in force. The caller names the words that the kernel drops, as refused.
+//! Only the last of the words that contradict each other is reported. The check is for lines without a machine; on a
+//! running machine, the audit compares what is in force. The caller passes a function that tells which words the kernel
+//! refuses.
 
 use super::Target;
 use super::housekeeping::{self, Named};
@@ -9,14 +10,14 @@ use super::values::cpu_list;
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 
-/// What a word does that is hardly meant, and what to write instead.
+/// What a word does that its author hardly meant, and what to write instead.
 pub(super) struct Contradiction {
     pub(super) why: String,
     pub(super) instead: String,
     pub(super) source: &'static str,
 }
 
-/// The words of a line about CPUs, of which the kernel honours the last of each name.
+/// The words of a line about CPUs. The kernel honours the last word of each name.
 struct OnLine<'a> {
     isolated: Option<Named<'a>>,
     tickless: Option<Named<'a>>,
@@ -25,7 +26,7 @@ struct OnLine<'a> {
     boot: u32,
 }
 
-/// What is wrong between this word and those in front of it, or with a word that sets the boot CPU apart.
+/// What is wrong between this word and earlier ones, or with a word that isolates the boot CPU.
 pub(super) fn find(
     token: &Token,
     line: &[Token],
@@ -50,7 +51,8 @@ pub(super) fn find(
     rules.iter().find_map(|rule| rule(&words, token))
 }
 
-/// `hugepages=` counts for the size in front of it, or for the default size.
+/// Checks that `hugepages=` follows the size that it is meant for. It counts for the size before it, or else for the
+/// default size.
 fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradiction> {
     let for_kernel = || line.iter().filter(|word| !word.is_for_init);
     let sizes = || for_kernel().filter(|word| word.name == "hugepagesz");
@@ -58,7 +60,7 @@ fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradictio
         return None;
     }
     let size = sizes().next()?;
-    // A second number behind the size is what the size is for.
+    // The size belongs to a second number that follows it.
     if for_kernel().any(|word| word.name == "hugepages" && word.end > size.end) {
         return None;
     }
@@ -70,7 +72,7 @@ fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradictio
     Some(Contradiction { why, instead, source: "kernel mm/hugetlb.c: hugepages_setup" })
 }
 
-/// CPUs of a list that `maxcpus=` or `nr_cpus=` keeps from being started.
+/// Finds CPUs of a list that are never started because of `maxcpus=` or `nr_cpus=`.
 fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contradiction> {
     if !housekeeping::is_one(token) && !matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs") {
         return None;
@@ -89,7 +91,7 @@ fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contr
     Some(Contradiction { why, instead, source: "kernel kernel/cpu.c: maxcpus, kernel/smp.c: nrcpus" })
 }
 
-/// Whether the word is the last of these: the contradiction is reported once, at its last word.
+/// Whether the word is the last of these words, at which a contradiction is reported.
 fn is_last(token: &Token, words: &[&Token]) -> bool {
     words.iter().map(|word| word.end).max() == Some(token.end)
 }
@@ -102,7 +104,7 @@ fn joined(words: &[&Token]) -> String {
     words.iter().map(|word| raw(word)).collect::<Vec<_>>().join(" and ")
 }
 
-/// `NAME=CPUS`, or a hint where no CPU is left to name.
+/// `prefix` followed by the CPUs, or the hint if no CPU is left to name.
 fn or_hint(prefix: &str, cpus: &CpuSet, hint: &str) -> String {
     if cpus.is_empty() { hint.to_owned() } else { format!("{prefix}{cpus}") }
 }
@@ -122,7 +124,7 @@ impl OnLine<'_> {
             self.apart().find(|named| named.word.end == token.end && named.cpus.contains(boot))?;
         let rest = cpus.iter().filter(|cpu| *cpu != boot).collect();
         let value = word.value.as_deref().unwrap_or_default();
-        let flags = value.strip_suffix(cpu_list(value).1).unwrap_or_default();
+        let flags = value.strip_suffix(cpu_list(value).cpus).unwrap_or_default();
         let why = format!(
             "CPU {boot} is in it; where that is the boot CPU, the kernel keeps time there at first, and irqaffinity= always \
              includes it"
@@ -166,7 +168,7 @@ impl OnLine<'_> {
         let Named { cpus: offloaded, word } = self.callbacks.as_ref()?;
         let apart = self.cpus_apart();
         let setting_apart: Vec<&Token> = self.apart().map(|named| named.word).collect();
-        // Whoever offloads all CPUs means all of them.
+        // A word that offloads all CPUs certainly means all of them.
         let is_all = word.value.as_deref().is_some_and(|v| matches!(v, "all" | "0-N"));
         let is_last = is_last(token, &[&setting_apart[..], &[*word]].concat());
         if is_all || setting_apart.is_empty() || *offloaded == apart || !is_last {

@@ -1,14 +1,15 @@
 //! Finds the command lines in a file: the whole file, or settings of a boot loader in it.
 //!
-//! Knows the settings by their names only. What a shell would fill in is not judged, and reported as filled in at boot.
+//! Knows the settings by their names only. A text that a shell would fill in is reported as filled in at boot, and not
+//! judged.
 
 use super::{Target, Testimony, Word, WordVerdict, judge};
 use crate::cmdline::{Token, words};
 use std::iter::once;
 use std::ops::Range;
 
-/// Settings that hold a command line, or a piece of one, up to the end of the line or the closing quote: of GRUB,
-/// u-boot-menu, Armbian and U-Boot; of loader entries, extlinux and GRUB's own menu.
+/// Settings that hold a command line, or a part of one, up to the end of the line or the closing quote. They belong to
+/// GRUB, u-boot-menu, Armbian and U-Boot, to loader entries, extlinux and GRUB's own menu.
 const ASSIGNED: [&str; 8] = [
     "GRUB_CMDLINE_LINUX_DEFAULT",
     RECOVERY,
@@ -19,17 +20,18 @@ const ASSIGNED: [&str; 8] = [
     "CMDLINE",
     "APPEND",
 ];
-/// Replaces `_DEFAULT` in the recovery entry of the menu.
+/// The setting that replaces `_DEFAULT` in the recovery entry of GRUB's menu.
 const RECOVERY: &str = "GRUB_CMDLINE_LINUX_RECOVERY";
-/// A key of loader entries, of which all lines of a file add up.
+/// A key of loader entries. All lines of a file that have this key add up.
 const OPTIONS: &str = "options";
 const APPEND: [&str; 2] = ["append", "APPEND"];
-/// Commands of GRUB's menu, which name the kernel before its words.
+/// Commands of GRUB's menu, which name the kernel before the words.
 const AFTER_IMAGE: [&str; 3] = ["linux", "linux16", "linuxefi"];
 /// Commands of U-Boot's scripts.
 const SET: [&[&str]; 2] = [&["setenv", "bootargs"], &["env", "set", "bootargs"]];
 
-/// Stand for a blank and a quote within an expression that is filled in at boot, so that it stays one word.
+/// Bytes that replace a blank and a quote within an expression that is filled in at boot, so that the expression stays
+/// one word.
 const BLANK: u8 = 1;
 const QUOTE: u8 = 2;
 
@@ -52,7 +54,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Whether the file holds a command line at all: it has such a setting, or a word that some kernel takes.
+    /// Whether the file holds a command line at all: a setting with a command line, or a word that some kernel takes.
     pub fn is_command_line(&self) -> bool {
         let is_known =
             |placed: &Placed| !matches!(placed.word.verdict, WordVerdict::Unknown | WordVerdict::ForUserSpace);
@@ -60,8 +62,8 @@ impl Contents {
     }
 }
 
-/// Judges every command line of a file. A file without any setting is one command line over all its lines; lines that
-/// begin with `#` are remarks.
+/// Judges every command line of a file. A file without any setting is one command line over all its lines, in which
+/// lines that begin with `#` are remarks.
 pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Contents {
     let settings = settings(text);
     let has_setting = !settings.is_empty();
@@ -71,17 +73,17 @@ pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Conte
     Contents { words: words.into_iter().map(|(_, word)| word).collect(), has_setting }
 }
 
-/// Characters that make up a piece of a command line, each with its line and column from 1.
+/// Characters that make up a part of a command line, each with its line and column from 1.
 type Piece = Vec<(char, usize, usize)>;
 
 struct Setting {
     name: String,
-    /// Whether it adds to the value before.
+    /// Whether the setting adds to the earlier value, instead of replacing it.
     adds: bool,
     piece: Piece,
 }
 
-/// The pieces of each command line. Of two assignments to a variable the last one counts; each entry of a menu is a
+/// The parts of each command line. Of two assignments to a variable the last one counts; each entry of a menu is a
 /// command line of its own.
 fn grouped(settings: Vec<Setting>) -> Vec<Vec<Piece>> {
     let mut assigned: Vec<(String, Vec<Piece>)> = Vec::new();
@@ -138,7 +140,7 @@ fn settings(text: &str) -> Vec<Setting> {
             at += 1;
             continue;
         };
-        // One stream of characters from the value on, because a value in quotes may go over several lines.
+        // A single stream of characters from the value on, because a value in quotes may span several lines.
         let before = lines[at].len() - head.rest.len();
         let skipped = lines[at][..before].chars().count();
         let first = numbered(lines[at], at, skipped);
@@ -159,9 +161,9 @@ fn settings(text: &str) -> Vec<Setting> {
 enum Style {
     /// At the closing quote; without quotes, at the end of the line.
     Quoted,
-    /// Like `Quoted`, and without quotes also at a semicolon.
+    /// Like `Quoted`, but a value without quotes also ends at a semicolon.
     Script,
-    /// At the end of the line: quotes are the kernel's.
+    /// At the end of the line. Quotes belong to the value, since the kernel reads them.
     Plain,
 }
 
@@ -193,9 +195,9 @@ impl<'a> Head<'a> {
             return Some(Self { name: word, adds: true, style: Style::Plain, rest });
         }
         let is_told = word == OPTIONS || APPEND.contains(&word);
-        // `APPEND` is also the name of a variable; without `=` it is a key of extlinux.
+        // `APPEND` is also the name of a variable. If no `=` follows, it is a key of extlinux.
         let name = if word == "APPEND" { "append" } else { word };
-        // Without a value, it is an ordinary word of some text.
+        // Without a value, the word is part of ordinary text.
         (is_told && trimmed.len() > word.len()).then_some(Self { name, adds: true, style: Style::Plain, rest })
     }
 }
@@ -208,8 +210,8 @@ fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
 }
 
 impl Style {
-    /// The value at the beginning of a stream, and the line on which it ends; `first` is the line on which it begins. A
-    /// backslash at the end of a line joins the next line. `None` where a quote is never closed.
+    /// The value at the beginning of a stream, and the line on which the value ends; `first` is the line on which it
+    /// begins. A backslash at the end of a line joins the next line. `None` if a quote is never closed.
     fn cut(self, stream: impl Iterator<Item = (char, usize, usize)>, first: usize) -> Option<(Piece, usize)> {
         let mut chars = stream.peekable();
         let quote = match chars.peek() {
@@ -254,7 +256,7 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(b
         for (c, line, column) in filled_in(piece) {
             let mut bytes = [0; 4];
             let bytes = c.encode_utf8(&mut bytes).as_bytes();
-            // The kernel splits bytes, and a byte of a letter may be a blank to it.
+            // The kernel splits bytes, and may take a byte of a multi-byte letter for a blank.
             text.extend_from_slice(bytes);
             places.extend(bytes.iter().map(|_| (line, column)));
         }
@@ -274,7 +276,7 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(b
     found.collect()
 }
 
-/// The piece with stand-ins for blanks and quotes between `$(` and `)` or two backquotes.
+/// The part with stand-ins for blanks and quotes between `$(` and `)`, or between two backquotes.
 fn filled_in(piece: &[(char, usize, usize)]) -> Piece {
     let mut depth = 0_usize;
     let mut is_quoted = false;
@@ -299,7 +301,7 @@ fn filled_in(piece: &[(char, usize, usize)]) -> Piece {
     out
 }
 
-/// A word with an expression gets no verdict, because the file does not say what it becomes.
+/// A word with an expression gets no verdict, because the file does not show what the expression becomes.
 fn at_boot(word: Word) -> Word {
     let text = word.word.replace(char::from(BLANK), " ").replace(char::from(QUOTE), "\"");
     if !text.contains(['$', '`']) {
@@ -326,7 +328,7 @@ mod tests {
         Target { possible: None, ..Target::x86(6, 12, Flavour::Stock) }
     }
 
-    /// The words of a text are these, with the line and the column at which each begins.
+    /// Checks the words of a text, each with the line and the column at which it begins.
     #[track_caller]
     fn is(text: &str, expected: &[(usize, usize, &str)]) {
         let words = lint_file(text, &target(), &Testimony::none()).words;

@@ -1,18 +1,19 @@
-//! `isolcpus=` and `nohz_full=` together: the kernel keeps the CPUs of the first word and refuses a word that does not
-//! agree with them.
+//! `isolcpus=` and `nohz_full=` together: the kernel keeps the CPUs of the first word, and refuses a later word that
+//! does not agree with them.
 //!
-//! Follows `housekeeping_setup` over the words in their order. The caller names the words whose own value is refused.
+//! Follows `housekeeping_setup` over the words in their order. The caller passes a function that tells which words are
+//! refused for their own value.
 
 use super::Target;
 use super::choices::Wrong;
-use super::values::cpu_list;
+use super::values::{FlagsAndCpus, cpu_list};
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::Version;
 
 const SOURCE: &str = "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup";
 
-/// What CPUs can be kept from, as far as the kernel compares the words by it; in the order of 7.3.
+/// Indices of the kinds of isolation by which the kernel compares the words, in the order of 7.3.
 const DOMAIN: usize = 0;
 const MANAGED_IRQ: usize = 1;
 const NOISE: usize = 2;
@@ -23,15 +24,15 @@ pub(super) struct Named<'a> {
     pub(super) word: &'a Token,
 }
 
-/// The first word that kept CPUs from each of the three.
+/// For each kind of isolation, the first word that asked for it.
 type Kept<'a> = [Option<Named<'a>>; 3];
 
-/// Whether a word is one of the two.
+/// Whether a word is `isolcpus=` or `nohz_full=`.
 pub(super) fn is_one(token: &Token) -> bool {
     matches!(token.name.as_str(), "isolcpus" | "nohz_full") && !token.is_for_init
 }
 
-/// What is wrong with a word because of those in front of it.
+/// What is wrong with a word because of earlier words.
 pub(super) fn check(
     token: &Token,
     line: &[Token],
@@ -65,7 +66,7 @@ fn refusal(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target) ->
     disagrees(kinds, apart, kept).or_else(|| leaves_none(kinds, apart, kept, target))
 }
 
-/// The CPUs of a list; `None` where the machine must be known to tell.
+/// The CPUs of a list; `None` if the list depends on a machine that is not known.
 pub(super) fn cpus(list: &str, target: &Target) -> Option<CpuSet> {
     let needs_machine = list.contains('N') || list.contains("all");
     if needs_machine && target.possible.is_none() {
@@ -74,10 +75,12 @@ pub(super) fn cpus(list: &str, target: &Target) -> Option<CpuSet> {
     CpuSet::parse_kernel(list, target.cpus().unwrap_or(u32::MAX)).ok()
 }
 
-/// What a word keeps from its CPUs, and which these are; `None` where the machine must be known to tell.
+/// The kinds of isolation that a word asks for, and its CPUs; `None` if they depend on a machine that is not known.
 fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
     let value = word.value.as_deref()?;
-    let (flags, list) = if word.name == "nohz_full" { (vec!["nohz"], value) } else { cpu_list(value) };
+    let is_tick = word.name == "nohz_full";
+    let FlagsAndCpus { flags, cpus: list } =
+        if is_tick { FlagsAndCpus { flags: vec!["nohz"], cpus: value } } else { cpu_list(value) };
     let kind = |flag: &&str| ["domain", "managed_irq", "nohz"].iter().position(|known| known == flag);
     let mut kinds: Vec<usize> = flags.iter().filter_map(kind).collect();
     if kinds.is_empty() {
@@ -85,7 +88,7 @@ fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
     }
     let apart = cpus(list, target)?;
     let Some(possible) = &target.possible else { return Some((kinds, apart)) };
-    // Where no CPU would be left, the kernel takes the boot CPU out again.
+    // If no CPU would be left, the kernel takes the boot CPU out of the list again.
     let apart = apart.intersection(possible);
     let boot = possible.iter().next();
     Some((kinds, if apart == *possible { apart.iter().filter(|cpu| Some(*cpu) != boot).collect() } else { apart }))
@@ -99,7 +102,7 @@ fn disagrees(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>) -> Option<String>
     ))
 }
 
-/// From 7.x on a CPU must be left that is in neither word.
+/// The error of the kernel if no CPU is left that neither word isolates. Kernels from 7.x on refuse such words.
 fn leaves_none(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target) -> Option<String> {
     let possible = target.possible.as_ref().filter(|_| target.version >= Version::new(7, 0))?;
     if kinds.iter().all(|kind| *kind == MANAGED_IRQ) {

@@ -1,14 +1,15 @@
 //! The words that one kernel was built with, as its image lists them, and what the list says about a word.
 //!
-//! Compares as the kernel does (`init/main.c`, `kernel/params.c`): early words and parameters as a whole, others by their
-//! beginning, with `-` and `_` alike. Knows nothing of images, and nothing of modules that are loaded from files.
+//! Compares as the kernel does (`init/main.c`, `kernel/params.c`): early words and parameters as a whole, other words
+//! by their beginning, with `-` and `_` alike. This module does not read images, and does not know modules that are
+//! loaded from files.
 
 use crate::cmdline::{Token, same_dashes, words};
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a tree has the list: a first line `complete`, then lines `early NAME`, `setup NAME` and `param NAME PERMISSION`.
+/// The path of the list: a first line `complete`, then lines `early NAME`, `setup NAME` and `param NAME PERMISSION`.
 pub const WORDS: &str = "punctual:/kernel/words";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,12 +22,12 @@ pub struct Image {
 /// What the list says about a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Has {
-    /// The kernel has the word, in this way.
+    /// The kernel has the word, in the way that the text says.
     Yes(&'static str),
-    /// A handler gets to see the word, and may refuse it.
+    /// A handler receives the word, and may refuse it.
     Perhaps,
     No,
-    /// The kernel searches the line for the word or sets it as a sysctl; the list has neither.
+    /// The kernel searches the line for the word, or sets the word as a sysctl. The list has neither kind.
     Elsewhere,
 }
 
@@ -54,7 +55,7 @@ impl Image {
                 _ => return Err(format!("'{}' is not understood", crate::fact::printable(line, 60))),
             }
         }
-        // Every kernel has this word.
+        // Every kernel has the word `init=`.
         if !image.setup.contains("init=") {
             return Err("it is not whole".to_owned());
         }
@@ -74,7 +75,8 @@ impl Image {
         self.params.range(begin.clone()..).next().is_some_and(|(name, _)| name.starts_with(&begin))
     }
 
-    /// Whether the kernel itself takes this word; `None` where the list cannot tell. Words of modules in files are not on it.
+    /// Whether the kernel itself takes this word; `None` if the list cannot tell. The list has no words of modules in
+    /// files.
     pub fn takes(&self, word: &str) -> Option<bool> {
         match self.has(words(word.as_bytes()).first()?) {
             Has::Yes(_) => Some(true),
@@ -103,8 +105,8 @@ impl Image {
         begins.map_or(Has::No, |_| Has::Perhaps)
     }
 
-    /// Whether a handler's name is the beginning of the word; `Some(true)` where it is the whole name. The kernel calls the
-    /// handler for `ro` with `root_x` as well, and the handler refuses it.
+    /// Whether a handler's name is the beginning of the word; `Some(true)` if the name is the whole word. The kernel
+    /// also calls the handler of `ro` with `root_x`, and the handler refuses it.
     fn by_beginning(&self, token: &Token) -> Option<bool> {
         let whole = match &token.value {
             Some(value) => format!("{}={}", token.name, same_dashes(value)),
@@ -116,14 +118,14 @@ impl Image {
     }
 }
 
-/// Words on no list: parts of x86-64, arm64 and the EFI stub search the line for them, some are other names of sysctls
-/// (`fs/proc/proc_sysctl.c`), and `dyndbg` and `async_probe` exist for every module.
+/// Words on no list. Parts of x86-64, arm64 and the EFI stub search the line for some of them, and others are
+/// alternative names of sysctls (`fs/proc/proc_sysctl.c`). `dyndbg` and `async_probe` exist for every module.
 const ELSEWHERE: &str = "acpi acpi_rsdp async_probe bootconfig clearcpuid console debug dis_ucode_ldr dyndbg \
     earlyprintk edd efi forcepae fred hardlockup_all_cpu_backtrace hung_task_panic initrd kexec mem_encrypt microcode \
     microcode.amd_sha_check no387 no5lvl nofxsr nokaslr nopti nospec_store_bypass_disable nospectre_v2 nousershstk \
     noxsave noxsaveopt noxsaves numa_zonelist_order pti quiet setcpuid softlockup_all_cpu_backtrace \
     spec_store_bypass_disable spectre_v2 spectre_v2_user split_lock_detect tsx";
-/// The parts before the dot of such words.
+/// Names before the dot of further words that are on no list.
 const ELSEWHERE_BEFORE_DOT: &str = "arm64 arm64_sw id_aa64isar1 id_aa64isar2 id_aa64mmfr0 id_aa64mmfr1 id_aa64mmfr2 \
     id_aa64mmfr4 id_aa64pfr0 id_aa64pfr1 id_aa64smfr0 sysctl";
 

@@ -1,8 +1,8 @@
-//! From a word and what is known of it to its verdict.
+//! The verdict on a word, from everything that is known about it.
 //!
-//! Decided in this order: whether the word is for the kernel, whether the kernel takes it (by the names, then by the
-//! machine's testimony, which wins), what the log says became of it, whether the value is right, what is known of the
-//! word beyond its name, and what is in force.
+//! Decided in this order: whether the word is for the kernel; whether the kernel takes it, by the tables and then by
+//! the machine's testimony, which overrides them; what the log says about it; whether the value is right; what is known
+//! of the word beyond its name; and what is in force.
 
 use super::WordVerdict::{Accepted, Clamped, Effective, ForUserSpace, Inert, ModuleNotLoaded, RejectedValue, Unknown};
 use super::choices::{Wrong, integer};
@@ -13,7 +13,7 @@ use super::names::NAMES;
 use super::near::near;
 use super::rules::{self, Rule};
 use super::standing::{Draft, by_name, options};
-use super::testimony::{Became, Says, Testimony};
+use super::testimony::{Became, ParameterNow, Says, ShownEffect, Testimony};
 use super::user_space;
 use super::values;
 use super::{Target, Word};
@@ -38,14 +38,14 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>)
         return word(token, wrong, false);
     }
     if draft.verdict == RejectedValue {
-        // The log tells that the value was refused, and the handler's code tells why.
+        // The log says that the value was refused, and the handler's code says why.
         if let Some(wrong) = values::check(token, target, draft.kind) {
             draft.why = format!("{}; {}", wrong.why, draft.why);
             draft.instead = wrong.instead;
             draft.sources.push(wrong.source.to_owned());
         }
     }
-    // The words of this kernel's image count more than what is known of kernels in general.
+    // The words of this kernel's image override what is known of kernels in general.
     let is_refuted = |rule: &&Rule| rule.verdict == Some(Unknown) && evidence.image_has(token);
     let rule = rules::find(token, target, line, draft.is_taken()).filter(|rule| !is_refuted(rule));
     if let Some(rule) = rule {
@@ -69,7 +69,7 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>)
     word(token, draft, is_trap || is_contradiction)
 }
 
-/// Adds what does not fit the words in front of this one. A running machine shows what came of them, so there it is skipped.
+/// Adds what contradicts earlier words of the line. Skipped on a running machine, which shows the result.
 fn contradict(
     token: &Token,
     line: &[Token],
@@ -106,7 +106,8 @@ fn word(token: &Token, draft: Draft, is_trap: bool) -> Word {
 
 fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Option<Draft> {
     const SOURCE: &str = "kernel init/main.c";
-    // A running kernel shows what it kept. Such a line is too long only where private values were masked by longer ones.
+    // A running kernel shows the line that it kept. Such a line is too long only if longer stand-ins replaced private
+    // values.
     if token.end >= KEPT_BYTES && !evidence.is_live() && target.arch != Arch::Other {
         let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", KEPT_BYTES - 1);
         let instead = Some("CPU lists as ranges, and fewer words".to_owned());
@@ -121,14 +122,14 @@ fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) 
     None
 }
 
-/// Whether the kernel takes the word. The machine's testimony counts more than the tables.
+/// Whether the kernel takes the word. The machine's testimony overrides the tables.
 fn draft(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Draft {
-    let (named, needs) = by_name(token, target);
+    let named = by_name(token, target);
     let reader = user_space::reader(&token.name).filter(|_| !named.is_taken());
     if let Some(reader) = reader {
         return Draft::new(ForUserSpace, format!("it is for {reader}"), "kernel init/main.c: words it hands on");
     }
-    let Some(says) = evidence.ask(token, needs) else {
+    let Some(says) = evidence.ask(token, named.needs) else {
         return unless_absent(token, named, evidence);
     };
     match says {
@@ -139,7 +140,7 @@ fn draft(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Draft {
         }
         Says::NotLoaded(why) => Draft { why, verdict: ModuleNotLoaded, ..named },
         Says::NotThere(why) if named.is_taken() => Draft { verdict: Unknown, why, ..named },
-        Says::NotTaken(why) if named.is_taken() => not_taken(token, named, why, needs),
+        Says::NotTaken(why) if named.is_taken() => not_taken(token, named, why),
         Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => {
             Draft::new(Unknown, why, "this machine")
         }
@@ -149,19 +150,23 @@ fn draft(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Draft {
     }
 }
 
-/// A word that the tables have and this kernel did not take. The log lists words that a handler refused and words that
-/// are not compiled in alike; the configuration and the module tell which of the two it is.
-fn not_taken(token: &Token, named: Draft, why: String, needs: &str) -> Draft {
+/// The verdict on a word that the tables have and this kernel did not take. The log lists both refused words and words
+/// that are not compiled in; the configuration and the module tell which case it is.
+fn not_taken(token: &Token, named: Draft, why: String) -> Draft {
     let is_from_log = !token.name.contains('.') && !why.starts_with("it needs");
     if !is_from_log {
         return Draft { verdict: Unknown, why, ..named };
     }
-    let needs =
-        if needs == "-" { String::new() } else { format!(", or this kernel is built without {}", options(needs)) };
+    let needs = if named.needs == "-" {
+        String::new()
+    } else {
+        format!(", or this kernel is built without {}", options(named.needs))
+    };
     Draft { verdict: RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
 }
 
-/// The verdict of the tables, except for modules of which a live machine shows no trace or shows none at all.
+/// The verdict of the tables, unless the word is for a module of which a live machine shows no trace, or the machine
+/// shows no modules at all.
 fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft {
     let module = token.name.split_once('.').and_then(|(module, _)| NAMES.modules.get(module));
     if evidence.is_live() && named.verdict == Accepted && module.is_some_and(|m| m.can_be_loaded) {
@@ -175,9 +180,9 @@ fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft
     named
 }
 
-/// What a word that the kernel accepts was turned into, where that is not what was written.
+/// What the kernel made of a word that it accepts, if that is not what was written.
 fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>, kind: char) -> Option<Draft> {
-    // Of two words that do not agree, the log does not say which one was rejected; what is in force tells.
+    // If two words do not agree, the log does not say which one was refused. What is in force does.
     let is_another = |became: &Became| matches!(became, Became::Rejected(_)) && is_proven(token, evidence);
     let told = |wrong: Wrong| Draft { instead: wrong.instead, ..Draft::new(wrong.verdict, wrong.why, wrong.source) };
     let refused = |other: &Token| is_refused(other, target, kind);
@@ -215,12 +220,12 @@ fn apply(rule: &Rule, token: &Token, draft: &mut Draft) {
 /// The suggestion, with the CPUs of the word in place of `LIST`.
 fn with_list(instead: &str, token: &Token) -> String {
     match &token.value {
-        Some(value) if housekeeping::is_one(token) => instead.replace("LIST", values::cpu_list(value).1),
+        Some(value) if housekeeping::is_one(token) => instead.replace("LIST", values::cpu_list(value).cpus),
         _ => instead.to_owned(),
     }
 }
 
-/// Suggests the word that may have been meant, or says what is wrong with that word too.
+/// Suggests the word that may have been meant, or says what is wrong with that word as well.
 fn suggest(token: &Token, line: &[Token], target: &Target, draft: &mut Draft) {
     let Some(name) = near(&token.name, target).filter(|name| *name != token.name) else { return };
     let meant = Token { name: name.clone(), raw: name.clone(), ..token.clone() };
@@ -238,7 +243,7 @@ fn suggest(token: &Token, line: &[Token], target: &Target, draft: &mut Draft) {
 
 /// Compares the word with what is in force.
 fn in_force(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
-    let Some((agrees, file)) = evidence.effect(token) else { return };
+    let Some(ShownEffect { agrees, file }) = evidence.effect(token) else { return };
     if agrees {
         draft.verdict = Effective;
         draft.why = format!("{file}; {}", draft.why);
@@ -252,12 +257,15 @@ fn in_force(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
 /// Whether what is in force proves that the kernel took this list.
 fn is_proven(token: &Token, evidence: &Testimony<'_>) -> bool {
     let is_list = matches!(token.name.as_str(), "isolcpus" | "nohz_full");
-    is_list && matches!(evidence.effect(token), Some((true, file)) if !file.ends_with("= "))
+    is_list && evidence.effect(token).is_some_and(|shown| shown.agrees && !shown.file.ends_with("= "))
 }
 
 /// Compares the word with the value that the parameter has now.
 fn reads_back(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
-    let (Some(asked), Some((path, found))) = (token.value.as_deref(), evidence.parameter(token)) else { return };
+    let (Some(asked), Some(ParameterNow { path, value: found })) = (token.value.as_deref(), evidence.parameter(token))
+    else {
+        return;
+    };
     let flag = |text: &str| match text.as_bytes().first()? {
         b'Y' | b'y' => Some(1),
         b'N' | b'n' => Some(0),
@@ -271,7 +279,8 @@ fn reads_back(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
     }
 }
 
-/// Whether the kernel ignores the word for its value. A bad list for these two words does change something.
+/// Whether the kernel ignores the word because of its value. For `rcu_nocbs` and `irqaffinity`, even a bad list has an
+/// effect.
 fn is_refused(token: &Token, target: &Target, kind: char) -> bool {
     !matches!(token.name.as_str(), "rcu_nocbs" | "irqaffinity")
         && values::check(token, target, kind).is_some_and(|wrong| wrong.verdict == RejectedValue)

@@ -1,9 +1,9 @@
-//! The linter of kernel command lines: for every word, what the kernel makes of it, why, and what to write instead.
+//! The linter of kernel command lines: what the kernel makes of every word, why, and what to write instead.
 //!
 //! Most words that do nothing fail silently: a module that is not there, a name that was removed years ago, a list that
-//! the kernel refuses. A word is judged by the names that kernels register ([`names`]), by what is known of single words
-//! ([`rules`]), by what their values must look like ([`values`]) and, on a live machine, by its own testimony
-//! ([`Testimony`]). Reads through a [`Tree`] and decides; knows nothing of how a verdict is shown.
+//! the kernel refuses. A word is judged by the names that kernels register ([`names`]), by what is known of single
+//! words ([`rules`]), by the form of its value ([`values`]) and, on a live machine, by the machine's own testimony
+//! ([`Testimony`]). The linter reads through a [`Tree`] and decides; it does not know how a verdict is shown.
 //!
 //! [`Tree`]: crate::tree::Tree
 
@@ -35,19 +35,19 @@ use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Machine, Version};
 use serde::Serialize;
 
-/// The kernel a line is for.
+/// The kernel that a line is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     pub version: Version,
     pub flavour: Flavour,
     pub arch: Arch,
-    /// CPUs that can exist, where they are known.
+    /// CPUs that can exist; null if they are not known.
     pub possible: Option<CpuSet>,
 }
 
 impl Target {
-    /// The running kernel; `None` where its version, flavour or architecture is not known.
+    /// The running kernel; `None` if its version, flavour or architecture is not known.
     pub fn of(machine: &Machine) -> Option<Self> {
         Some(Self {
             version: *machine.kernel.version.known()?,
@@ -72,7 +72,8 @@ impl Target {
         Some(Self { version, flavour, arch, possible: None })
     }
 
-    /// Whether this version lies between those that were looked at; otherwise the nearest one stands in for it.
+    /// Whether this version lies within the range of versions that were looked at. If not, the nearest of them
+    /// represents it.
     pub fn was_looked_at(&self) -> bool {
         let [first, .., last] = names::LOOKED_AT;
         (first..=last).contains(&self.version) && self.arch != Arch::Other
@@ -82,7 +83,7 @@ impl Target {
         names::LOOKED_AT.contains(&self.version) && self.arch != Arch::Other
     }
 
-    /// How many CPUs a list may name; `None` where that is not known.
+    /// The number of CPUs that a list may name; `None` if it is not known.
     fn cpus(&self) -> Option<u32> {
         Some(self.possible.as_ref()?.iter().last()? + 1)
     }
@@ -94,30 +95,30 @@ impl Target {
 }
 
 crate::named! {
-    /// What becomes of a word. Ordered from the worst to the best.
+    /// What becomes of a word, from the worst to the best.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum WordVerdict {
-        /// The kernel takes it, and it does harm.
+        /// The kernel takes the word, which does harm.
         Harmful = "harmful",
-        /// Nothing in the kernel takes it.
+        /// No part of the kernel takes the word.
         Unknown = "unknown",
-        /// Its name is known, and its value is refused.
+        /// The kernel knows the name, and refuses the value.
         RejectedValue = "rejected-value",
-        /// The kernel takes it, and it changes nothing here.
+        /// The kernel takes the word, which changes nothing here.
         Inert = "inert",
-        /// The kernel takes it, but not as it was written.
+        /// The kernel takes the word, but changes its value.
         Clamped = "clamped",
-        /// Of the versions around this one that were looked at, one takes it and the other does not.
+        /// Of the nearest versions that were looked at, one takes the word and the other does not.
         Undecided = "undecided",
-        /// It is for a module that is not loaded.
+        /// The word is for a module that is not loaded.
         ModuleNotLoaded = "module-not-loaded",
-        /// The kernel leaves it to the boot loader, the initial RAM disk or init.
+        /// The kernel leaves the word to the boot loader, the initial RAM disk or init.
         ForUserSpace = "for-user-space",
-        /// The kernel takes it as it was written.
+        /// The kernel takes the word as it was written.
         Accepted = "accepted",
-        /// The kernel takes it, and what it asks for is in force.
+        /// The kernel takes the word, and what the word asks for is in force.
         Effective = "effective",
     }
 }
@@ -129,14 +130,14 @@ pub struct Word {
     /// The word as it was written.
     pub word: String,
     pub verdict: WordVerdict,
-    /// Whether it does something else than is commonly believed.
+    /// Whether the word does something else than is commonly believed.
     pub is_trap: bool,
-    /// Whether a module of this machine, which shows none, may take the word although no table lists it.
+    /// Whether a module of this machine, which shows no modules, may take the word although no table lists it.
     pub is_untold: bool,
     pub why: String,
-    /// What to write instead; `None` where there is nothing better to write.
+    /// What to write instead; null if nothing better is known.
     pub instead: Option<String>,
-    /// Where that is known from.
+    /// The sources of the verdict, such as files of the kernel.
     pub sources: Vec<String>,
 }
 
@@ -144,7 +145,7 @@ pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word>
     judge::judge(&words(line), target, evidence)
 }
 
-/// Whether the kernel would act on a word behind `--`. Only names with a dot count, and names of at least four letters
+/// Whether the kernel would act on a word after `--`. Only names with a dot count, and names of at least four letters
 /// that need a value, so that words of init are not mistaken for the kernel's.
 pub fn is_kernels(token: &Token) -> bool {
     let is_long = token.name.len() >= 4;

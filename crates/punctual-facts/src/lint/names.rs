@@ -1,7 +1,8 @@
 //! The names that kernels take, by version, architecture and flavour.
 //!
-//! The facts are in `words.txt` and `modules.txt`, whose headers describe the columns. Three versions were looked at;
-//! versions between them are interpolated, and the verdict says so. Knows nothing of values and of what a word does.
+//! `words.txt` and `modules.txt` hold the facts, and their headers describe the columns. Three versions were looked at;
+//! versions between them are interpolated, and the verdict says so. This module knows neither values nor what a word
+//! does.
 
 use super::Target;
 use crate::machine::{Arch, Flavour, Version};
@@ -10,11 +11,18 @@ use std::sync::LazyLock;
 
 pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 
-/// The versions that stand for this one: itself where it was looked at, otherwise the nearest before and after it.
-pub(super) fn nearest(version: Version) -> (Version, Version) {
+/// The versions that represent another one; they are equal if a single version does.
+pub(super) struct Nearest {
+    pub(super) before: Version,
+    pub(super) after: Version,
+}
+
+/// The versions that represent this one: the version itself if it was looked at, otherwise the nearest before and after
+/// it.
+pub(super) fn nearest(version: Version) -> Nearest {
     let after = LOOKED_AT.iter().find(|looked_at| **looked_at >= version).unwrap_or(&LOOKED_AT[LOOKED_AT.len() - 1]);
     let before = LOOKED_AT.iter().rfind(|looked_at| **looked_at <= version).unwrap_or(&LOOKED_AT[0]);
-    (*before, *after)
+    Nearest { before: *before, after: *after }
 }
 
 /// In which of the kernels that were looked at a name exists; one set of bits for each version.
@@ -26,9 +34,9 @@ pub(super) struct Where {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// The kernel has the name, as far as its options allow.
+    /// The kernel has the name, if its options allow it.
     Yes,
-    /// Of the versions around this one only the given one has the name.
+    /// Of the two nearest versions that were looked at, only the given one has the name.
     Perhaps(Version),
     No,
 }
@@ -50,7 +58,7 @@ impl Where {
             return if is_there { Presence::Yes } else { Presence::No };
         }
         let at = |version| LOOKED_AT.iter().zip(self.bits).any(|(v, bits)| *v == version && bits & mask != 0);
-        let (before, after) = nearest(target.version);
+        let Nearest { before, after } = nearest(target.version);
         match (at(before), at(after)) {
             (true, true) => Presence::Yes,
             (false, false) => Presence::No,
@@ -59,7 +67,7 @@ impl Where {
         }
     }
 
-    /// Which other kernels have the name, in words; `None` where none has.
+    /// Which other kernels have the name, in words; `None` if none has it.
     pub(super) fn elsewhere(self, target: &Target) -> Option<String> {
         let any = |mask: u8| self.bits.iter().any(|b| b & mask != 0);
         let (mine, others) = if target.arch == Arch::X86 { (3, 12) } else { (12, 3) };
@@ -88,13 +96,13 @@ fn mask(target: &Target) -> u8 {
 /// A word that is built into kernels. The fields are the columns of `words.txt`.
 #[derive(Clone, Debug)]
 pub(super) struct KernelWord {
-    /// Ends in `=` where the kernel asks for a value.
+    /// The name, with `=` at its end if the kernel asks for a value.
     pub(super) name: &'static str,
     kinds: &'static str,
     pub(super) place: Where,
     /// The type of its value, as a letter.
     pub(super) kind: char,
-    /// The configuration options without which it is not compiled in.
+    /// The configuration options without which the word is not compiled in.
     pub(super) needs: &'static str,
 }
 
@@ -129,7 +137,7 @@ pub(super) struct Module {
     pub(super) name: &'static str,
     pub(super) can_be_loaded: bool,
     pub(super) place: Where,
-    /// Whether it has more parameters than are known.
+    /// Whether the module has more parameters than the tables list.
     pub(super) has_more: bool,
     pub(super) needs: &'static str,
     parameters: &'static str,
@@ -183,7 +191,7 @@ impl Names {
         self.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
     }
 
-    /// Every entry of exactly this name; one that ends in `=` counts only with a value.
+    /// Every entry of exactly this name. An entry that ends in `=` counts only if the word has a value.
     pub(super) fn exact(&self, name: &str, has_value: bool) -> Vec<&KernelWord> {
         let from = self.words.partition_point(|entry| entry.name < name);
         let mine = self.words[from..].iter().take_while(|entry| entry.name.starts_with(name));
@@ -195,7 +203,7 @@ impl Names {
         .collect()
     }
 
-    /// The longest name that the kernel finds at the beginning of this word.
+    /// The entry with the longest name that the kernel finds at the beginning of this word.
     pub(super) fn by_beginning(&self, name: &str, value: Option<&str>) -> Option<&KernelWord> {
         let whole = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
         let is_taken = |entry: &&KernelWord| entry.is_by_beginning() && whole.starts_with(entry.name);

@@ -1,4 +1,4 @@
-//! The name that a mistyped word may stand for.
+//! The name that a misspelt word may be meant to be.
 
 use super::Target;
 use super::names::{NAMES, Presence};
@@ -15,8 +15,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("slub_min_order", "slab_min_order"),
 ];
 
-/// The name that `target` knows and that is nearest to `name`, if one is near. A name that another kernel takes is no
-/// typing error, so for such a name only its other name is suggested.
+/// The name known to `target` that is nearest to `name`, if one is near. A name that another kernel takes is not a
+/// typing error, so only its alternative name is suggested.
 pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     let renamed = RENAMED.iter().find_map(|(old, new)| match name {
         _ if name == *old => Some(*new),
@@ -33,7 +33,7 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     if let Some(whole) = without_its_prefix(name, target) {
         return Some(whole);
     }
-    // In a short name, one letter is a large part.
+    // In a short name, a single letter is a large part of the name.
     let most = match name.len() {
         0..=3 => return None,
         4..=6 => 1,
@@ -45,7 +45,7 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     let known = NAMES.words.iter().filter(|entry| entry.place.on(target) != Presence::No);
     let is_negated = |name: &str| name.starts_with("no");
     let known = known.filter(|entry| !is_never(entry.name.trim_end_matches('=')));
-    // A word is no typing error for its opposite.
+    // A word is never a misspelling of its opposite.
     let known = known.filter(|entry| is_negated(entry.name) == is_negated(name));
     nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
 }
@@ -53,13 +53,13 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
 /// The folders of `/proc/sys`.
 const SYSCTL: &str = "debug dev fs kernel net user vm";
 
-/// The whole name of a word that lacks what stands in front of it: `sysctl.` before the name of a sysctl, or the one module
-/// of the kernel itself that has such a parameter.
+/// The full name of a word whose prefix is missing: `sysctl.` before the name of a sysctl, or the one module of the
+/// kernel itself that has such a parameter.
 fn without_its_prefix(name: &str, target: &Target) -> Option<String> {
     if let Some((folder, _)) = name.split_once('.') {
         return SYSCTL.split(' ').any(|known| known == folder).then(|| format!("sysctl.{name}"));
     }
-    // A short name may be meant otherwise, and is a parameter of many modules.
+    // A short name is a parameter of many modules, and may be meant otherwise.
     let mut having = NAMES.modules.values().filter(|module| {
         !module.can_be_loaded && module.parameter(name).is_some_and(|found| found.place.on(target) != Presence::No)
     });
@@ -82,7 +82,8 @@ fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<Stri
         let near = nearest(parameter, 2, known.parameters())?;
         return Some(format!("{module}.{near}"));
     }
-    // A module with exactly this parameter: the name of its file was typed instead of the module's, or a wrong letter.
+    // Modules with exactly this parameter: either the module's file name was typed instead of its name, or a letter is
+    // wrong.
     let has_it =
         NAMES.modules.values().filter(|m| m.parameter(parameter).is_some() && m.place.on(target) != Presence::No);
     let is_near = |name: &str| module.starts_with(name) || name.starts_with(module) || distance(module, name, 2) <= 2;
@@ -95,8 +96,8 @@ fn nearest<'a>(wanted: &str, most: usize, names: impl Iterator<Item = &'a str>) 
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// How many letters have to be added, removed, replaced or swapped. A distance above `most`, or between words too long
-/// to be mistyped, is not counted out.
+/// The number of letters to add, remove, replace or swap. A distance above `most`, or between very long words, is
+/// reported as `most + 1`.
 fn distance(a: &str, b: &str, most: usize) -> usize {
     if a.len().abs_diff(b.len()) > most || a.len() > 64 { most + 1 } else { strsim::osa_distance(a, b) }
 }

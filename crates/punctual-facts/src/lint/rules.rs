@@ -1,7 +1,8 @@
-//! What is known of single words beyond their names, as data: under which condition a word does harm, does nothing or
+//! What is known of single words beyond their names, as data: under which condition a word does harm, does nothing, or
 //! does something else than most people believe.
 //!
-//! The first rule that fits applies. A rule applies only where the kernel takes the word at all, unless it is `always`.
+//! The first rule that matches applies. A rule applies only if the kernel takes the word at all, unless the rule is
+//! `always`.
 
 use super::WordVerdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
 use super::choices::integer;
@@ -14,14 +15,14 @@ use crate::machine::{Arch, Flavour, Version};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
     Is(&'static [&'static str]),
-    /// There is a value, and it is none of these.
+    /// The word has a value, which is none of these.
     IsNot(&'static [&'static str]),
     NoValue,
     HasValue,
-    /// There are flags in front of the list of CPUs.
+    /// The list of CPUs follows flags.
     HasFlags,
     LacksFlags,
-    /// This flag is not among the flags in front of the list of CPUs.
+    /// This flag is not among the flags before the list of CPUs.
     LacksFlag(&'static str),
     /// The value is a number in which this bit is 0.
     BitClear(u32),
@@ -36,21 +37,21 @@ pub(super) enum If {
     From(u32, u32),
     /// The kernel is older than this version.
     Before(u32, u32),
-    /// The line has this word with this value.
+    /// The line also has this word with this value.
     Beside(&'static str),
     /// The line has no word of this name.
     Without(&'static str),
 }
 
-/// What is known of one word under conditions, all of which must hold.
+/// What is known of one word if all of the rule's conditions hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     word: &'static str,
     when: &'static [If],
-    /// `None` leaves the verdict to the names and the evidence.
+    /// The verdict; `None` leaves it to the names and the evidence.
     pub(super) verdict: Option<WordVerdict>,
     pub(super) is_trap: bool,
-    /// Whether the rule applies even where the kernel does not take the word.
+    /// Whether the rule applies even if the kernel does not take the word.
     pub(super) is_always: bool,
     pub(super) why: &'static str,
     pub(super) instead: Option<&'static str>,
@@ -59,7 +60,7 @@ pub(super) struct Rule {
 
 const fn rule(word: &'static str, when: &'static [If], verdict: WordVerdict, why: &'static str) -> Rule {
     let verdict = Some(verdict);
-    // The kernel does not take a removed name, and the rule says why.
+    // A rule about a removed name applies although the kernel does not take the name.
     let is_always = matches!(verdict, Some(Unknown));
     Rule { word, when, verdict, is_trap: false, is_always, why, instead: None, sources: &[] }
 }
@@ -99,9 +100,9 @@ impl If {
             Self::IsNot(values) => value.is_some_and(|v| !values.contains(&v)),
             Self::NoValue => value.is_none(),
             Self::HasValue => value.is_some(),
-            Self::HasFlags => value.is_some_and(|v| !cpu_list(v).0.is_empty()),
-            Self::LacksFlags => value.is_some_and(|v| cpu_list(v).0.is_empty()),
-            Self::LacksFlag(flag) => value.is_some_and(|v| !cpu_list(v).0.contains(&flag)),
+            Self::HasFlags => value.is_some_and(|v| !cpu_list(v).flags.is_empty()),
+            Self::LacksFlags => value.is_some_and(|v| cpu_list(v).flags.is_empty()),
+            Self::LacksFlag(flag) => value.is_some_and(|v| !cpu_list(v).flags.contains(&flag)),
             Self::BitClear(bit) => value.and_then(integer).is_some_and(|n| n & (1 << bit) == 0),
             Self::Rt => target.flavour == Flavour::Rt,
             Self::NotRt => target.flavour != Flavour::Rt,
@@ -126,7 +127,7 @@ pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: boo
 
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
-    // Isolation.
+    // Words that isolate CPUs.
     trap("isolcpus", &[If::HasFlags, If::LacksFlag("domain")],
         "without the flag domain these CPUs stay with the scheduler: tasks are still moved there, unless a cpuset \
          partition keeps them away")
@@ -173,7 +174,7 @@ const RULES: &[Rule] = &[
     rule("workqueue.cpumask", &[], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
         .instead("write the mask to /sys/devices/virtual/workqueue/cpumask").from(&["kernel 6.1 kernel/workqueue.c"]),
 
-    // Interrupts.
+    // Words about interrupts.
     rule("irqpoll", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
         .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
     rule("irqfixup", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
@@ -188,7 +189,7 @@ const RULES: &[Rule] = &[
     rule("noirqbalance", &[], Unknown, "the balancer it switched off left the kernel many years ago")
         .instead("nothing; stop irqbalance as a service").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
 
-    // SMT, CPU features.
+    // Words about SMT and features of the CPU.
     rule("nosmt", &[If::Arm64, If::Before(6, 13)], Unknown, "kernels for arm64 cannot switch SMT off at boot up to 6.12; 7.3 can")
         .instead("echo 0 > /sys/devices/system/cpu/cpuN/online for every second thread, on chips that have such")
         .from(&["kernel 6.1, 6.12, 7.3 arch/arm64/Kconfig: HOTPLUG_SMT"]),
@@ -204,7 +205,7 @@ const RULES: &[Rule] = &[
         "any value switches SMT off, 0 as well; only force means something else")
         .instead("nosmt, or without the word").from(&["kernel kernel/cpu.c: smt_cmdline_disable"]),
 
-    // Words that take no value: with any value they do what they do without.
+    // Words that take no value: any value is ignored.
     trap("threadirqs", &[If::HasValue], "it takes no value: with 0 or off too, interrupts become threads")
         .instead("threadirqs, or without the word").from(&["kernel kernel/irq/manage.c: setup_forced_irqthreads"]),
     trap("nosoftlockup", &[If::HasValue], "it takes no value: with 0 too, the watchdog of soft lockups is off")
@@ -212,7 +213,7 @@ const RULES: &[Rule] = &[
     trap("nowatchdog", &[If::HasValue], "it takes no value: with 0 too, all watchdogs are off")
         .instead("nowatchdog, or without the word").from(&["kernel kernel/watchdog.c: nowatchdog_setup"]),
 
-    // What takes the means of real time away.
+    // Words that remove what real-time work needs.
     rule("highres", &[If::Is(&["off", "0", "n", "no"])], Harmful,
         "without high-resolution timers a sleep ends at the next tick: up to 10 ms late")
         .instead("nothing").from(&["kernel kernel/time/hrtimer.c: setup_hrtimer_hres"]),
@@ -236,7 +237,7 @@ const RULES: &[Rule] = &[
         "the I/O scheduler is no longer chosen at boot; the kernel ignores the word, and newer ones say so")
         .instead("a udev rule that writes to /sys/block/DEVICE/queue/scheduler").from(&["kernel block/elevator.c: elevator_setup"]),
 
-    // What came later than this kernel.
+    // Words of later kernels.
     rule("preempt", &[If::Before(5, 12)], Unknown, "kernels choose their preemption at boot from 5.12 on")
         .instead("a kernel built with the preemption wanted").from(&["kernel commit 826bfeb37bb4 (5.12)"]),
     rule("amd_pstate", &[If::Before(5, 17)], Unknown, "the driver amd-pstate came with 5.17")
@@ -244,13 +245,13 @@ const RULES: &[Rule] = &[
     rule("rcu_nocbs", &[If::NoValue, If::Before(5, 17)], Unknown, "this kernel wants a list of CPUs behind it")
         .instead("rcu_nocbs=LIST").from(&["kernel 5.10, 5.15 kernel/rcu/tree_plugin.h: rcu_nocb_setup"]),
 
-    // Machine checks.
+    // Words about machine checks.
     rule("mce", &[If::Is(&["off"])], Harmful, "an uncorrectable error of the memory or a CPU is then not handled at all")
         .instead("write 0 to /sys/devices/system/machinecheck/machinecheck0/check_interval").from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
     note("mce", &[If::Is(&["ignore_ce"])], "it hides corrected errors; check_interval=0 in sysfs only stops the polling")
         .from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
 
-    // Dual kernels.
+    // Words of second kernels.
     rule("xenomai.supported_cpus", &[If::Cobalt, If::BitClear(0)], RejectedValue, "Cobalt refuses a mask without CPU 0 (from 3.2)")
         .always().instead("a mask with bit 0 set: CPUs 0, 2 and 3 are 0x0d").from(&["Xenomai 3.3 kernel/cobalt"]),
     note("xenomai.supported_cpus", &[If::Cobalt], "a mask, not a list: 0x0d is CPUs 0, 2 and 3").always().from(&["Xenomai 3.3 kernel/cobalt"]),
@@ -263,7 +264,7 @@ const RULES: &[Rule] = &[
     note("xenomai.allowed_group", &[If::Cobalt], "the group must exist").always().from(&["Xenomai 3.3 kernel/cobalt"]),
     rule("evl.oob_cpus", &[], Unknown, "the code calls it evl.oobcpus").instead("evl.oobcpus=LIST").from(&["EVL 6.10 kernel/evl"]),
 
-    // Graphics.
+    // Words about graphics.
     rule("i915.enable_rc6", &[], Unknown, "removed from i915 about 4.16; the driver says so when it is loaded")
         .instead("pin the frequency: equal gt_min_freq_mhz and gt_max_freq_mhz in sysfs").from(&["kernel commit fb6db0f5bf1d"]),
     rule("i915.enable_execlists", &[], Unknown, "removed from i915; it was for the ring buffers of Gen8").instead("nothing").from(&["kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/i915_params.c"]),
@@ -271,14 +272,14 @@ const RULES: &[Rule] = &[
     note("i915.disable_power_well", &[If::Is(&["0"])], "0 keeps the power wells on").from(&["kernel i915_params.c"]),
     note("i915.enable_dc", &[], "the kernel calls it unsafe and taints itself").from(&["kernel i915_params.c"]),
 
-    // Frequency.
+    // Words about the CPU frequency.
     trap("cpufreq.off", &[If::Is(&["1"])],
         "the CPU then stays at the speed the firmware left, and where the hardware chooses, it goes on choosing")
         .instead("the performance governor").from(&["kernel drivers/cpufreq/cpufreq.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
     rule("intel_pstate", &[If::Is(&["disable"]), If::Beside("cpufreq.off=1")], Inert, "under cpufreq.off=1 no driver is used in any case")
         .instead("one of the two").from(&["kernel drivers/cpufreq/intel_pstate.c, cpufreq.c"]),
 
-    // Idle.
+    // Words about idle states.
     rule("intel_idle.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "under idle=poll no idle state is entered")
         .instead("nothing").from(&["kernel arch/x86/kernel/process.c"]),
     trap("intel_idle.max_cstate", &[If::Is(&["0"]), If::Without("processor.max_cstate")],
@@ -299,7 +300,7 @@ const RULES: &[Rule] = &[
     note("idle", &[If::X86, If::Is(&["poll"])], "no CPU ever sleeps: heat, no boost, and a busy sibling where cores run two threads")
         .from(&["kernel admin-guide/pm/cpuidle.rst"]),
 
-    // Clocks.
+    // Words about clocks.
     note("tsc", &[If::Is(&["reliable"])], "right only where the TSC is invariant; tsc=nowatchdog is what real time needs")
         .from(&["kernel arch/x86/kernel/tsc.c"]),
     note("hpet", &[If::Is(&["disable"])], "takes the reference away that watches over the TSC").from(&["kernel arch/x86/kernel/hpet.c"]),
@@ -309,23 +310,23 @@ const RULES: &[Rule] = &[
         .instead("nothing; clocksource=tsc where the TSC is good and the kernel doubts it").from(&["kernel drivers/clocksource/acpi_pm.c, arch/x86/kernel/hpet.c"]),
     note("clocksource", &[If::Is(&["tsc"])], "the default where the TSC is good").from(&["kernel arch/x86/kernel/tsc.c"]),
 
-    // The scheduler.
+    // Words about the scheduler.
     trap("sysctl.kernel.sched_rt_runtime_us", &[If::From(6, 12), If::Is(&["-1"])],
         "from 6.12 that no longer keeps ordinary tasks from taking time of real-time ones: the fair server does that")
         .instead("0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, with care").from(&["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c"]),
 
-    // Watchdogs.
+    // Words about watchdogs.
     note("nosoftlockup", &[], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
     note("nmi_watchdog", &[If::Is(&["0"])], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
 
-    // Links, memory.
+    // Words about PCI links and memory.
     trap("pcie_aspm", &[If::Is(&["off"])], "it only stops Linux from touching link power states: what the firmware enabled stays enabled")
         .instead("pcie_aspm.policy=performance").from(&["kernel drivers/pci/pcie/aspm.c: pcie_no_aspm"]),
     note("numa_balancing", &[If::NotRt], "matters only with more than one memory node").from(&["kernel mm/mempolicy.c"]),
     note("hugepages", &[], "of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
     note("audit", &[If::Is(&["0"])], "switches auditing off, which rules of a company may demand").from(&["kernel/audit.c"]),
 
-    // What a kernel without the flavour says.
+    // Words that only a kernel of another flavour takes.
     rule("xenomai.supported_cpus", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
     rule("xenomai.allowed_group", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
     rule("xenomai.smi", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),

@@ -1,14 +1,14 @@
-//! Whether kernels take a name, as the tables say it.
+//! Whether kernels take a name, according to the tables.
 //!
-//! Knows nothing of a machine's testimony, and looks at no value.
+//! This module ignores the machine's testimony and the value.
 
 use super::WordVerdict::{self, Accepted, ModuleNotLoaded, Undecided, Unknown};
-use super::names::{NAMES, Presence, Where, nearest};
+use super::names::{NAMES, Nearest, Presence, Where, nearest};
 use super::{Target, user_space};
 use crate::cmdline::Token;
 use crate::machine::{Arch, Flavour, Version};
 
-/// A verdict on a word while it is being made; at first it rests on the name alone.
+/// A verdict on a word before it is complete; at first it rests on the name alone.
 pub(super) struct Draft {
     pub(super) verdict: WordVerdict,
     pub(super) why: String,
@@ -16,13 +16,16 @@ pub(super) struct Draft {
     pub(super) sources: Vec<String>,
     /// The type of the value, as a letter of the tables.
     pub(super) kind: char,
+    /// The configuration options that the word needs, as the tables write them.
+    pub(super) needs: &'static str,
     /// Whether the verdict "unknown" is uncertain, because the machine does not show its modules.
     pub(super) is_untold: bool,
 }
 
 impl Draft {
     pub(super) fn new(verdict: WordVerdict, why: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-', is_untold: false }
+        let sources = vec![source.into()];
+        Self { verdict, why: why.into(), instead: None, sources, kind: '-', needs: "-", is_untold: false }
     }
 
     pub(super) fn is_taken(&self) -> bool {
@@ -30,15 +33,15 @@ impl Draft {
     }
 }
 
-/// What the tables say, and the configuration options that the word needs.
-pub(super) fn by_name(token: &Token, target: &Target) -> (Draft, &'static str) {
+/// The verdict of the tables.
+pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
     let name = token.name.as_str();
     if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
         if target.version < Version::new(5, 8) {
             let why = "kernels set a sysctl from their command line from 5.8 on";
-            return (Draft::new(Unknown, why, "kernel commit 3db978d480e2 (5.8)"), "-");
+            return Draft::new(Unknown, why, "kernel commit 3db978d480e2 (5.8)");
         }
-        return (Draft::new(Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"), "-");
+        return Draft::new(Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c");
     }
     let entries = NAMES.exact(name, token.value.is_some());
     if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
@@ -49,16 +52,16 @@ pub(super) fn by_name(token: &Token, target: &Target) -> (Draft, &'static str) {
                 distributions take, bring it";
             draft = Draft::new(Accepted, why, "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches");
         }
-        return (with_needs(draft, entry.needs), entry.needs);
+        return with_needs(draft, entry.needs);
     }
     if let Some((module, parameter)) = name.split_once('.') {
         return dotted(module, parameter, target);
     }
     if let Some(owner) = user_space::downstream(name) {
         let why = format!("it belongs to {owner}; the kernel's own sources do not have it");
-        return (Draft::new(Accepted, why, "not verified"), "-");
+        return Draft::new(Accepted, why, "not verified");
     }
-    (unknown_bare(token, target), "-")
+    unknown_bare(token, target)
 }
 
 /// Debian's kernels with PREEMPT_RT choose between full and lazy preemption at boot from 6.12 on.
@@ -75,9 +78,9 @@ fn rank(presence: Presence) -> u8 {
     }
 }
 
-/// The versions that stand for the target's, and a remark where they are not the same.
+/// The versions that represent the target's, and a remark if they differ from it.
 fn looked_at(target: &Target, and: &str) -> (String, String) {
-    let ((before, after), asked) = (nearest(target.version), target.version);
+    let (Nearest { before, after }, asked) = (nearest(target.version), target.version);
     if before == after && before == asked {
         (asked.to_string(), String::new())
     } else if before == after {
@@ -115,14 +118,15 @@ fn kernel(target: &Target) -> String {
     format!("{}, {}", target.arch.name(), target.flavour.name())
 }
 
-fn with_needs(mut draft: Draft, needs: &str) -> Draft {
+fn with_needs(mut draft: Draft, needs: &'static str) -> Draft {
+    draft.needs = needs;
     if needs != "-" && draft.is_taken() {
         draft.why = format!("{}; needs {}", draft.why, options(needs));
     }
     draft
 }
 
-/// `A&!B|C` in words.
+/// Puts an expression of options such as `A&!B|C` into words.
 pub(super) fn options(needs: &str) -> String {
     let one = |option: &str| match option.strip_prefix('!') {
         Some(option) => format!("no CONFIG_{option}"),
@@ -132,26 +136,26 @@ pub(super) fn options(needs: &str) -> String {
     needs.split('|').map(all).collect::<Vec<_>>().join(", or ")
 }
 
-fn dotted(module: &str, parameter: &str, target: &Target) -> (Draft, &'static str) {
+fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
     const SILENT: &str = "the kernel says nothing of it, as it has a dot";
     let Some(known) = NAMES.modules.get(module) else {
         let is_second_kernel = matches!((module, target.flavour), ("xenomai", Flavour::Cobalt) | ("evl", Flavour::Evl));
         if is_second_kernel {
             let why = format!("a parameter of {}, of which not all were looked at", target.flavour.name());
-            return (Draft::new(Accepted, why, "not verified"), "-");
+            return Draft::new(Accepted, why, "not verified");
         }
         if let Some(owner) = user_space::downstream(module) {
             let why = format!("it is for {owner}, which is not part of the kernel's sources");
-            return (Draft::new(ModuleNotLoaded, why, "not verified"), "-");
+            return Draft::new(ModuleNotLoaded, why, "not verified");
         }
         let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
-        return (Draft::new(Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
+        return Draft::new(Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules");
     };
     let what =
         if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
-    // Every module has these.
+    // Every module has these parameters.
     if matches!(parameter, "dyndbg" | "async_probe") {
-        return (placed(known.place, target, &what, " by modules"), known.needs);
+        return Draft { needs: known.needs, ..placed(known.place, target, &what, " by modules") };
     }
     let Some(found) = known.parameter(parameter) else {
         let whole = format!("{module}.{parameter}");
@@ -165,7 +169,7 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Draft, &'static st
             let why = format!("{module} has no parameter {parameter}; {SILENT}");
             Draft::new(Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
         };
-        return (draft, known.needs);
+        return Draft { needs: known.needs, ..draft };
     };
     let mut draft = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
     draft.kind = found.kind;
@@ -179,7 +183,7 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Draft, &'static st
             draft.kind = found.kind;
         }
     }
-    (draft, known.needs)
+    Draft { needs: known.needs, ..draft }
 }
 
 fn unknown_bare(token: &Token, target: &Target) -> Draft {

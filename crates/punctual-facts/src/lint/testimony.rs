@@ -1,7 +1,7 @@
-//! What a live machine says about its own words, by the sources in the order in which they are believed.
+//! What a live machine says about the words of its line. The sources are asked in the order in which they are believed.
 //!
-//! Reads through a tree and judges nothing. The kernel's image is read last, and only where nothing else says enough:
-//! unpacking it takes longer than everything else together.
+//! Reads through a tree and judges nothing. The kernel's image is read last, and only if no other source says enough,
+//! because unpacking it takes longer than everything else together.
 
 use super::image::{Has, Image};
 use crate::cmdline::{Token, same_dashes, words};
@@ -11,23 +11,23 @@ use crate::machine::{Config, Machine, Version};
 use crate::tree::{Tree, text};
 use std::cell::OnceCell;
 
-/// Where the log of the running kernel is found, as text.
+/// Path of the running kernel's log, as text.
 pub const LOG: &str = "punctual:/kernel/log";
-/// The folder with one description for each module.
+/// The folder that has a description of each module.
 pub const MODULE_INFO: &str = "punctual:/modinfo";
 
-/// The first version whose log lists unknown words; in an older log their absence says nothing.
+/// The first version whose log lists unknown words. In an older log their absence says nothing.
 const LISTS_UNKNOWN: Version = Version::new(5, 14);
 
-/// Words that code of the boot looks for in the line by itself, before the parser of parameters. The parser does not know
-/// them, so that the log calls them unknown although they are in force.
+/// Words that boot code searches the line for before the parser of parameters runs. The parser does not know them, so
+/// the log calls them unknown although they are in force.
 const FOUND_BY_SEARCH: &str = "clearcpuid dis_ucode_ldr kaslr no387 no5lvl nofxsr nokaslr nopti nospec_store_bypass_disable \
     nospectre_v2 noxsave noxsaveopt noxsaves pti spec_store_bypass_disable spectre_v2 spectre_v2_user tsx";
 
-/// What is known of a machine besides its command line.
+/// What is known about a machine besides its command line.
 pub struct Testimony<'a> {
     live: Option<Live<'a>>,
-    /// The machine from which the list of the image is read on first use; `None` where the list is given or unavailable.
+    /// The machine from which the image's list is read on first use; `None` if the list is given or unavailable.
     images: Option<&'a dyn Tree>,
     image: OnceCell<Option<Image>>,
 }
@@ -40,23 +40,23 @@ struct Live<'a> {
 }
 #[derive(Default)]
 struct Log {
-    /// Names that it calls unknown; `None` where the log does not reach back to the boot.
+    /// Names that the log calls unknown; `None` if the log does not reach back to the boot.
     unknown: Option<Vec<String>>,
     lines: Vec<String>,
 }
 
-/// What a source says about a word, each with the reason.
+/// What a source says about a word, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Says {
     Taken(String),
     NotTaken(String),
-    /// The kernel has no such word, whatever its value.
+    /// The kernel has no such word, whatever the value is.
     NotThere(String),
-    /// The module that would take it is not loaded.
+    /// The module that would take the word is not loaded.
     NotLoaded(String),
 }
 
-/// What became of a value, each with the line of the log that says so.
+/// What the kernel did with a value, with the line of the log that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Became {
     Rejected(String),
@@ -65,12 +65,12 @@ pub(super) enum Became {
 }
 
 impl<'a> Testimony<'a> {
-    /// Nothing but the line is known.
+    /// Testimony for a line about which nothing else is known.
     pub fn none() -> Self {
         Self { live: None, images: None, image: OnceCell::new() }
     }
 
-    /// A kernel of which only the words of its image are known.
+    /// Testimony of a kernel of which only the words of its image are known.
     pub fn image(image: Image) -> Self {
         Self { image: OnceCell::from(Some(image)), ..Self::none() }
     }
@@ -80,7 +80,7 @@ impl<'a> Testimony<'a> {
         Self { images: Some(tree), ..Self::none() }
     }
 
-    /// A machine that runs, or was captured running, with the line.
+    /// A machine that runs, or was captured while it ran, with its own line.
     pub fn live(tree: &'a dyn Tree, machine: &'a Machine) -> Self {
         let lists_unknown = machine.kernel.version.known().is_some_and(|version| *version >= LISTS_UNKNOWN);
         let log = Log::read(tree, lists_unknown);
@@ -88,7 +88,7 @@ impl<'a> Testimony<'a> {
         Self { live: Some(live), ..Self::kernel_of(tree) }
     }
 
-    /// Whether the kernel's log lists the unknown words.
+    /// Whether the kernel's log lists the words that the kernel did not know.
     pub fn lists_unknown(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
     }
@@ -97,12 +97,13 @@ impl<'a> Testimony<'a> {
         self.live.is_some()
     }
 
-    /// Whether there is a live machine that shows no modules, although every running kernel has some built in.
+    /// Whether a live machine shows no modules, although every running kernel has some built in.
     pub(super) fn hides_modules(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.loaded.known().is_none_or(Vec::is_empty))
     }
 
-    /// Asks the sources in the order of belief; `needs` are the options that the word is compiled with.
+    /// Asks the sources in the order in which they are believed; `needs` are the options that the word is compiled
+    /// with.
     pub(super) fn ask(&self, token: &Token, needs: &str) -> Option<Says> {
         let live = self.live.as_ref();
         let says = live
@@ -112,7 +113,7 @@ impl<'a> Testimony<'a> {
             .or_else(|| live?.by_module(token))
             .or_else(|| self.by_image(token, needs))
             .or_else(|| live?.by_config(needs))?;
-        // The log lists words that a handler refused and words that do not exist alike.
+        // The log lists both words that a handler refused and words that do not exist.
         match (&says, token.name.contains('.')) {
             (Says::NotTaken(why), false) => match self.by_image(token, needs) {
                 Some(Says::NotThere(image)) => Some(Says::NotThere(format!("{image}; {why}"))),
@@ -122,7 +123,7 @@ impl<'a> Testimony<'a> {
         }
     }
 
-    /// Whether the kernel's image is known, and has the word.
+    /// Whether the kernel's image is known and has the word.
     pub(super) fn image_has(&self, token: &Token) -> bool {
         self.own_words().is_some_and(|image| matches!(image.has(token), Has::Yes(_)))
     }
@@ -131,7 +132,7 @@ impl<'a> Testimony<'a> {
         self.image.get_or_init(|| self.images.and_then(Image::read)).as_ref()
     }
 
-    /// What the kernel's image says, where it is known and would have the word.
+    /// What the kernel's image says, if the image is known and could list the word.
     fn by_image(&self, token: &Token, needs: &str) -> Option<Says> {
         let image = self.own_words()?;
         match image.has(token) {
@@ -147,7 +148,7 @@ impl<'a> Testimony<'a> {
         Some(Says::NotThere(format!("this kernel's image does not know it{}", why.unwrap_or_default())))
     }
 
-    /// `Some` where no module in a file can have what the image lacks: the module is built in, or does not exist.
+    /// `Some` if the module is built in or does not exist, so that no module in a file has what the image lacks.
     fn is_without(&self, image: &Image, module: &str) -> Option<()> {
         let info = self.live.as_ref().map(|live| text(live.tree, &format!("{MODULE_INFO}/{module}")));
         match info {
@@ -157,22 +158,32 @@ impl<'a> Testimony<'a> {
         }
     }
 
-    /// The file of the parameter, and the value that it has now.
-    pub(super) fn parameter(&self, token: &Token) -> Option<(String, String)> {
+    pub(super) fn parameter(&self, token: &Token) -> Option<ParameterNow> {
         let path = parameter_path(token);
         let value = text(self.live.as_ref()?.tree, &path).known()?.trim().to_owned();
-        Some((path, value))
+        Some(ParameterNow { path, value })
     }
 
-    /// What the log says became of the word's value.
+    /// What the log says about the word's value.
     pub(super) fn became(&self, token: &Token) -> Option<Became> {
         self.live.as_ref()?.log.became(token)
     }
 
-    /// Whether what is in force agrees with what the word asks for, and the file that says so.
-    pub(super) fn effect(&self, token: &Token) -> Option<(bool, String)> {
+    pub(super) fn effect(&self, token: &Token) -> Option<ShownEffect> {
         effect(self.live.as_ref()?.tree, token)
     }
+}
+
+/// A parameter of a live machine.
+pub(super) struct ParameterNow {
+    pub(super) path: String,
+    pub(super) value: String,
+}
+
+/// Whether the state in force agrees with what a word asks for, and the file that shows that state.
+pub(super) struct ShownEffect {
+    pub(super) agrees: bool,
+    pub(super) file: String,
 }
 
 impl Live<'_> {
@@ -190,10 +201,10 @@ impl Live<'_> {
         })
     }
 
-    /// What `/proc/sys` has: a word that names no file there sets nothing.
+    /// What `/proc/sys` says about a word for a sysctl. A word that names no file there sets nothing.
     fn by_sysctl(&self, token: &Token) -> Option<Says> {
         let name = token.name.strip_prefix("sysctl").and_then(|rest| rest.strip_prefix(['.', '/']))?;
-        // Names of the file keep their dashes, which names of words lose.
+        // Names of files keep their dashes, which names of words lose.
         let typed = token.raw.get("sysctl.".len()..)?.split('=').next().unwrap_or(name);
         let path = format!("/proc/sys/{}", typed.replace('.', "/"));
         match (text(self.tree, &path), self.tree.list("/proc/sys/kernel")) {
@@ -234,7 +245,7 @@ impl Live<'_> {
                 Some(Says::NotLoaded(format!("the module {module} has it, and is not loaded")))
             }
             (true, ..) => Some(Says::Taken(format!("the module {module} has it"))),
-            // A built-in module may be listed under another name than the one that is typed.
+            // A built-in module may be listed under another name than the one on the command line.
             (false, true, _) => None,
             (false, false, _) => {
                 Some(Says::NotTaken(format!("the module {module} of this kernel has no such parameter")))
@@ -242,9 +253,10 @@ impl Live<'_> {
         }
     }
 
-    /// An option that is off and without which the word is not compiled in, where no alternative is on either.
+    /// An option that is off and without which the word is not compiled in, unless an alternative option is on.
     fn missing_option(&self, needs: &str) -> Option<String> {
-        // An option that a partial configuration lacks is not off. Every complete one for these machines has 64BIT.
+        // In a partial configuration, a missing option need not be off. Every complete one for these machines has
+        // 64BIT.
         let is_whole = self.config.is_on("64BIT") == Fact::Known(true);
         if needs == "-" || !is_whole {
             return None;
@@ -260,14 +272,15 @@ impl Live<'_> {
 
 impl Log {
     fn read(tree: &dyn Tree, lists_unknown: bool) -> Self {
-        // A log may hold bytes that are not text, and the rest of it is still worth reading.
+        // A log may hold bytes that are not text, and its other lines are still useful.
         let Fact::Known(bytes) = tree.read(LOG) else { return Self::default() };
         let log = String::from_utf8_lossy(&bytes);
         let mut found = Self::default();
         let mut lines = log.lines();
         while let Some(line) = lines.next() {
             if line.ends_with("  with arguments:") {
-                // The first is the program; the words that the kernel did not know follow, then a list of its own.
+                // The first line is the program. The words that the kernel did not know follow, and after them the
+                // kernel's own.
                 let handed_on = handed_on(lines.clone());
                 found.unknown.get_or_insert_default().extend(handed_on);
             } else if lists_unknown && found.unknown.is_none() && line.contains("Kernel command line: ") {
@@ -316,13 +329,13 @@ impl Log {
     }
 }
 
-/// The file of a parameter; one without a dot belongs to the kernel itself.
+/// The file of a parameter. A parameter without a dot belongs to the kernel itself.
 fn parameter_path(token: &Token) -> String {
     let (module, parameter) = token.name.split_once('.').unwrap_or(("kernel", &token.name));
     format!("/sys/module/{module}/parameters/{parameter}")
 }
 
-/// Parts of lines about certain words: the words, and whether the value was refused (or only changed).
+/// Parts of log lines about certain words, with the words, and whether the value was refused or only changed.
 const FATES: &[(&str, &str, bool)] = &[
     ("nohz_full= or isolcpus= incorrect CPU range", "isolcpus nohz_full", true),
     ("nohz_full= must match isolcpus=", "isolcpus nohz_full", true),
@@ -339,7 +352,7 @@ const FATES: &[(&str, &str, bool)] = &[
     ("Unable to parse numa_balancing=", "numa_balancing", true),
     ("Unsupported mitigations=", "mitigations", true),
 ];
-/// Parts of lines about any word.
+/// Parts of log lines that may be about any word.
 const SIGNS: [&str; 4] = ["Malformed early option", ": unknown parameter '", "is obsolete, ignored", "for parameter `"];
 
 fn fate(line: &str) -> Option<&'static (&'static str, &'static str, bool)> {
@@ -354,8 +367,9 @@ fn unknown_words(line: &str) -> Option<&str> {
     line.split_once("Unknown command line parameters: ").map(|(_, list)| list)
 }
 
-/// What a kernel hands to the first program because it did not know it: the lines after `with arguments:`, without the
-/// program, and those after `with environment:`, without what it sets itself. Kernels before 5.14 tell it in no other way.
+/// The words that a kernel hands to the first program because it did not know them: the lines after `with arguments:`
+/// without the program, and those after `with environment:` without the kernel's own. Kernels before 5.14 list unknown
+/// words in no other way.
 fn handed_on<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let texts = lines.map(|line| line.rsplit_once("]   ").map_or(line, |(_, text)| text));
     let mut is_environment = false;
@@ -374,7 +388,7 @@ fn handed_on<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     names
 }
 
-/// A line of the log without its time stamp.
+/// A line of the log without the time stamp.
 fn shown(line: &str) -> String {
     let text = line.rsplit_once("] ").map_or(line, |(_, text)| text);
     crate::fact::printable(text.trim(), 120)
@@ -386,11 +400,12 @@ fn is_about_domains(value: &str) -> bool {
     has("domain") || !(has("nohz") || has("managed_irq"))
 }
 
-fn effect(tree: &dyn Tree, token: &Token) -> Option<(bool, String)> {
+fn effect(tree: &dyn Tree, token: &Token) -> Option<ShownEffect> {
     let value = token.value.as_deref();
     let is = |path: &str, wanted: &[&str]| {
         let found = text(tree, path).known()?.trim().to_owned();
-        Some((wanted.contains(&found.as_str()), format!("{path} = {}", crate::fact::printable(&found, 60))))
+        let file = format!("{path} = {}", crate::fact::printable(&found, 60));
+        Some(ShownEffect { agrees: wanted.contains(&found.as_str()), file })
     };
     let cpus = |path: &str, wanted: &str, is_exact: bool| {
         let found = CpuSet::parse_list(text(tree, path).known()?.trim()).ok()?;
@@ -399,12 +414,13 @@ fn effect(tree: &dyn Tree, token: &Token) -> Option<(bool, String)> {
         let list = wanted.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_' || c == ',');
         let asked = CpuSet::parse_kernel(list, possible.iter().last()? + 1).ok()?;
         let agrees = if is_exact { asked == found } else { asked.is_subset(&found) };
-        Some((agrees, format!("{path} = {found}")))
+        Some(ShownEffect { agrees, file: format!("{path} = {found}") })
     };
     let marked = |path: &str| {
         let text = text(tree, path).known()?.clone();
         let word = text.split('[').nth(1)?.split(']').next()?.to_owned();
-        Some((Some(word.as_str()) == value, format!("{path} = {}", crate::fact::printable(&text, 60))))
+        let file = format!("{path} = {}", crate::fact::printable(&text, 60));
+        Some(ShownEffect { agrees: Some(word.as_str()) == value, file })
     };
     match token.name.as_str() {
         "isolcpus" if is_about_domains(value?) => cpus("/sys/devices/system/cpu/isolated", value?, true),

@@ -1,4 +1,4 @@
-//! What holds for any line, and what a live machine's testimony changes.
+//! Tests of rules that hold for any line, and of what a live machine's testimony changes.
 
 use super::WordVerdict::{Accepted, Harmful, Inert, RejectedValue, Undecided, Unknown};
 use super::*;

@@ -1,6 +1,6 @@
-//! What values must look like, and what the kernel does with those that do not.
+//! The form that values must have, and what the kernel does with other values.
 //!
-//! Covers only words whose handlers were read. Knows nothing of evidence and of other words.
+//! Covers only words whose handlers were read. Evidence and other words of the line are ignored here.
 
 use super::Target;
 use super::WordVerdict::{Clamped, Inert, RejectedValue};
@@ -9,7 +9,7 @@ use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
 
-/// Checks a word's value. `kind` is the type of the parameter as a letter of the tables, `-` where there is none.
+/// Checks a word's value. `kind` is the type of the parameter as a letter of the tables, or `-` if it has none.
 pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong> {
     let value = token.value.as_deref();
     match (token.name.as_str(), value) {
@@ -40,7 +40,8 @@ fn list(value: &str, target: &Target) -> Result<CpuSet, String> {
     CpuSet::parse_kernel(value, target.cpus().unwrap_or(u32::MAX)).map_err(|e| e.to_string())
 }
 
-/// Flags, then a list: `managed_irq,domain,2-3`. A flag ends at its comma; the kernel skips a flag it does not know.
+/// Checks flags that are followed by a list: `managed_irq,domain,2-3`. A flag ends at its comma, and the kernel skips
+/// flags that it does not know.
 fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/isolation.c";
     if let Some(wrong) = flag_of_later(value, target) {
@@ -77,10 +78,11 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
     None
 }
 
-/// A flag that this kernel does not know. Kernels drop the whole word for such a flag before 5.8, and skip the flag since.
+/// Checks for a flag that this kernel does not know. Kernels before 5.8 drop the whole word for such a flag, and later
+/// kernels skip the flag.
 fn flag_of_later(value: &str, target: &Target) -> Option<Wrong> {
     let is_old = target.version < Version::new(5, 6);
-    let (flags, list) = cpu_list(value);
+    let FlagsAndCpus { flags, cpus: list } = cpu_list(value);
     (is_old && flags.contains(&"managed_irq")).then(|| Wrong {
         instead: Some(format!("isolcpus=domain,{list}")),
         ..Wrong::rejected(
@@ -90,7 +92,7 @@ fn flag_of_later(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// A way to write a list that came with a later kernel: `N` with 5.13, `all` with 5.14.
+/// A notation of the list that a later kernel introduced: `N` in 5.13, `all` in 5.14.
 fn written_for_later(value: &str, target: &Target) -> Option<String> {
     let is_word = |wanted: &str| value.split([',', '-', ':', '/']).any(|part| part == wanted);
     let (what, since) = match () {
@@ -101,8 +103,14 @@ fn written_for_later(value: &str, target: &Target) -> Option<String> {
     (target.version < since).then(|| format!("kernels know {what} in a list from {since} on"))
 }
 
-/// The flags of `isolcpus=` and the list behind them, separated as the kernel does it.
-pub(super) fn cpu_list(value: &str) -> (Vec<&str>, &str) {
+/// The flags of `isolcpus=` and the list after them.
+pub(super) struct FlagsAndCpus<'a> {
+    pub(super) flags: Vec<&'a str>,
+    pub(super) cpus: &'a str,
+}
+
+/// Separates flags from the list as the kernel does.
+pub(super) fn cpu_list(value: &str) -> FlagsAndCpus<'_> {
     let mut flags = Vec::new();
     let mut rest = value;
     while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -110,10 +118,10 @@ pub(super) fn cpu_list(value: &str) -> (Vec<&str>, &str) {
         flags.push(flag);
         rest = after;
     }
-    (flags, rest)
+    FlagsAndCpus { flags, cpus: rest }
 }
 
-/// Checks a list of CPUs to set apart: it must name at least one, and not all.
+/// Checks a list of CPUs to isolate, which must name at least one CPU and not all of them.
 fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/isolation.c";
     match list(value, target) {
@@ -138,7 +146,8 @@ fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// The word with the CPUs as numbers, because the kernel takes `N` and `all` for flags where a flag may stand.
+/// The word with the CPUs as numbers, because the kernel takes `N` and `all` for flags if a flag may stand in their
+/// place.
 fn plain(value: &str, target: &Target) -> Option<String> {
     target.cpus()?;
     let set = list(value, target).ok()?;
@@ -151,7 +160,7 @@ fn preempt(value: &str, target: &Target) -> Option<Wrong> {
         |why: &str, instead: &str| Some(Wrong { instead: Some(instead.to_owned()), ..Wrong::rejected(why, SOURCE) });
     match value {
         "full" => None,
-        // With PREEMPT_RT there is lazy preemption already in 6.12, by the patches.
+        // PREEMPT_RT brings lazy preemption already in 6.12, by its patches.
         "lazy" if target.version >= Version::new(6, if target.flavour == Flavour::Rt { 12 } else { 13 }) => None,
         "lazy" => refused("kernels before 6.13 have no lazy preemption", "preempt=full"),
         "none" | "voluntary" if target.version < Version::new(7, 0) && target.flavour != Flavour::Rt => None,
@@ -173,7 +182,7 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// The modes that leave the choice to the chip exist since 6.3.
+/// Checks the mode of `amd_pstate`. The modes that leave the choice to the chip exist since 6.3.
 fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
     let known: &[&str] = if target.version < Version::new(6, 3) {
         &["disable", "passive"]
@@ -196,7 +205,7 @@ fn clocksource(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// What `kernel/params.c` accepts for a parameter of a type.
+/// Checks a value by the type of its parameter, as `kernel/params.c` does.
 fn typed(value: &str, kind: char) -> Option<Wrong> {
     const SOURCE: &str = "kernel/params.c, lib/kstrtox.c";
     let is_within = |(low, high): (i128, i128)| integer(value).is_some_and(|n| (low..=high).contains(&n));
@@ -220,7 +229,7 @@ fn typed(value: &str, kind: char) -> Option<Wrong> {
         .then(|| Wrong::rejected(format!("{expected}; the kernel calls the value invalid and keeps its own"), SOURCE))
 }
 
-/// As `kstrtobool` reads it: the first letter decides, and after `o` the second.
+/// Whether `kstrtobool` accepts the value: the first letter decides, and after `o` the second one.
 fn is_bool(value: &str) -> bool {
     let mut letters = value.bytes().map(|b| b.to_ascii_lowercase());
     match letters.next() {

@@ -1,20 +1,20 @@
-//! The configuration of the running kernel, and whether the file that was found really belongs to it.
+//! The configuration of the running kernel, and whether the file that was found belongs to that kernel.
 
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// The unpacked `/proc/config.gz`, which the live tree provides.
+/// Path of the unpacked `/proc/config.gz`. The reader of the live machine supplies it.
 pub const UNPACKED: &str = "punctual:/kernel/config";
 
-/// Marks what [`Config::part`] wrote. An option that such a text lacks was not kept, which is not the same as off.
+/// Marks a text that [`Config::part`] wrote. An option missing there was not kept, which does not mean that it is off.
 const PART: &str = "# Only options that were asked for";
 
 #[derive(Clone, Debug)]
 pub struct Config {
     pub source: String,
-    /// Whether the file that was found belongs to another kernel, so that it is not believed.
+    /// Whether the file that was found belongs to another kernel. Such a file is ignored.
     pub is_foreign: bool,
     text: Fact<String>,
     asked: RefCell<BTreeSet<String>>,
@@ -50,7 +50,7 @@ impl Config {
         self.text.as_ref().map(|_| ())
     }
 
-    /// The value of an option, without `CONFIG_`; `n` where it is not set.
+    /// The value of an option, whose name is given without `CONFIG_`; `n` if the option is not set.
     pub fn value(&self, option: &str) -> Fact<String> {
         self.asked.borrow_mut().insert(option.to_owned());
         self.text.as_ref().and_then(|text| {
@@ -71,8 +71,8 @@ impl Config {
         Fact::Known("n".to_owned())
     }
 
-    /// A configuration with only those options that were asked for so far, because a whole one has ten thousand. `None`
-    /// where there is no configuration to be believed.
+    /// A configuration with only the options that were asked for so far, because a whole one has ten thousand. `None`
+    /// if no configuration is known.
     pub fn part(&self) -> Option<String> {
         let text = self.text.known()?;
         let header = header(text).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Config {
         Some(part.join("\n") + "\n")
     }
 
-    /// The options that were asked for so far. After an audit these are the options that matter to the catalogue.
+    /// The options that were asked for so far. After an audit, these are the options that matter to the catalogue.
     pub fn asked(&self) -> BTreeSet<String> {
         self.asked.borrow().clone()
     }
@@ -104,7 +104,7 @@ fn of_this_kernel(text: String, release: &str) -> Fact<String> {
     let Some(version) = header(&text).and_then(|line| line.split_whitespace().nth(2)) else {
         return Fact::Garbled("does not say which kernel it is for".to_owned());
     };
-    // A distribution's release may hide the version (6.1.0-43 is 6.1.192), so only the series is compared.
+    // A distribution's release may hide the version (6.1.0-43 is 6.1.192), so only the first two numbers are compared.
     let series = |text: &str| text.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
     let (mine, theirs) = (series(release), series(version));
     if mine.iter().zip(&theirs).all(|(a, b)| leading_number(a) == leading_number(b)) {
@@ -155,7 +155,7 @@ mod tests {
         let part = config(&whole.part().unwrap());
         assert_eq!(asked(&part), first);
         assert!(matches!(part.value("KASAN"), Fact::Garbled(why) if why.contains("CONFIG_KASAN")));
-        // What was asked of the part in vain is not claimed to be off by a part of that.
+        // A part of the part does not claim that options missing from it are off.
         assert_eq!(part.part(), whole.part());
     }
 

@@ -1,11 +1,12 @@
-//! What a recording keeps of a machine, as values. A recording keeps lines for people; here they are read again.
+//! The facts about a machine that a recording keeps, as values. A recording keeps them as lines for people, which are
+//! read again here.
 
 use super::{Arch, Flavour, IDLE, IdleState, MachineLine};
 use crate::cpu_set::CpuSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Facts about a machine. What could not be read, or was not recorded, is null.
+/// Facts about a machine. A fact that could not be read, or was not recorded, is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineFacts {
@@ -29,9 +30,9 @@ pub struct MachineFacts {
     pub clock: Option<String>,
     /// Whether the machine is a guest of a hypervisor.
     pub is_guest: Option<bool>,
-    /// Hypervisor under the machine, by name, where there is one.
+    /// Hypervisor under the machine, by name; null without one.
     pub hypervisor: Option<String>,
-    /// Container in which the program ran, by name, where it ran in one.
+    /// Container in which the program ran, by name; null without one.
     pub container: Option<String>,
     /// Command line of the kernel, without values that are private.
     pub command_line: Option<String>,
@@ -42,7 +43,7 @@ pub struct MachineFacts {
 }
 
 impl MachineFacts {
-    /// Reads names and values as [`Machine::recorded`](super::Machine::recorded) wrote them, in this version or another.
+    /// Reads names and values that [`Machine::recorded`](super::Machine::recorded) of this or another version wrote.
     pub fn of(recorded: &[MachineLine]) -> Self {
         let mut facts = Self::default();
         for MachineLine { name, value } in recorded {
@@ -61,7 +62,7 @@ impl MachineFacts {
         facts
     }
 
-    /// `6.12.43, stock (PREEMPT_DYNAMIC), arm64`.
+    /// Reads a line like `6.12.43, stock (PREEMPT_DYNAMIC), arm64`.
     fn kernel(&mut self, line: &str) {
         let Some((rest, arch)) = line.rsplit_once(", ") else { return };
         let Some((release, flavour)) = rest.rsplit_once(", ") else { return };
@@ -71,7 +72,7 @@ impl MachineFacts {
         self.architecture = one_of(&[Arch::X86, Arch::Arm64].map(Arch::name), arch);
     }
 
-    /// `0-3 online, isolated 2-3, tick-free none, no SMT, clock tsc`.
+    /// Reads a line like `0-3 online, isolated 2-3, tick-free none, no SMT, clock tsc`.
     fn cpus(&mut self, line: &str) {
         let parts = || {
             let (online, rest) = line.split_once(" online, isolated ")?;
@@ -87,7 +88,7 @@ impl MachineFacts {
         self.clock = known(clock);
     }
 
-    /// `none`, `guest of KVM`, `container (docker)`, `container (docker) in a guest of KVM`.
+    /// Reads `none`, `guest of KVM`, `container (docker)` or `container (docker) in a guest of KVM`.
     fn virtualisation(&mut self, line: &str) {
         self.container =
             line.strip_prefix("container (").and_then(|rest| rest.split_once(')')).map(|(name, _)| name.to_owned());
@@ -97,7 +98,7 @@ impl MachineFacts {
     }
 }
 
-/// The value, where it is one: a line says `unknown (permission denied)` of what could not be read.
+/// The value, unless the line says why it could not be read, as `unknown (permission denied)`.
 fn known(value: &str) -> Option<String> {
     (!value.starts_with("unknown (")).then(|| value.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The idle states of the first CPU. A recording keeps them to tell slow exits from idle from something worse.
+//! The idle states of the first CPU. A recording keeps them so that slow exits from idle can be recognised as such.
 
 use crate::tree::{Tree, text};
 use punctual_hist::Nanos;
@@ -16,14 +16,14 @@ pub struct IdleState {
 }
 
 impl IdleState {
-    /// All idle states; none where the kernel does not describe them.
+    /// All idle states; empty if the kernel does not describe them.
     pub(super) fn read(tree: &dyn Tree) -> Vec<Self> {
         let one = |number: usize| {
             let known = |file: &str| text(tree, &format!("{FOLDER}/state{number}/{file}")).known().cloned();
             let exit = known("latency")?.trim().parse().ok()?;
             Some(Self { name: known("name")?, exit: Nanos::from_us(exit) })
         };
-        // The kernel has at most ten.
+        // The kernel has at most ten states.
         (0..16).map_while(one).collect()
     }
 
@@ -33,7 +33,8 @@ impl IdleState {
         states.iter().map(shown).collect::<Vec<_>>().join(", ")
     }
 
-    /// Reads what [`line`](Self::line) wrote, up to the first part of another form: numbers of later states would be wrong.
+    /// Reads what [`line`](Self::line) wrote, up to the first part of another form, after which the numbers of states
+    /// would be wrong.
     pub fn parse_line(line: &str) -> Vec<Self> {
         let one = |state: &str| {
             let (name, exit) = state.strip_suffix(" us")?.rsplit_once(' ')?;

@@ -8,10 +8,10 @@ use std::fmt;
 
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// As `uname -r` prints it.
+    /// The release, as `uname -r` prints it.
     pub release: Fact<String>,
     pub version: Fact<Version>,
-    /// As `uname -v` prints it.
+    /// The build, as `uname -v` prints it.
     pub build: Fact<String>,
     pub flavour: Fact<Flavour>,
     pub arch: Fact<Arch>,
@@ -109,7 +109,8 @@ const CO_KERNELS: [(&str, &str, Flavour); 3] = [
     ("/sys/class/evl", "control", Flavour::Evl),
 ];
 
-/// The build line counts first, because `/sys/kernel/realtime` exists only in kernels built from the patch queue.
+/// The flavour of the kernel. The build line is asked first, because `/sys/kernel/realtime` exists only in kernels
+/// built from the patch queue.
 fn flavour(tree: &dyn Tree, build: &Fact<String>) -> Fact<Flavour> {
     for (folder, name, flavour) in CO_KERNELS {
         match tree.list(folder) {

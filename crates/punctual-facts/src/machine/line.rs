@@ -1,6 +1,6 @@
-//! One line that says what a machine is.
+//! A line that identifies a machine, as a name and a value.
 
-/// One line that says what a machine is.
+/// One line that identifies a machine, as a name and a value.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineLine {

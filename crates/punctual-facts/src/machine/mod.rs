@@ -1,7 +1,7 @@
-//! The few facts about a machine that decide which advice applies. A knob reads by itself the state that only it needs.
+//! The few facts about a machine that decide which advice applies. State that only one knob needs is read by that knob.
 //!
 //! Each part reads itself from a [`Tree`] and cannot fail: what is not known is a [`Fact`] that says so. This module
-//! knows nothing of what is wanted of the machine.
+//! does not know what the user needs of the machine.
 
 mod boot;
 mod config;
@@ -50,7 +50,7 @@ pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// Name of the line in a recording that lists the idle states.
 pub const IDLE: &str = "idle states";
-/// Longest line of a fingerprint; x86 and arm64 kernels keep 2048 bytes of their command line.
+/// Longest line of a fingerprint. x86 and arm64 kernels keep 2048 bytes of their command line.
 const LINE_CHARS: usize = 2048;
 pub const CMDLINE: &str = "/proc/cmdline";
 
@@ -73,7 +73,7 @@ impl Machine {
         }
     }
 
-    /// What a recording keeps of the machine: the fingerprint, and the idle states, which are needed to find causes.
+    /// The facts that a recording keeps: the fingerprint, and the idle states, which are needed to find causes.
     pub fn recorded(&self) -> Vec<MachineLine> {
         let idle = (!self.idle.is_empty()).then(|| (IDLE, printable(&IdleState::line(&self.idle), LINE_CHARS)).into());
         self.fingerprint().into_iter().chain(idle).collect()
@@ -89,7 +89,8 @@ impl Machine {
             Fact::Known(set) if set.is_empty() => "none".to_owned(),
             other => shown(other.as_ref().map(CpuSet::to_string)),
         };
-        // A kernel that cannot stop its tick has no such file. It counts as absent only where the file beside it can be read.
+        // A kernel that cannot stop its tick has no such file. Its absence is believed only if the file beside it can
+        // be read.
         let tick_free = match (&self.nohz_full, &self.isolated) {
             (Fact::Absent, Fact::Known(_)) => "none".to_owned(),
             (cpus, _) => list(cpus),

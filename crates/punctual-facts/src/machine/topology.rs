@@ -1,6 +1,6 @@
 //! The CPUs of a machine, their kinds, and the memory nodes.
 //!
-//! Holds only what a handful of files tell. Files that exist once per CPU are read where they are needed, for the CPUs
+//! Holds only what a few files tell. Files that exist once per CPU are read by the code that needs them, for the CPUs
 //! that matter there.
 
 use super::cpus;
@@ -10,7 +10,7 @@ use crate::tree::{Tree, text};
 
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// CPUs that the kernel could ever use.
+    /// CPUs that the kernel can ever use.
     pub possible: Fact<CpuSet>,
     /// CPUs that are plugged in, online or not.
     pub present: Fact<CpuSet>,
@@ -32,11 +32,11 @@ pub struct CoreKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub number: u32,
-    /// The CPUs near to it; none where the node is memory only.
+    /// The CPUs near to the node's memory; none if the node is memory only.
     pub cpus: CpuSet,
 }
 
-/// The CPU on which all our architectures boot. The kernel itself relies on it in several places.
+/// The CPU on which all supported architectures boot. The kernel itself relies on this number in several places.
 pub const BOOT_CPU: u32 = 0;
 pub const NODES: &str = "/sys/devices/system/node";
 /// Kinds of cores of hybrid x86 machines: the names of their performance counters.
@@ -44,8 +44,13 @@ pub const KINDS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 
 impl Topology {
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
-        // Not what this process may use: on a machine with isolcpus= that leaves out the CPUs which matter most.
-        let online = cpus(tree, "/sys/devices/system/cpu/online").or_else(|| listed(cpuinfo));
+        // The CPUs that this process may use are not the online ones: with isolcpus=, they lack the CPUs that matter
+        // most.
+        let online = match cpus(tree, "/sys/devices/system/cpu/online") {
+            Fact::Absent => listed(cpuinfo),
+            // A list that is refused stays refused, since another source may show fewer CPUs.
+            told => told,
+        };
         let smt_active = text(tree, "/sys/devices/system/cpu/smt/active").and_then(|value| match value.as_str() {
             "0" => Fact::Known(false),
             "1" => Fact::Known(true),

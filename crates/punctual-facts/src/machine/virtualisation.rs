@@ -1,4 +1,4 @@
-//! Hypervisors and containers. A hypervisor bounds every number, and half of the knobs are then the host's.
+//! Hypervisors and containers. A hypervisor limits every result, and half of the knobs then belong to the host.
 
 use super::{CLOCKSOURCE, cpuinfo_field};
 use crate::fact::Fact;
@@ -24,7 +24,7 @@ impl fmt::Display for Virtualisation {
     }
 }
 
-/// Makers of virtual machines: how their names begin in the DMI tables, and how they are called here.
+/// Makers of virtual machines: the beginnings of their names in the DMI tables, and the names shown for them.
 const MAKERS: [(&str, &str); 7] = [
     ("QEMU", "QEMU"),
     ("VMware", "VMware"),
@@ -55,7 +55,7 @@ fn hypervisor(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Option<String>> {
     }
     match (name(tree), text(tree, "/proc/device-tree/model"), text(tree, "/sys/class/dmi/id/sys_vendor")) {
         (Some(name), _, _) => Fact::Known(Some(name)),
-        // A board's device tree, or a maker of real computers.
+        // The machine has a board's device tree, or its maker builds real computers.
         (None, Fact::Known(_), _) | (None, _, Fact::Known(_)) => Fact::Known(None),
         (None, _, _) => cpuinfo.as_ref().and_then(|_| Fact::Absent),
     }

@@ -163,7 +163,7 @@ impl MemTree {
     }
 }
 
-/// Whether `punctual snapshot` wrote this and the end is missing. Lines that were added behind the end are allowed.
+/// Whether `punctual snapshot` wrote the text and its end is missing. Lines that were added after the end are allowed.
 fn is_cut(rest: &str) -> bool {
     let (second, has_more) = rest.split_once('\n').map_or((rest, false), |(second, _)| (second, true));
     let is_begun = !has_more && !second.is_empty() && WRITTEN_BY.starts_with(second);
@@ -174,8 +174,8 @@ fn trimmed(folder: &str) -> &str {
     folder.trim_end_matches('/')
 }
 
-/// Adds the names in a folder. Paths below a name that was found are skipped at once, because a folder near the root has
-/// most of the machine below it.
+/// Adds the names in a folder. The paths below a name that was found are skipped at once, because a folder near the
+/// root has most of the machine below it.
 fn entries<T>(paths: &BTreeMap<String, T>, folder: &str, is_there: impl Fn(&T) -> bool, names: &mut BTreeSet<String>) {
     let start = format!("{folder}/");
     let from = |path: &str| paths.range::<str, _>((Bound::Included(path), Bound::Unbounded));
@@ -271,7 +271,7 @@ fn encode_line(line: &[u8]) -> String {
     out
 }
 
-/// Bytes without a newline as text that an editor keeps: blanks at either end are protected.
+/// Bytes without a newline, as text that survives an editor: blanks at either end are protected.
 fn encode_text(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -294,7 +294,7 @@ fn encode_text(bytes: &[u8]) -> String {
     out
 }
 
-/// A path without blanks, because it ends at the first one, and with a beginning that is not that of a remark.
+/// A path without blanks, because a path ends at its first blank. It must not begin like a remark.
 fn encode_path(path: &str) -> String {
     let path = encode_text(path.as_bytes()).replace(' ', "\\x20");
     if path.starts_with('#') { format!("\\e{path}") } else { path }
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(MemTree::parse(&text), Ok(tree.clone()));
         assert_eq!(MemTree::parse(&text.replace('\n', "\r\n")), Ok(tree.clone()));
         let first = FIRST_LINE.len() + 1;
-        // Only the very last newline is not missed.
+        // Only a cut of the very last newline goes unnoticed.
         for length in first + 1..text.len() - 1 {
             let error = MemTree::parse(&text[..length]).unwrap_err();
             assert!(error.reason.contains("the file is cut"), "{length}: {error}");
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(tree.list("/p"), Fact::Known(names));
     }
 
-    /// Names and texts with everything that has a meaning in the format.
+    /// Names and texts with every character that has a meaning in the format.
     const NASTY: &str = r"[a-c#/ =!>\t\n\\\\-]{0,8}";
 
     proptest! {

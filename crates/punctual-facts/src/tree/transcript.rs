@@ -1,7 +1,7 @@
 //! Records everything that is read through it, so that the same reading can be repeated elsewhere.
 //!
-//! Each question is passed on once. When it is asked again the recorded answer is given, so that first conclusions and
-//! conclusions from the record rest on the same facts.
+//! Each question is passed on once, and later answered from the record. The first conclusions and the conclusions from
+//! the record therefore rest on the same facts.
 
 use super::{MemTree, Tree};
 use crate::fact::Fact;
@@ -22,7 +22,7 @@ impl<'a> Transcript<'a> {
         Self { source, files: RefCell::default(), folders: RefCell::default(), links: RefCell::default() }
     }
 
-    /// Everything that was answered so far, as a machine of its own.
+    /// Everything that was answered so far, as a machine.
     pub fn into_tree(self) -> MemTree {
         let (files, folders) = (self.files.into_inner(), self.folders.into_inner());
         let mut tree = MemTree::new();
@@ -49,8 +49,8 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// Adds a path of which only the name was recorded: as a folder, which claims no content, or as an unread file where it
-/// is known not to be a folder.
+/// Adds a path of which only the name was recorded. It becomes a folder, which claims no content, or an unread file if
+/// it is known not to be a folder.
 fn keep_name(tree: &mut MemTree, path: &str, files: &Answers<Vec<u8>>, folders: &Answers<Vec<String>>) {
     let is_kept = |fact: Option<&Fact<()>>| fact.is_some_and(|fact| *fact != Fact::Absent);
     let content = files.get(path).map(|fact| fact.as_ref().map(|_| ()));
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(ask_all(&MemTree::parse(&captured.to_string()).unwrap()), first);
     }
 
-    /// A machine that never says the same twice.
+    /// A machine that never gives the same answer twice.
     #[derive(Default)]
     struct Fickle(Cell<u8>);
 

@@ -20,6 +20,7 @@ const SIGNS: [&str; 8] = ["etc", "usr", "proc", "sys", "boot", "lib", "init", "s
 const OF_A_RUNNING_SYSTEM: [&str; 5] = ["/proc/", "/sys/", "/dev/", "/run/", "punctual:/"];
 const PROC_SYS: &str = "/proc/sys/";
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
+const ONLINE: &str = "/sys/devices/system/cpu/online";
 const VERSION: &str = "/proc/sys/kernel/version";
 /// All sysctls of the system, as `sos report` keeps them: lines such as `kernel.numa_balancing = 1`.
 const SYSCTLS: &str = "/sos_commands/kernel/sysctl_-a";
@@ -84,6 +85,8 @@ fn kept<T>(path: &str, fact: Fact<T>) -> Fact<T> {
     // The list of modules is a file of the system, so a module that is missing there is absent.
     let is_running = OF_A_RUNNING_SYSTEM.iter().any(|start| path.starts_with(start));
     match fact {
+        // Without this list, the CPUs in /proc/cpuinfo are the ones that are online.
+        Fact::Absent if path == ONLINE => Fact::Absent,
         Fact::Absent if is_running && !path.starts_with("punctual:/modinfo/") => {
             Fact::Garbled("not in the unpacked system".to_owned())
         }

@@ -22,7 +22,7 @@ enum Refused {
     Folder(String),
 }
 
-/// A machine that refuses one thing, and remembers what it was asked for and had.
+/// A machine that refuses one thing, and records which files and folders were asked for and answered.
 struct Refusing<'a> {
     tree: &'a MemTree,
     refused: Refused,

@@ -1,5 +1,5 @@
-//! How the state of a knob is told. A knob that is one value in one place is declared: the declaration reads it, shows
-//! it, and says what to write now and what makes that last.
+//! How the state of a knob is told. A knob that is one value in one place is declared: its declaration reads the value,
+//! shows it, and says what to write now and what makes that last.
 
 use super::case::{Case, Doubt, Judged, Missing, marked};
 use super::lasting::Lasting;
@@ -37,20 +37,21 @@ pub enum Check {
     BuiltWith(&'static [&'static str]),
     BuiltWithout(&'static [&'static str]),
     NoModule(&'static str),
-    /// None of the programs runs that the table of programs calls bad for this knob.
+    /// Good if none of the programs runs that the table of programs calls bad for this knob.
     Service,
-    /// None of the units is active that the table of programs calls bad for this knob.
+    /// Good if none of the units is active that the table of programs calls bad for this knob.
     Units,
-    /// At most one is at work of the programs that the table calls owners of what this knob is about.
+    /// Good if at most one program is at work of those that the table of programs calls owners of this knob's settings.
     OneOwner,
-    /// A class of devices has none whose name starts so.
+    /// Good if no device of the class has a name that starts like this.
     NoDevice {
         class: &'static str,
         start: &'static str,
     },
-    /// A setting of the firmware that software cannot see: where its menus have it. Never good and never bad.
+    /// A setting of the firmware that software cannot see, by its place in the firmware's menus. Never good and never
+    /// bad.
     Firmware(&'static str),
-    /// Software cannot see it: what cannot be seen, and where to look for it. Never good and never bad.
+    /// A state that software cannot see: the text says what, and where to look. Never good and never bad.
     Advice(Template<'static>),
     Probe(fn(&Case<'_>) -> Judged),
 }
@@ -62,13 +63,13 @@ pub enum Want {
     AtLeast(i64),
     /// A number from the first to the second, both included.
     Within(i64, i64),
-    /// Any number but `bad`, of which `write` is one.
+    /// Any number except `bad`; `write` is the one to set.
     Not {
         bad: i64,
         write: i64,
     },
-    /// One of these words, the first of them for choice. Without any in `bad`, all others are bad; else what is in
-    /// neither list says nothing.
+    /// One of the words in `good`, of which the first is set. If `bad` is empty, every other word is bad; if `good` is
+    /// empty, every word not in `bad` is good. Otherwise a word in neither list is unknown.
     Word {
         good: &'static [&'static str],
         bad: &'static [&'static str],
@@ -191,7 +192,17 @@ impl Check {
             Self::Sysctl { name, want, .. } => (File::Sysctl(name), want),
             Self::File { path, want, .. } => (File::Path(path), want),
             Self::Parameter { module, name, want, .. } => (File::Parameter { module, name }, want),
-            _ => return None,
+            Self::Seen { .. }
+            | Self::BuiltWith(_)
+            | Self::BuiltWithout(_)
+            | Self::NoModule(_)
+            | Self::Service
+            | Self::Units
+            | Self::OneOwner
+            | Self::NoDevice { .. }
+            | Self::Firmware(_)
+            | Self::Advice(_)
+            | Self::Probe(_) => return None,
         };
         Some(Setting { file, value: want.value()? })
     }

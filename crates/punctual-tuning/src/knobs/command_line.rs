@@ -1,5 +1,5 @@
-//! What the kernel made of the words it was booted with, as the linter tells it: a word that does nothing is worse than
-//! none, since somebody counts on it.
+//! What the kernel made of the words it was booted with, according to the linter. A word without effect does more harm
+//! than a missing one, since somebody relies on it.
 
 use crate::knobs::prelude::*;
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
@@ -15,7 +15,7 @@ const LINTER: &[&str] = &[
 const TAKE_OFF: &[Lasting] =
     &[Lasting::other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
 
-/// What all of these have in common: the line is read at boot only, and changing words there is all that changes.
+/// A knob of this family: the kernel reads the line at boot only, and the remedy is to change words of the line.
 const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn(&Case<'_>) -> Judged) -> Knob {
     Knob {
         id,
@@ -67,7 +67,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         why: "The word has an effect, but not the one it is commonly used for, which is therefore missing.",
-        // What is left undone is weighed by the knob that looks at it.
+        // The knob about the setting itself carries the severity.
         ..knob("cmdline.traps", "No word that does something other than commonly believed", Weight::all(Info), |case| {
             none_is(case, "other than believed", |word| word.is_trap)
         })
@@ -87,9 +87,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The words of this machine, judged.
+/// The words of this machine's command line with the linter's verdicts.
 fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
-    // Asked for one by one, to say which of them is missing.
+    // Each fact is asked for by itself, so that the doubt names the missing one.
     case.content(CMDLINE, UNSEEN)?;
     case.version()?;
     case.flavour()?;
@@ -103,7 +103,7 @@ fn counted(words: usize) -> String {
     format!("{words} word{}", if words == 1 { "" } else { "s" })
 }
 
-/// Good when no word is of that kind; the words that are become the evidence.
+/// Good if no word is of that kind. The words of that kind become the evidence.
 fn none_is(case: &Case<'_>, what: &str, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
     let words = judged(case)?;
     let found = words.iter().filter(|word| is_of_kind(word));
@@ -131,7 +131,7 @@ fn unknown(case: &Case<'_>) -> Judged {
              them is not told, as /sys/module cannot be listed",
     )?;
     let is_good = none_is(case, "unknown", |word| is_unknown(&word) && !word.is_untold)?;
-    // That the versions around it lack a word proves nothing of this one.
+    // Kernels of nearby versions do not know the word, which proves nothing for this version.
     let is_exact = Target::of(case.machine).is_some_and(|target| target.is_looked_at());
     Doubt::unknown_if(
         !is_good && !is_exact && !case.log_lists_unknown_words(),
@@ -147,7 +147,7 @@ fn rejected(case: &Case<'_>) -> Judged {
 }
 
 fn harmful(case: &Case<'_>) -> Judged {
-    // What these do is told, and weighed, by rcu.normal and irq.fixup.
+    // The knobs `rcu.normal` and `irq.fixup` report these words, with their own severity.
     let is_told = |word: &Word| {
         let name = word.word.split('=').next().unwrap_or_default().replace('-', "_");
         matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
@@ -161,13 +161,12 @@ fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
 
 fn length(case: &Case<'_>) -> Judged {
     let line = line(case)?;
-    if !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64)) {
-        return Doubt::unknown("how much this architecture keeps was not looked at");
-    }
+    let is_unknown_arch = !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64));
+    Doubt::unknown_if(is_unknown_arch, "how much this architecture keeps was not looked at")?;
     let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
     let bytes = before_masking.unwrap_or(line.len());
     case.note(CMDLINE, format!("{bytes} of {} bytes", KEPT_BYTES - 1));
-    // The kernel shows what it kept: a line of exactly that length was cut, or is as long as may be.
+    // The kernel shows only what it kept: a line of exactly that length may have been cut.
     Ok(bytes < KEPT_BYTES - 1)
 }
 
@@ -192,7 +191,7 @@ fn duplicates(case: &Case<'_>) -> Judged {
 fn separator(case: &Case<'_>) -> Judged {
     let line = words(&line(case)?);
     let behind: Vec<&Token> = line.iter().filter(|word| word.is_for_init).collect();
-    // Names only: what is for init may be private.
+    // Only names are shown, since words for init may be private.
     let found: Vec<&str> = behind.iter().filter(|word| is_kernels(word)).map(|word| word.name.as_str()).collect();
     let shown = if found.is_empty() {
         format!("{} behind --, none of them the kernel's", counted(behind.len()))

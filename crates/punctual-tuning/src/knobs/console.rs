@@ -1,4 +1,4 @@
-//! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
+//! Console output and tracing: the CPU on which a message or event arises pays for it.
 
 use crate::knobs::prelude::*;
 
@@ -8,7 +8,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.level",
         title: "Only errors go to the console",
-        severity: Weight::all(Medium).adjusted(printed_in_a_thread),
+        severity: Weight::all(Medium).at_most(Info, prints_in_a_thread),
         check: Check::Probe(level),
         why: "On consoles of the old kind every message is written out with interrupts off, by the CPU that \
             happened to log it.",
@@ -22,7 +22,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.console",
         title: "No serial console",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nbcon),
+        // `log.nbcon` then tells how the serial console prints, and only that matters.
+        severity: Weight::of(Medium, Medium, Info)
+            .at_most(Info, |case| nbcon(case).is_ok() || prints_in_a_thread(case)),
         check: Check::Probe(|case| {
             let consoles =
                 case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
@@ -251,21 +253,15 @@ fn level(case: &Case<'_>) -> Judged {
     }
 }
 
-/// From 6.12 on, `PREEMPT_RT` prints on consoles of the old kind in a thread of its own.
-fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
-    if is_threaded { severity.min(Info) } else { severity }
-}
-
-/// How a serial console prints is what matters of it: where that is shown, `log.nbcon` tells.
-fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
-    if nbcon(case).is_ok() { severity.min(Info) } else { printed_in_a_thread(case, severity) }
+/// Whether old consoles print in a thread of their own, as `PREEMPT_RT` lets them from 6.12 on.
+fn prints_in_a_thread(case: &Case<'_>) -> bool {
+    case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|version| version >= Version::new(6, 12))
 }
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 const UNSEEN: Missing = TellsNothing("tracefs is not mounted");
 
-/// Goes on only where the kernel can trace.
+/// Not applicable if the kernel cannot trace.
 fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
     if !case.exists(TRACEFS) && case.list("/sys/kernel").known().is_some_and(|names| !names.is_empty()) {
         return Doubt::not_applicable("this kernel cannot trace");
@@ -304,7 +300,7 @@ fn instances(case: &Case<'_>) -> Judged {
     case.none_found(folder, at_work.join(", "), format!("{} at work of {}", 0, names.len()))
 }
 
-/// One line of `/proc/consoles`: the console's name and its flags.
+/// Reads `/proc/consoles`: the name and flags of each console.
 fn consoles(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
     let path = "/proc/consoles";
     let table = case.text(path, TellsNothing("which consoles there are is not shown"))?;

@@ -1,4 +1,4 @@
-//! What storage and devices do without being asked.
+//! What storage and other devices do in the background.
 
 use crate::knobs::prelude::*;
 
@@ -209,7 +209,7 @@ fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Resul
     for disk in case.names(BLOCKS, NO_BLOCKS)? {
         let path = format!("{BLOCKS}/{disk}/{file}");
         let fact = case.peek(&path);
-        // Loop devices lack some files.
+        // Loop devices lack some of these files.
         if fact == Fact::Absent {
             continue;
         }
@@ -235,7 +235,7 @@ fn scheduler(case: &Case<'_>) -> Judged {
     })
 }
 
-/// Only events that the drive cannot announce are polled for.
+/// Good if the drive is not polled. The kernel polls only for events that the drive cannot announce.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
     let usual_ms = case.number(parameter, TellsNothing("the usual interval is not shown"))?;
@@ -284,7 +284,7 @@ fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> 
     if found.is_empty() { Doubt::not_applicable("no file system on a disk is mounted here") } else { Ok(found) }
 }
 
-/// Good if no mounted file system has such a type and options.
+/// Good if no mounted file system is bad by its type and options.
 fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged {
     let mounts = mounts(case)?;
     let bad: Vec<&str> =

@@ -1,4 +1,4 @@
-//! How a knob is changed now, and how that is taken back: commands, values and words, each as what it is.
+//! How the state of a knob is changed now, and how the change is undone.
 
 use super::Knob;
 use super::case::Case;
@@ -9,13 +9,13 @@ use crate::programs::{self, Silencing};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// It follows from the check and from the places in which the change is made to last.
+    /// The fix follows from the check, and from the places in which the change is made to last.
     Implied,
     Setting(Setting),
     /// A command line that can be typed once its blanks are filled.
     Command(Template<'static>),
-    /// Only a boot, or loading a module again, changes the state: then the lasting change is the fix. The words say
-    /// what else there is to know, if anything.
+    /// Only a boot, or loading a module again, changes the state, so the lasting change is the fix. The text adds what
+    /// else there is to know; it may be empty.
     NotAtRunTime(&'static str),
     Prose(Template<'static>),
 }
@@ -36,19 +36,19 @@ impl Fix {
 
 const WRITE_BACK: &str = "Write back the value that was there.";
 
-/// How a knob is changed now, after `Fix::Implied` was resolved. A text still has its blanks.
+/// The fix after [`Fix::Implied`] was resolved. The blanks of its text are not filled yet.
 enum Now {
     Text(String),
     NotAtRunTime(&'static str),
 }
 
 impl Knob {
-    /// The places in which the change is made to last: those that the check and the table of programs imply, then those
-    /// of the entry, then the programs whose silence only helps.
+    /// The places in which the change is made to last, most important first: what the check and the table of programs
+    /// imply, then the entry's own. Programs that only disturb the setting come last.
     pub fn places(&self) -> Vec<Lasting> {
         let by_boot = |place: &Lasting| matches!(place, Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_));
         let implied = self.check.places().into_iter().filter(|place| match place {
-            // A file that a word or a module's option fills at boot is not written once more.
+            // A file that a word or a module's option fills at boot needs no second place.
             Lasting::Set(Setting { file: File::Path(_) | File::Parameter { .. }, .. }) => {
                 !self.persist.iter().any(by_boot)
             }
@@ -66,11 +66,11 @@ impl Knob {
         match self.fix {
             Fix::Setting(setting) => Some(setting),
             Fix::Implied => self.check.setting(),
-            _ => None,
+            Fix::Command(_) | Fix::NotAtRunTime(_) | Fix::Prose(_) => None,
         }
     }
 
-    /// The values that are written now: the one the check wants, or else those of the lasting places.
+    /// The values to write now: the one that the check or the fix names, or else those of the lasting places.
     fn settings(&self, case: Option<&Case<'_>>) -> Vec<Setting> {
         if let Some(setting) = self.setting() {
             return vec![setting];
@@ -117,7 +117,7 @@ impl Knob {
         Now::Text(text)
     }
 
-    /// The fix that matches the first place in which the change is made to last.
+    /// The fix that follows from the first place in which the change is made to last.
     fn implied_by_places(&self, case: Option<&Case<'_>>) -> Now {
         let places = self.places();
         Now::Text(match places.first().map(Lasting::usual) {
@@ -165,7 +165,7 @@ impl Knob {
             return back.map_or_else(|| WRITE_BACK.to_owned(), |back| commands(back.into_iter()));
         }
         let places = self.places();
-        // The places say nothing about a change that was made by hand.
+        // The places tell nothing about how to undo what a person did by hand.
         let is_by_hand = !matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_));
         let says_nothing = |place: &&Lasting| {
             matches!(place.usual(), Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_) | Lasting::Set(_))
@@ -190,12 +190,12 @@ impl Knob {
     }
 }
 
-/// What silences the programs of a knob on this machine, or on any.
+/// What silences the programs of a knob on this machine, or on any machine without a case.
 fn silencing(knob: &str, case: Option<&Case<'_>>) -> Silencing {
     case.map_or_else(|| Silencing::of(knob), |case| case.silencing(knob))
 }
 
-/// The commands that write these values; several in a row for sysctl are one command.
+/// The commands that write these values. Successive sysctls share one command.
 fn commands(values: impl Iterator<Item = (Setting, String)>) -> String {
     let (mut row, mut is_sysctl) = (String::new(), false);
     for (setting, value) in values {

@@ -1,4 +1,4 @@
-//! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
+//! Graphics, which shares memory bandwidth with the CPUs and, if integrated, the last-level cache.
 
 use crate::knobs::prelude::*;
 
@@ -6,7 +6,7 @@ const FOLDER: &str = "/sys/class/drm";
 const NO_CARD: Missing = CannotBe("there is no graphics card");
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Graphics) };
-/// What the knobs share that change parameters of Intel's drivers.
+/// Fields shared by the knobs that change parameters of Intel's drivers.
 const TAINTING: Knob = Knob {
     cost: "Power; the kernel marks itself tainted.",
     sources: &[
@@ -88,7 +88,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.nvidia",
         title: "No proprietary graphics driver",
-        severity: Weight::of(Medium, Medium, Info).adjusted(nvidia_severity),
+        // The driver was not made for PREEMPT_RT.
+        severity: Weight::of(Medium, Medium, Info).at_least(High, |case| case.flavour() == Ok(Flavour::Rt)),
         check: Check::NoModule("nvidia"),
         why: "Nobody outside its maker can say how long the proprietary NVIDIA driver keeps interrupts off.",
         fix: Fix::prose(
@@ -128,7 +129,7 @@ fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     if cards.is_empty() { Doubt::not_applicable("there is no graphics card") } else { Ok(cards) }
 }
 
-/// The folders below one whose names start so.
+/// The folders below `folder` whose names begin with `start`.
 fn below(case: &Case<'_>, folder: &str, start: &str) -> Vec<String> {
     let names = case.list(folder);
     let names = names.known().into_iter().flatten().filter(|name| name.starts_with(start));
@@ -171,7 +172,7 @@ fn display(case: &Case<'_>) -> Judged {
     case.none_found(format!("{FOLDER}/*/enabled"), lit.join(", "), format!("none of {count}"))
 }
 
-/// Whether those parameters of Intel's drivers are all zero.
+/// Whether all these parameters of Intel's graphics driver are zero.
 fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
     let driver = if case.has_module("i915")? {
         "i915"
@@ -186,9 +187,4 @@ fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
         all &= case.number(&path, TellsNothing("the driver does not show it"))? == 0;
     }
     Ok(all)
-}
-
-/// It was not made for `PREEMPT_RT`.
-fn nvidia_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if case.flavour() == Ok(Flavour::Rt) { severity.max(High) } else { severity }
 }

@@ -143,13 +143,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Goes on only inside a guest.
+/// Not applicable outside a guest.
 fn is_guest(case: &Case<'_>) -> Result<(), Doubt> {
-    let unseen = TellsNothing("nothing here tells whether there is a hypervisor");
-    match case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), unseen)?.hypervisor {
-        Some(_) => Ok(()),
-        None => Doubt::not_applicable("this is no guest"),
-    }
+    Doubt::not_applicable_if(case.known_virtualisation()?.hypervisor.is_none(), "this is no guest")
 }
 
 fn steal(case: &Case<'_>) -> Judged {
@@ -158,7 +154,7 @@ fn steal(case: &Case<'_>) -> Judged {
     let stat = case.content(path, TellsNothing("/proc/stat is not there"))?;
     let line = stat.lines().next().unwrap_or_default();
     let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
-    // The last two are counted among the first two, too.
+    // Guest time is left out of the sum: user and nice time contain it already.
     let (Some(stolen), true) = (ticks.get(7), line.starts_with("cpu ")) else {
         return Doubt::unknown(format!("{path} begins with '{line}'"));
     };
@@ -178,20 +174,21 @@ fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
+/// The value of a parameter of KVM, read from the first of the places that exists. Not applicable if no guest runs
+/// here.
 fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     Doubt::not_applicable_if(!case.has_module("kvm")?, "this machine runs no guests (no module kvm)")?;
     let modules = "/sys/module";
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
     Doubt::not_applicable_if(users.contains(&Fact::Known("0".to_owned())), "no guest runs here (no process uses KVM)")?;
-    // Built into the kernel it counts no users; each guest has a thread of that name, or a program known here.
+    // KVM that is built into the kernel counts no users. Each guest then shows by a kernel thread `kvm-*`, or by a
+    // known program.
     let monitors = programs::processes("virt.guest_load");
     let is_guest = |task: &Task| {
         if task.is_kernel { task.name.starts_with("kvm-") } else { monitors.contains(&task.name.as_str()) }
     };
-    if users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty() {
-        return Doubt::not_applicable("no guest is seen to run here");
-    }
+    let has_no_guest = users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty();
+    Doubt::not_applicable_if(has_no_guest, "no guest is seen to run here")?;
     for place in places {
         let path = format!("{modules}/{place}");
         match case.peek(&path) {
@@ -202,7 +199,7 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     Doubt::not_applicable("this kernel's KVM has no such parameter")
 }
 
-/// Whether a switch is on; they are written in three ways.
+/// Whether a switch, written as Y or N or 1 or 0, is on.
 fn is_on(value: &str) -> Judged {
     match value {
         "Y" | "1" => Ok(true),

@@ -1,10 +1,10 @@
-//! What we know: one entry per knob, with its words, sources and the probe that proves its effective state.
+//! The catalogue of knobs: one entry per knob, with its words, its sources, and the check of its effective state.
 //!
-//! Everything derived (help, the book's reference page, coverage) comes from these entries, and tests run over all of
-//! them. Adding a knob touches one file here and one in `fixtures/knobs`. An entry ends in `..KNOB`, which holds what
-//! most knobs of its file share; what an entry does not say follows from its check.
+//! Help, the book's reference page and coverage are derived from these entries, and tests run over all of them. Adding
+//! a knob touches one file here and one in `fixtures/knobs`. An entry ends in `..KNOB`, which holds what most knobs of
+//! its file share. Fields that neither sets follow from the check.
 //!
-//! A knob knows how to read and judge; it knows nothing of how findings are shown.
+//! A knob reads and judges; other crates decide how findings are shown.
 
 mod case;
 mod check;
@@ -46,8 +46,8 @@ pub use check::{Check, Want};
 pub use fix::Fix;
 pub use lasting::{Lasting, When};
 pub(crate) use seen::groups::SLICES;
-pub(crate) use seen::isolation::QUEUES;
-pub(crate) use seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
+pub(crate) use seen::isolation::{QUEUES, with_rcu_thread};
+pub(crate) use seen::links::{LINK_STATES, NO_PCI, PCI};
 pub(crate) use seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NPU, UNCORE};
 pub use setting::{File, Setting, Value};
 pub use template::{Part, Template};
@@ -55,6 +55,7 @@ pub use template::{Part, Template};
 use punctual_facts::finding::{Confidence, Severity, State};
 use punctual_facts::profile::Kind;
 use serde::Serialize;
+use std::sync::LazyLock;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
@@ -82,7 +83,7 @@ pub struct Knob {
     /// Manuals, kernel sources and reports that say so. A source that begins with `unverified` marks a claim that
     /// nobody checked.
     pub sources: &'static [&'static str],
-    /// What this program offers to someone who wants to change or try it.
+    /// The use of this program that helps to change or try the state, if there is one.
     pub resort: Option<Resort>,
 }
 
@@ -134,23 +135,52 @@ pub struct Weight {
     pub periodic: Severity,
     pub poll: Severity,
     pub audio: Severity,
-    /// The severity on this machine, given the one for the kind of work.
-    pub here: fn(&Case<'_>, Severity) -> Severity,
+    adjust: Adjust,
+}
+
+/// How the machine changes the severity for the kind of work.
+#[derive(Clone, Copy, Debug)]
+enum Adjust {
+    AtMost(Severity, fn(&Case<'_>) -> bool),
+    AtLeast(Severity, fn(&Case<'_>) -> bool),
+    By(fn(&Case<'_>, Severity) -> Severity),
 }
 
 impl Weight {
     pub const fn of(periodic: Severity, poll: Severity, audio: Severity) -> Self {
-        Self { periodic, poll, audio, here: |_, severity| severity }
+        Self { periodic, poll, audio, adjust: Adjust::By(|_, severity| severity) }
     }
 
     pub const fn all(severity: Severity) -> Self {
         Self::of(severity, severity, severity)
     }
 
-    /// With a function that changes the severity for the machine.
+    /// At most this severity on machines where the condition holds.
     #[must_use]
-    pub const fn adjusted(self, here: fn(&Case<'_>, Severity) -> Severity) -> Self {
-        Self { here, ..self }
+    pub const fn at_most(self, most: Severity, holds: fn(&Case<'_>) -> bool) -> Self {
+        Self { adjust: Adjust::AtMost(most, holds), ..self }
+    }
+
+    /// At least this severity on machines where the condition holds.
+    #[must_use]
+    pub const fn at_least(self, least: Severity, holds: fn(&Case<'_>) -> bool) -> Self {
+        Self { adjust: Adjust::AtLeast(least, holds), ..self }
+    }
+
+    /// A severity that the function makes of the one for the kind of work.
+    #[must_use]
+    pub const fn adjusted(self, by: fn(&Case<'_>, Severity) -> Severity) -> Self {
+        Self { adjust: Adjust::By(by), ..self }
+    }
+
+    /// The severity on a machine, given the one for the kind of work.
+    pub fn here(&self, case: &Case<'_>, severity: Severity) -> Severity {
+        match self.adjust {
+            Adjust::AtMost(most, holds) if holds(case) => severity.min(most),
+            Adjust::AtLeast(least, holds) if holds(case) => severity.max(least),
+            Adjust::AtMost(..) | Adjust::AtLeast(..) => severity,
+            Adjust::By(by) => by(case, severity),
+        }
     }
 
     /// The severity for a kind of work, before [`Weight::here`] changes it.
@@ -256,32 +286,8 @@ families! {
     ];
 }
 
-const COUNT: usize = {
-    let (mut count, mut list) = (0, 0);
-    while list < LISTS.len() {
-        count += LISTS[list].len();
-        list += 1;
-    }
-    count
-};
-
-static JOINED: [Knob; COUNT] = {
-    let (mut at, mut list) = (0, 0);
-    let mut all = [LISTS[0][0]; COUNT];
-    while list < LISTS.len() {
-        let mut knob = 0;
-        while knob < LISTS[list].len() {
-            all[at] = LISTS[list][knob];
-            at += 1;
-            knob += 1;
-        }
-        list += 1;
-    }
-    all
-};
-
 /// Every knob, ordered by family.
-pub static ALL: &[Knob] = &JOINED;
+pub static ALL: LazyLock<Vec<Knob>> = LazyLock::new(|| LISTS.concat());
 
 pub fn find(id: &str) -> Option<&'static Knob> {
     ALL.iter().find(|knob| knob.id == id)

@@ -1,4 +1,4 @@
-//! What entries of the catalogue and their probes are written with.
+//! The names that entries of the catalogue and their probes use.
 
 pub(super) use super::case::Missing::{CannotBe, TellsNothing};
 pub(super) use super::case::{Case, Doubt, Judged, LOG, Missing, OfCpus, Task};

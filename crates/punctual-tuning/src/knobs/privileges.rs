@@ -1,8 +1,9 @@
-//! What the caller may do. Without these rights the loop runs as an ordinary task on any machine.
+//! Rights of the caller. Without them the loop runs as an ordinary task on any machine.
 
 use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::group_of;
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
+const KNOB: Knob = Knob { cost: "None.", confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -64,7 +65,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             inherited (as on every machine with isolcpus=) does not.",
         fix: Fix::prose("Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>)."),
         persist: &[Lasting::unit("AllowedCPUs=<I>"), Lasting::other("Or cpuset in the container's definition.")],
-        cost: "None.",
         sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
         ..KNOB
     },
@@ -79,7 +79,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             process.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
-        cost: "None.",
         sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
         ..KNOB
     },
@@ -91,7 +90,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Judged bad: more than 16 MiB.",
         fix: Fix::prose("ulimit -s 8192, or a stack size given at each creation."),
         persist: &[Lasting::limit("@realtime soft stack 8192"), Lasting::unit("LimitSTACK=8M")],
-        cost: "None.",
         sources: &["pthread_create(3)", "mlockall(2)"],
         ..KNOB
     },
@@ -171,7 +169,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A thread that may run on several CPUs is moved between them, and finds cold caches.",
         fix: Fix::prose("taskset -a -c -p <I> PID; in the program sched_setaffinity for each thread."),
         persist: &[Lasting::unit("CPUAffinity=<I>")],
-        cost: "None.",
         sources: &["sched_setaffinity(2)", "LinuxCNC#294: a CPU number that did not exist"],
         ..KNOB
     },
@@ -196,8 +193,8 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
-/// The run-time library wants this much below the limit, so that creating a thread does not fail after memory is
-/// locked.
+/// Memory that the run-time library wants to have below the limit, so that creating a thread does not fail after memory
+/// is locked.
 const ENOUGH_BYTES: u64 = 1 << 30;
 
 fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
@@ -208,7 +205,7 @@ fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
     }
 }
 
-/// The soft limit of that name; `None` is unlimited.
+/// The caller's soft limit of that name; `None` means unlimited.
 fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
     let path = "/proc/self/limits";
     let limits = case.content(path, TellsNothing("/proc/self/limits is not there"))?;
@@ -224,7 +221,7 @@ fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
 
 const LARGE_STACK_BYTES: u64 = 16 << 20;
 
-/// Without a limit the C library uses a small default size.
+/// Good if the limit is set and not large. Without a limit the C library uses a small default size.
 fn stack(case: &Case<'_>) -> Judged {
     Ok(soft_limit(case, "Max stack size")?.is_none_or(|limit| limit <= LARGE_STACK_BYTES))
 }
@@ -233,17 +230,9 @@ fn stack(case: &Case<'_>) -> Judged {
 fn cpuset_file(case: &Case<'_>) -> Option<String> {
     let groups = case.peek("/proc/self/cgroup");
     let groups = groups.known()?;
-    let of = |wanted: &str| {
-        let is_wanted = |controllers: &str| controllers.split(',').any(|controller| controller == wanted);
-        let parts = |line: &'_ str| {
-            let mut parts = line.splitn(3, ':').skip(1);
-            Some((is_wanted(parts.next()?), parts.next()?.to_owned()))
-        };
-        groups.lines().filter_map(parts).find(|(is_wanted, _)| *is_wanted).map(|(_, group)| group)
-    };
     let places = [
-        (of("cpuset"), "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
-        (of(""), "/sys/fs/cgroup", "cpuset.cpus.effective"),
+        (group_of(groups, "cpuset"), "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
+        (group_of(groups, ""), "/sys/fs/cgroup", "cpuset.cpus.effective"),
     ];
     places.into_iter().filter_map(|(group, mount, file)| Some((group?, mount, file))).find_map(
         |(group, mount, file)| {
@@ -259,8 +248,8 @@ fn cpuset_file(case: &Case<'_>) -> Option<String> {
     )
 }
 
-/// Whether no cpuset limits the caller: the kernel has none, or the caller is in the root group of the machine itself,
-/// so that its affinity was inherited.
+/// Whether no cpuset limits the caller, so that its affinity was inherited: the kernel has no cpusets, or the caller is
+/// in the root group outside a container.
 fn is_unconfined(case: &Case<'_>) -> bool {
     let config = &case.machine.config;
     if case.lacks("CPUSETS") {
@@ -297,16 +286,11 @@ fn cpus(case: &Case<'_>) -> Judged {
     Ok(case.rt().is_subset(&case.cpu_list(&file, TellsNothing("the cpuset is not shown"))?))
 }
 
-/// The caller's control group of a controller (`""` for cgroup v2) and the groups above it, the caller's first.
+/// The caller's group of a controller (`""` for cgroup v2), followed by the groups above it.
 fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
     let path = "/proc/self/cgroup";
     let table = case.content(path, CannotBe("this kernel has no control groups"))?;
-    let own = |line: &str| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let is_wanted = parts.next()?.split(',').any(|name| name == controller);
-        parts.next().filter(|_| is_wanted).map(str::to_owned)
-    };
-    let Some(own) = table.lines().find_map(own) else { return Ok(None) };
+    let Some(own) = group_of(&table, controller) else { return Ok(None) };
     if !own.starts_with('/') || own.contains("..") {
         return Doubt::unknown(format!("the caller's control group '{own}' is outside of what can be seen"));
     }
@@ -319,7 +303,7 @@ fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doub
     Ok(Some(all))
 }
 
-/// Whether no cgroup v1 group of the caller has a limit; `None` if cgroup v1 is not in use.
+/// Whether the caller's groups in cgroup v1 have no limit; `None` if cgroup v1 is not in use.
 fn is_unlimited_v1(
     case: &Case<'_>,
     controller: &str,
@@ -344,7 +328,7 @@ fn is_unlimited_v1(
     Ok(Some(all_free))
 }
 
-/// Whether none of these files of the caller's cgroup v2 groups has a limit; a file without one begins with `max`.
+/// Good if these files of the caller's cgroup v2 groups hold no limit, which is written `max`.
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
     let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
@@ -358,7 +342,7 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
                 case.note(path, text);
                 is_free = false;
             }
-            // A group without the controller has no limit.
+            // A group for which the controller is not enabled has no limit.
             Fact::Absent => {}
             fact => {
                 case.known(&path, fact, TellsNothing("a limit is not shown"))?;
@@ -374,5 +358,5 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     Ok(is_free)
 }
 
-/// Without a limit, cgroup v1 shows the largest number of whole pages.
+/// What cgroup v1 shows where no limit is set: the largest number of whole pages.
 const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;

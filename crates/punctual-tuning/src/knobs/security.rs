@@ -1,4 +1,4 @@
-//! Security features that are paid for in time.
+//! Security features that cost time.
 
 use crate::knobs::prelude::*;
 
@@ -99,9 +99,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.seccomp",
         title: "The application's system calls are not filtered",
         applies: |case| {
-            if case.config("SECCOMP").is_ok_and(|value| value == "n") {
-                return Doubt::not_applicable("this kernel filters no system calls");
-            }
+            let has_no_filters = case.config("SECCOMP").is_ok_and(|value| value == "n");
+            Doubt::not_applicable_if(has_no_filters, "this kernel filters no system calls")?;
             case.take_evidence();
             Ok(())
         },
@@ -147,16 +146,16 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The switch itself can only be asked over netlink; the threads around it prove the two ends.
+/// Good if auditing is off. Only netlink tells that for certain; the kernel's audit thread and the daemon prove some
+/// cases.
 fn auditing(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.flavour()? == Flavour::Evl, "out-of-band threads make no in-band system calls")?;
     if !case.running("sec.audit")?.is_empty() {
         return Ok(false);
     }
-    // Older kernels start the thread late, so its absence proves nothing there.
-    if case.version()? < Version::new(5, 0) {
-        return Doubt::unknown("nothing but netlink tells whether this kernel audits (auditctl -s)");
-    }
+    // Kernels before 5.0 start the thread only when it is needed, so its absence proves nothing there.
+    let is_old = case.version()? < Version::new(5, 0);
+    Doubt::unknown_if(is_old, "nothing but netlink tells whether this kernel audits (auditctl -s)")?;
     if case.tasks(|task| task.is_kernel && task.name == "kauditd")?.is_empty() {
         case.note("kernel thread kauditd", "none");
         return Ok(true);
@@ -178,7 +177,7 @@ fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// The setting is there on every x86; only CPUs with this flag trap a split lock, and only a trap is slowed.
+/// Not applicable on a CPU that traps no split locks, since only a trap is slowed. Every x86 machine has the setting.
 fn traps_split_locks(case: &Case<'_>) -> Result<(), Doubt> {
     if case.has_flag("split_lock_detect")? {
         return Ok(());
@@ -188,14 +187,7 @@ fn traps_split_locks(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn smap(case: &Case<'_>) -> Judged {
-    if case.known(
-        "/proc/sys/kernel/arch",
-        case.machine.kernel.arch.as_ref(),
-        TellsNothing("the architecture is not known"),
-    )? != &Arch::X86
-    {
-        return Doubt::not_applicable("only x86 has it");
-    }
+    case.only_on(Arch::X86, "only x86 has it")?;
     let has_it = case.has_flag("smap")?;
     case.note("/proc/cpuinfo flags", if has_it { "smap" } else { "no smap" });
     Doubt::not_applicable_if(!has_it && !case.requested("clearcpuid"), "this CPU has no SMAP")?;

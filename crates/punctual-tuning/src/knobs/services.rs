@@ -1,4 +1,4 @@
-//! Programs that change the machine behind one's back, or load it at times of their own choosing.
+//! Programs that change the machine's settings, or load it at times of their own.
 
 use crate::knobs::prelude::*;
 
@@ -162,7 +162,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Where control groups of containers are, and how they begin.
+/// Folders with the control groups of containers, and the beginning of the groups' names.
 const RUNTIMES: [(&str, &str); 6] = [
     ("/sys/fs/cgroup/system.slice", "docker-"),
     ("/sys/fs/cgroup/machine.slice", "libpod-"),
@@ -171,7 +171,7 @@ const RUNTIMES: [(&str, &str); 6] = [
     ("/sys/fs/cgroup", "kubepods"),
     ("/sys/fs/cgroup", "lxc.payload."),
 ];
-/// More containers than these prove nothing more.
+/// At most this number of containers is read in each folder.
 const ENOUGH: usize = 256;
 
 fn containers(case: &Case<'_>) -> Judged {
@@ -197,9 +197,7 @@ fn containers(case: &Case<'_>) -> Judged {
 }
 
 fn kubelet(case: &Case<'_>) -> Judged {
-    if case.running("svc.kubelet")?.is_empty() {
-        return Doubt::not_applicable("no kubelet runs here");
-    }
+    Doubt::not_applicable_if(case.running("svc.kubelet")?.is_empty(), "no kubelet runs here")?;
     let path = "/var/lib/kubelet/cpu_manager_state";
     let state = case.content(path, TellsNothing("the kubelet's choice is not shown"))?;
     let policy = state.split_once("\"policyName\":").and_then(|(_, rest)| rest.split('"').nth(1));

@@ -20,14 +20,14 @@ pub enum Value {
 pub enum File {
     /// A file below `/proc/sys`, as sysctl names it.
     Sysctl(&'static str),
-    /// A file by its path, which may hold `*` for all of a kind, `cpu<I>` for each of the real-time CPUs, `cpu<H>` for
-    /// the others.
+    /// A file by its path. `*` stands for every file of a kind, `cpu<I>` for each real-time CPU, `cpu<H>` for each
+    /// housekeeping CPU.
     Path(&'static str),
     /// A parameter of a module, loaded or built in.
     Parameter { module: &'static str, name: &'static str },
 }
 
-/// Which CPUs have a file each.
+/// The CPUs each of which has a file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     RealTime,
@@ -35,7 +35,7 @@ pub enum Each {
 }
 
 impl File {
-    /// Which CPUs the path stands for, if it is one for each of them.
+    /// Which CPUs the path stands for, if each CPU has a file of its own.
     pub fn each(self) -> Option<Each> {
         Template::parse(&self.path()).parts().find_map(|part| match part {
             Part::Cpus => Some(Each::RealTime),
@@ -44,7 +44,7 @@ impl File {
         })
     }
 
-    /// The path with this for the number of a CPU.
+    /// The path with this text for the number of the CPU.
     pub(crate) fn path_of(self, cpu: &str) -> String {
         Template::parse(&self.path()).filled(|_| cpu.to_owned())
     }
@@ -74,7 +74,7 @@ impl Value {
         }
     }
 
-    /// The value on this machine, unless a person still has to choose something.
+    /// The value on this machine; `None` while a blank is left that a person has to fill.
     pub fn whole(self, case: &Case<'_>) -> Option<String> {
         match self {
             Self::Number(number) => Some(number.to_string()),
@@ -92,7 +92,7 @@ impl Value {
 }
 
 impl Setting {
-    /// The line of `/etc/sysctl.d`, or what is written where.
+    /// The line of `/etc/sysctl.d`, or which value is written to which file.
     pub(crate) fn told(self, fill: impl Fn(Template<'_>) -> String) -> String {
         let value = fill(Template::parse(&self.value.source()));
         match self.file {
@@ -107,18 +107,18 @@ impl Setting {
         self.value.names_housekeeping() || Template::parse(&self.file.path()).names_housekeeping()
     }
 
-    /// The command that writes the value into the file; the text still has its blanks.
+    /// The command that writes the value into the file. Blanks of the text are not filled.
     pub(crate) fn write(self) -> String {
         self.command(&self.value.source())
     }
 
-    /// A value as a shell takes it.
+    /// The value as an argument in a shell.
     pub(crate) fn quoted(self, value: &str) -> String {
         let is_one = self.value.names_housekeeping() || !value.contains(' ');
         if is_one { value.to_owned() } else { format!("'{value}'") }
     }
 
-    /// The command that writes this value into the file; the text still has its blanks.
+    /// The command that writes `value` into the file. Blanks of the text are not filled.
     pub(crate) fn command(self, value: &str) -> String {
         let value = self.quoted(value);
         if let File::Sysctl(name) = self.file {
@@ -136,7 +136,7 @@ impl Setting {
         }
     }
 
-    /// The value that the file holds now, if it differs from the wanted one and may stand in a command.
+    /// The value that the file holds now, if it differs from the wanted one and is safe as part of a command.
     pub(crate) fn before(self, case: &Case<'_>) -> Option<String> {
         let path = self.file.path();
         if path.contains(['*', '<']) {

@@ -1,4 +1,4 @@
-//! Threads that share a core.
+//! Hardware threads that share a core.
 
 use crate::knobs::prelude::*;
 
@@ -7,7 +7,7 @@ const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Smt) };
 pub(crate) const KNOBS: &[Knob] = &[Knob {
     id: "cpu.smt",
     title: "A real-time CPU shares its core with no other",
-    severity: Weight::of(High, High, Info).adjusted(among_themselves),
+    severity: Weight::of(High, High, Info).at_most(Info, is_among_themselves),
     check: Check::Probe(smt),
     why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
         the real-time thread down, by up to half, and no priority helps.",
@@ -32,16 +32,12 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
 const SIBLINGS: &str = "topology/thread_siblings_list";
 const UNSEEN: Missing = TellsNothing("which CPUs share a core is not shown");
 
-/// Siblings that both do nothing but real-time work are somebody's choice.
-fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether the real-time CPUs share their cores only with one another, which somebody chose.
+fn is_among_themselves(case: &Case<'_>) -> bool {
     let is_single = case.machine.topology.smt_active.known() == Some(&false);
-    if is_single || case.has_no_others() {
-        return severity;
-    }
     let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(case.rt()));
-    let all_within =
-        case.of_rt(SIBLINGS, UNSEEN).is_ok_and(|all| all.iter().all(|siblings| is_within(&siblings.value)));
-    if all_within { severity.min(Info) } else { severity }
+    let all_within = || case.of_rt(SIBLINGS, UNSEEN).is_ok_and(|all| all.iter().all(|of| is_within(&of.value)));
+    !is_single && !case.has_no_others() && all_within()
 }
 
 fn smt(case: &Case<'_>) -> Judged {
@@ -53,8 +49,7 @@ fn smt(case: &Case<'_>) -> Judged {
         is_alone &= siblings.len() == 1;
     }
     let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
-    if is_alone && is_guest {
-        return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
-    }
+    let may_hide_siblings = is_alone && is_guest;
+    Doubt::unknown_if(may_hide_siblings, "the topology shows no siblings, but a host may hide them from its guests")?;
     Ok(is_alone)
 }

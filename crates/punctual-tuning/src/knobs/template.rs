@@ -1,20 +1,20 @@
-//! Texts of the catalogue with typed blanks: what stands for CPUs of the machine, and what a person has to choose.
+//! Texts of the catalogue with typed blanks, for CPUs of the machine or for a choice that a person has to make.
 //!
-//! `<I>` stands for the CPUs meant for real-time work, `<I apart>` for the same where they are set apart from others (which
-//! all CPUs can never be), `<H>` for the others, `<H mask>` for those as a hex mask. Other
-//! capitals in angle brackets, `<FREQUENCY_KHZ>`, are a blank that only a person can fill; they are shown without the
+//! `<I>` stands for the real-time CPUs, `<I apart>` for the real-time CPUs where they are isolated from others (never
+//! all CPUs), `<H>` for the housekeeping CPUs, and `<H mask>` for the housekeeping CPUs as a hex mask. Other capitals
+//! in angle brackets, such as `<FREQUENCY_KHZ>`, are a blank that only a person can fill; they are shown without the
 //! brackets. Angle brackets around anything else are plain text.
 
-/// A text with blanks. Texts of the catalogue are checked while they are compiled.
+/// A text with blanks. The compiler checks texts of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template<'t>(&'t str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'t> {
     Text(&'t str),
-    /// The CPUs meant for real-time work, as a list.
+    /// The real-time CPUs, as a list.
     Cpus,
-    /// The same, where they are to be set apart from others: never all CPUs.
+    /// The real-time CPUs where they are isolated from others, so that they are never all CPUs.
     CpusApart,
     Housekeeping,
     HousekeepingMask,

@@ -1,5 +1,5 @@
-//! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
-//! nothing a machine may answer makes it panic.
+//! Rules for every knob: its words are complete, cases in `fixtures/knobs` show its verdicts, and no answer of a
+//! machine makes it panic.
 
 use super::{ALL, Case, Check, Doubt, Family, Lasting, Missing, near};
 use crate::audit::{audit, lasting, undoing};
@@ -21,7 +21,7 @@ pub(super) fn fixtures() -> PathBuf {
 #[test]
 fn ids_are_unique_and_words_are_complete() {
     let mut ids = BTreeSet::new();
-    for knob in ALL {
+    for knob in ALL.iter() {
         assert!(ids.insert(knob.id), "{} stands there twice", knob.id);
         assert!(!knob.sources.is_empty(), "{} has no source", knob.id);
         let places: Vec<String> = knob.places().iter().map(Lasting::anywhere).collect();
@@ -56,8 +56,8 @@ pub(super) struct Example {
     pub(super) tree: MemTree,
 }
 
-/// A case starts with `[ID STATE WORDS...]`; words are a severity, a kind of work, `cpus=LIST` or `period_us=NUMBER`. Its
-/// lines are laid over the machine in `base.machine`.
+/// Reads all cases. A case starts with `[ID STATE WORDS...]`, where a word is a severity, a kind of work, `cpus=LIST`
+/// or `period_us=NUMBER`. The lines of the case are laid over the machine in `base.machine`.
 pub(super) fn examples() -> Vec<Example> {
     let folder = fixtures().join("knobs");
     let base = MemTree::parse(&std::fs::read_to_string(folder.join("base.machine")).unwrap()).unwrap();
@@ -150,7 +150,7 @@ fn on(cpus: &str) -> Need {
     Need { cpus: CpuSet::parse_list(cpus).unwrap(), ..Need::default() }
 }
 
-/// What the audit says of one knob on a machine with these files.
+/// The audit's finding about one knob on a machine with these files.
 fn finding(id: &str, lines: &str, need: &Need) -> Finding {
     let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
     audit(&tree, &Machine::read(&tree), need).into_iter().find(|finding| finding.id == id).unwrap()
@@ -193,7 +193,7 @@ fn debugfs_without_interrupts_is_told_from_no_debugfs() {
     assert!(!because(other_line).contains(without));
 }
 
-/// What is said of changing a knob now, and for good.
+/// The fix of a knob, and how the change is made to last.
 fn told(id: &str, lines: &str, need: &Need) -> (String, String) {
     let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
     let machine = Machine::read(&tree);
@@ -217,7 +217,7 @@ fn advice_follows_the_work_and_the_machine() {
     }
 }
 
-/// A machine on which every answer is the same.
+/// A machine that gives the same answer to every question.
 pub(crate) struct Always(pub(crate) Fact<&'static [u8]>);
 
 impl Tree for Always {
@@ -232,7 +232,7 @@ impl Tree for Always {
     }
 }
 
-/// A machine that answers at random, but the same every time it is asked.
+/// A machine whose answers look random, but depend only on the path and the seed.
 pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
@@ -242,41 +242,14 @@ impl Noise {
     }
 }
 
+#[rustfmt::skip]
 const ODDITIES: &[&[u8]] = &[
-    b"",
-    b"\n",
-    b"0\n",
-    b"1\n",
-    b"-1\n",
-    b"0-3\n",
-    b"3-0\n",
-    b"0-4294967295\n",
-    b"4096\n",
-    b"0,2-3,,9\r\n",
-    b"ff\n",
-    b"ffffffff,ffffffff\n",
-    b"[always] madvise\n",
-    b"(\n",
-    b"]a[\n",
-    b"99999999999999999999\n",
-    b"n/a\n",
-    b"none\n",
-    b"\xff\xfe\x00",
-    b"nan\n",
-    b"6.12.1-rt\n",
-    b"flags\t: hypervisor lm\n",
-    b"#1 SMP PREEMPT_RT\n",
-    b"\x80\x80\x80\x80",
-    b"1 2 3 4 irq/5-x\n...\n",
-    b"CapEff:\tzz\n",
-    b"a b=c -- d\n",
-    b"\xc3\xa9\xc3\xa9\n",
-    b"CONFIG_KASAN=y\n",
-    b"slot=a bank=channel_b size_mib=1 width=72/64 rated_mts=2 configured_mts=1\n",
-    b"0000:00:1c.0 aspm=3 clkpm=1\n",
-    b"GenuineIntel\n",
-    b"TOTAL_ERR_COR x\n",
-    b"\x1b[31mred\x1b[0m \x07\n",
+    b"", b"\n", b"0\n", b"1\n", b"-1\n", b"0-3\n", b"3-0\n", b"0-4294967295\n", b"4096\n", b"0,2-3,,9\r\n", b"ff\n",
+    b"ffffffff,ffffffff\n", b"[always] madvise\n", b"(\n", b"]a[\n", b"99999999999999999999\n", b"n/a\n", b"none\n",
+    b"\xff\xfe\x00", b"nan\n", b"6.12.1-rt\n", b"flags\t: hypervisor lm\n", b"#1 SMP PREEMPT_RT\n", b"\x80\x80\x80\x80",
+    b"1 2 3 4 irq/5-x\n...\n", b"CapEff:\tzz\n", b"a b=c -- d\n", b"\xc3\xa9\xc3\xa9\n", b"CONFIG_KASAN=y\n",
+    b"slot=a bank=channel_b size_mib=1 width=72/64 rated_mts=2 configured_mts=1\n", b"0000:00:1c.0 aspm=3 clkpm=1\n",
+    b"GenuineIntel\n", b"TOTAL_ERR_COR x\n", b"\x1b[31mred\x1b[0m \x07\n",
 ];
 
 impl Tree for Noise {
@@ -338,7 +311,7 @@ proptest! {
         let tree = Noise(seed);
         let (machine, need) = (Machine::read(&tree), Need::default());
         let case = Case::new(&tree, &machine, &need);
-        for knob in ALL {
+        for knob in ALL.iter() {
             for text in [Some(lasting(knob, &case)), undoing(knob, &case)].into_iter().flatten() {
                 prop_assert!(!text.contains(char::is_control) && !text.trim().is_empty(), "{}: {text:?}", knob.id);
             }
@@ -434,14 +407,14 @@ fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
     let (machine, need) = (Machine::read(&tree), Need::default());
     let case = Case::new(&counted, &machine, &need);
     let knob = super::find("agree.requested").unwrap();
-    let severity = || (knob.severity.here)(&case, Severity::High);
+    let severity = || knob.severity.here(&case, Severity::High);
     assert_eq!(severity(), Severity::Info);
     let reads = counted.reads.get();
     assert_eq!((severity(), counted.reads.get()), (Severity::Info, reads));
     assert!(reads > 0);
 }
 
-/// A word in capitals that is no blank would be written to the machine as it stands.
+/// Every word in capitals must be a blank, since other text is written to the machine as it stands.
 #[test]
 fn what_a_person_has_to_choose_is_a_blank() {
     use super::{Part, Setting, Value};

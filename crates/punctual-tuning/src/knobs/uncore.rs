@@ -1,15 +1,16 @@
-//! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
+//! How fast the memory and the rest of the chip run. All CPUs wait while one of these clocks changes.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NO_UNCORE, NPU};
 
 const KNOB: Knob = Knob {
+    cost: "Power.",
     severity: Weight::of(Medium, Medium, Info),
     confidence: Confidence::Low,
     blast: Blast::Disturbing,
     ..Knob::of(Family::Uncore)
 };
-/// What the knobs share that want a fixed clock of a device beside the CPUs.
+/// Fields shared by the knobs that want a fixed clock of a device other than a CPU.
 const ACCELERATOR: Knob = Knob {
     severity: Weight::all(Info),
     cost: "Power; better still a fixed low clock.",
@@ -28,7 +29,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz", "<MAX_FREQ_KHZ>")],
-        cost: "Power.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/intel_uncore_frequency_scaling.rst", "tuned plugin_uncore"],
         ..KNOB
@@ -41,7 +41,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "While the memory controller changes its clock, memory cannot be reached, which stops every CPU at once.",
         fix: Fix::command("echo performance > /sys/class/devfreq/DMC/governor"),
         persist: &[performance("*dmc*")],
-        cost: "Power.",
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: length of the stall on a given board"],
         ..KNOB
     },
@@ -80,7 +79,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             max_freq.",
         ),
         persist: &[performance("*bus*")],
-        cost: "Power.",
         sources: &[
             "kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
             "unverified: length of a change on a given board",
@@ -128,7 +126,7 @@ fn elc(case: &Case<'_>) -> Judged {
     let mut is_kept = true;
     let mut seen = 0;
     for place in case.uncore_places()? {
-        // Only the places of compute dies have it.
+        // Only the folders of compute dies have this file.
         if !case.exists(&format!("{place}/elc_floor_freq_khz")) {
             continue;
         }
@@ -141,13 +139,13 @@ fn elc(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::not_applicable("this uncore has no efficiency latency control") } else { Ok(is_kept) }
 }
 
-/// The governor for devices of this name that appear later.
+/// A udev rule that sets the governor of devices with this name when they appear.
 const fn performance(kernel: &'static str) -> Lasting {
     const STEADY: &[Attribute] = &[attribute("governor", "performance")];
     Lasting::Udev(Rule { kernel, ..Rule::add("devfreq", STEADY) })
 }
 
-/// Whether the devices of a kind keep their clock.
+/// Good if every device of the kind keeps its clock.
 fn fixed(case: &Case<'_>, kind: Clocked) -> Judged {
     let folder = DEVFREQ;
     let mut meant = case.clocked(kind)?;

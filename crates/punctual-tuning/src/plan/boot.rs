@@ -1,4 +1,4 @@
-//! Changes that count from the next boot on: files and boot entries.
+//! Changes that take effect at the next boot: files and boot entries.
 
 use super::lasting::{self, Lasted, Obstacle, Starts, Trial, Wanted};
 use super::wanted::wanted;
@@ -17,7 +17,7 @@ pub const DEFAULT: &str = "boot.default";
 /// A change of the command line for the next boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootChange {
-    /// `None` where the command line is as wanted already.
+    /// The change; `None` if the command line already is as wanted.
     pub change: Option<Change>,
     /// How the new line is booted.
     pub starts: Starts,
@@ -40,7 +40,7 @@ pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<B
     Ok(BootChange::of(DEFAULT, "The new command line is the default", adopted))
 }
 
-/// The change that gives these words to the next boot alone.
+/// The change that gives these words to the next boot only.
 pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<BootChange, Obstacle> {
     let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
     Ok(BootChange::of(ENTRY, "The command line of a measurement has a boot entry, booted once", trial))
@@ -80,6 +80,11 @@ fn place(step: &Step) -> Option<String> {
     match step {
         Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),
         Step::Run { doing, .. } => doing.as_ref().map(|run| run.program.clone()),
-        _ => None,
+        Step::Write { .. }
+        | Step::Folder { .. }
+        | Step::Affinity { .. }
+        | Step::Policy { .. }
+        | Step::Nic { .. }
+        | Step::Silence { .. } => None,
     }
 }

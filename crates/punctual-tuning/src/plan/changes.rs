@@ -1,8 +1,8 @@
-//! From findings to changes in the order in which they are made, and the findings that are left as they are.
+//! From findings to changes in the order in which they are made, and to findings that stay as they are.
 
 use super::derive::{Derived, derive};
 use super::policy::left_unasked;
-use super::remedies::{Notes, REMEDIES, Remedy, Site, remedy};
+use super::remedies::{KnobRemedy, Notes, REMEDIES, Site, remedy};
 use super::wishes::Wishes;
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::knobs::{self, Blast, Case, Knob};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The knob of reserved huge pages.
 const HUGE_PAGES: &str = "mem.hugetlb";
 
-/// A bad finding about which nothing is done.
+/// A bad finding that the plan leaves as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Left {
@@ -38,20 +38,26 @@ impl Left {
 pub enum Reason {
     /// The user excluded it.
     Excepted,
-    /// It is changed only when it is named, for this reason.
+    /// The finding is changed only when the user names it, for this reason.
     Unasked(&'static str),
     /// The change has a larger blast radius than is allowed.
     Blast(Blast),
-    /// A person has to do this.
+    /// A person has to make this change, as the text says.
     ByHand(String),
-    /// It cannot be done here, for this reason.
+    /// The change cannot be made here, for this reason.
     NotHere(String),
     /// The change about the knob `by` decides the same thing.
     Decided { by: String },
 }
 
-/// The changes about bad findings, in order, and the findings that are left.
-pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
+/// What is done about the findings of a machine.
+pub struct Decided {
+    pub changes: Vec<Change>,
+    pub left: Vec<Left>,
+}
+
+/// The changes about bad findings, in order, and the findings that stay as they are.
+pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> Decided {
     let mut gathered = Gathered::default();
     // Huge pages are reserved because the user asks for them, whatever the finding says.
     let reserves = |id: &str| id == HUGE_PAGES && !wishes.preferences.huge_pages.is_empty();
@@ -60,17 +66,19 @@ pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<C
         let Some(knob) = knobs::find(&finding.id).filter(|_| is_named || finding.state == State::Bad) else { continue };
         let considered = match &finding.state {
             State::Good if !reserves(&finding.id) => Err(Reason::NotHere("it is as it should be".to_owned())),
-            _ => gathered.consider(knob, finding, site, wishes, is_named),
+            State::Good | State::Bad | State::Unknown(_) | State::Advice(_) | State::NotApplicable(_) => {
+                gathered.consider(knob, finding, site, wishes, is_named)
+            }
         };
         if let Err(reason) = considered {
             gathered.left.push(Left::new(&finding.id, &finding.title, finding.severity, reason));
         }
     }
     gathered.changes.sort_by_key(|change| (order(change), place(&change.id)));
-    (gathered.changes, gathered.left)
+    Decided { changes: gathered.changes, left: gathered.left }
 }
 
-/// Programs that would undo other changes are silenced first; what counts from the next boot on comes last.
+/// Programs that would undo other changes are silenced first. Changes that take effect at the next boot come last.
 fn order(change: &Change) -> u8 {
     let silences = change.steps.iter().any(|step| matches!(step, Step::Silence { .. }));
     match (silences, change.takes) {
@@ -80,7 +88,8 @@ fn order(change: &Change) -> u8 {
     }
 }
 
-/// The order of the remedies, in which they are best applied, then that of the catalogue.
+/// The place of a knob in the order of the remedies, in which they are best applied; among knobs without remedy, in the
+/// catalogue.
 fn place(id: &str) -> (usize, usize) {
     let remedy = REMEDIES.iter().position(|remedy| remedy.knob == id);
     let knob = knobs::ALL.iter().position(|knob| knob.id == id);
@@ -111,32 +120,32 @@ fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, not
     }
 }
 
-/// When it takes effect, and what it can do to the machine at work.
+/// When the change takes effect, and what it can do to the machine at work.
 fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
     let blast = notes.blast.unwrap_or(knob.blast);
     match (derived.is_for_next_boot(), blast) {
-        // During a boot no real-time work runs that could be disturbed.
+        // No real-time work runs during a boot, so nothing is disturbed.
         (true, Blast::Disturbing) => (Takes::NextBoot, Blast::Harmless),
         (true, blast) => (Takes::NextBoot, blast),
         (false, blast) => (Takes::Now, blast),
     }
 }
 
-/// What can be done about a knob, by its remedy on this machine and by the catalogue.
+/// The change about a knob, by its remedy on this machine and by the catalogue.
 fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
     let derived = derive(knob, site.case, site.preferences.partition);
     let (mut derived, notes) = match (remedy(site, knob.id), derived) {
         (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
-        (Some(Remedy::Steps(steps, notes)), derived) => {
+        (Some(KnobRemedy::Steps(steps, notes)), derived) => {
             (derived.unwrap_or_default().with_steps(steps).with_rules(knob, site.case), notes)
         }
-        (Some(Remedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
-        // What cannot be done now may take effect at the next boot.
-        (Some(Remedy::NotHere(_) | Remedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
+        (Some(KnobRemedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
+        // A change that cannot be made now may take effect at the next boot.
+        (Some(KnobRemedy::NotHere(_) | KnobRemedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
             (derived, Notes::default())
         }
-        (Some(Remedy::NotHere(why)), _) => return Err(Reason::NotHere(why)),
-        (Some(Remedy::ByHand(how)), _) => return Err(Reason::ByHand(how)),
+        (Some(KnobRemedy::NotHere(why)), _) => return Err(Reason::NotHere(why)),
+        (Some(KnobRemedy::ByHand(how)), _) => return Err(Reason::ByHand(how)),
     };
     keep_known_words(&mut derived, site.case)?;
     Ok((derived, notes))
@@ -152,7 +161,7 @@ fn risk(blast: Blast, takes: Takes) -> String {
     .to_owned()
 }
 
-/// The values in a row; of equal neighbours only one is named.
+/// The values in a row; successive equal values are named once.
 fn told<S: AsRef<str>>(values: &[S]) -> String {
     let mut rows: Vec<&str> =
         values.iter().map(|value| if value.as_ref().is_empty() { "(empty)" } else { value.as_ref() }).collect();
@@ -160,7 +169,7 @@ fn told<S: AsRef<str>>(values: &[S]) -> String {
     rows.join(", ")
 }
 
-/// Drops words that this kernel would not take, or not as meant.
+/// Drops words that this kernel would refuse or take differently.
 fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason> {
     let Some(target) = Target::of(case.machine) else { return Ok(()) };
     let refusal = |keep: &Keep| {
@@ -183,17 +192,17 @@ fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason
     if derived.keeps.is_empty() && derived.steps.is_empty() { Err(Reason::NotHere(first)) } else { Ok(()) }
 }
 
-/// The changes so far, which decide nothing twice.
+/// The changes so far, each of which decides different things.
 #[derive(Default)]
 struct Gathered {
     changes: Vec<Change>,
     left: Vec<Left>,
-    /// What is decided: the value, and the index of the change that decides it.
+    /// For each thing that is decided: its value, and the index of the change that decides it.
     decided: BTreeMap<String, (String, usize)>,
 }
 
 impl Gathered {
-    /// Adds the change about a finding; the error says why there is none.
+    /// Adds the change about a finding. The error says why there is no change.
     fn consider(
         &mut self,
         knob: &Knob,
@@ -222,8 +231,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// Leaves out what earlier changes decide in the same way, and fails where one decides it otherwise. Returns what this
-    /// change decides.
+    /// Removes the parts that earlier changes decide in the same way, and fails if an earlier change decides one of
+    /// them differently. Returns what this change decides.
     fn leave_decided(&mut self, id: &str, derived: &mut Derived) -> Result<Vec<(String, String)>, Reason> {
         let all = derived.decisions();
         let known = |(what, value): &(String, String)| self.decided.get(what).map(|(v, by)| (*by, v == value));
@@ -246,7 +255,7 @@ impl Derived {
 
     fn leave(&mut self, is_decided: impl Fn(&str) -> bool) {
         let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !is_decided(&what));
-        // Where the catalogue alone gave them, there is one description for each thing kept.
+        // If the catalogue alone gave the change, each thing kept has one description.
         if self.keeps.len() == self.after.len() {
             let mut news = self.keeps.iter().map(|keep| is_new(kept(keep)));
             let mut told = self.before.drain(..).zip(self.after.drain(..)).collect::<Vec<_>>();
@@ -258,18 +267,23 @@ impl Derived {
     }
 }
 
-/// What a step decides, and its value.
+/// The subject that a step decides, and its value.
 fn decision(step: &Step) -> Option<(String, String)> {
     match step {
         Step::Write { path, value, .. } => Some((path.clone(), value.clone())),
         Step::Affinity { task, cpus } => Some((format!("affinity of {}", task.pid), cpus.to_string())),
         Step::Policy { task, policy } => Some((format!("policy of {}", task.pid), format!("{policy:?}"))),
         Step::Silence { unit, .. } => Some((unit.clone(), "silent".to_owned())),
-        _ => None,
+        Step::Own { .. }
+        | Step::Edit { .. }
+        | Step::Remove { .. }
+        | Step::Folder { .. }
+        | Step::Nic { .. }
+        | Step::Run { .. } => None,
     }
 }
 
-/// What is decided for the boots to come, where no step decides it already.
+/// The subject and value that are decided for the boots to come, unless a step decides them already.
 fn kept(keep: &Keep) -> Option<(String, String)> {
     match keep {
         Keep::Word(word) => {

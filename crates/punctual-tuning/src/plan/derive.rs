@@ -1,8 +1,8 @@
-//! Changes that follow from the catalogue alone: a knob that names a value and a file for the boots to come tells what to
-//! write now as well.
+//! Changes that follow from the catalogue alone: if a knob names a value and a file for the boots to come, the value is
+//! written now as well.
 //!
-//! What the catalogue leaves to a person (a value to be chosen, a rule for one device, a new kernel) is no change here;
-//! the error then tells what a person can do.
+//! The catalogue leaves some things to a person: a value to be chosen, a rule for one device, a new kernel. These are
+//! not changes here; the error tells what the person can do.
 
 use super::pattern::fits;
 use super::wanted::is_given;
@@ -17,15 +17,15 @@ use punctual_facts::tree::Tree;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Derived {
     pub steps: Vec<Step>,
-    /// What is kept for the boots to come.
+    /// Settings that are kept for the boots to come.
     pub keeps: Vec<Keep>,
-    /// The values that are there, one for each value of `after`.
+    /// The values before the change, one for each value of `after`.
     pub before: Vec<String>,
     pub after: Vec<String>,
 }
 
-/// What follows from the places in which a knob is made to last. The error is what a person has to do instead. With
-/// `is_partition` the CPUs are set apart at run time and not by a word.
+/// The change that follows from the places in which a knob is made to last. The error is what a person has to do
+/// instead. With `is_partition`, the CPUs are isolated at run time and not by a word.
 pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derived, String> {
     let mut derived = Derived::default();
     let places = knob.places();
@@ -33,12 +33,13 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
     for place in &places {
         derived.take(place, case);
     }
-    // Words are used only where nothing can be written now: what can be written is written again at each boot.
+    // Words are used only if nothing can be written now, because a value that can be written is written again at each
+    // boot.
     if derived.steps.is_empty() && !derived.keeps.iter().any(|keep| matches!(keep, Keep::Manager(_))) {
         let words = places.iter().filter(|place| !(is_partition && sets_cpus_apart(place)));
         words.for_each(|place| derived.take_word(place, case));
     }
-    // Where the knob names a file and a value, what the next boot would bring is written now as well.
+    // If the knob names a file and a value, the value for the next boot is written now as well.
     if let Some(Setting { file, value }) = knob.setting().filter(|_| derived.steps.is_empty()) {
         if let Some(value) = value.whole(case) {
             derived.write(&file.path(), &value, case, |_, _| Keep::Anew);
@@ -58,12 +59,12 @@ fn by_hand(knob: &Knob, case: &Case<'_>) -> String {
 }
 
 impl Derived {
-    /// A limit that a process of ours holds.
+    /// The change in which a process of this program holds a latency limit.
     pub fn holding(limit_us: u32) -> Self {
         Self { keeps: vec![Keep::Hold(limit_us)], ..Self::default() }
     }
 
-    /// Replaces the steps. Steps that the catalogue alone does not give are planned anew at each boot.
+    /// Replaces the steps. If the catalogue alone does not give these steps, they are planned again at each boot.
     #[must_use]
     pub fn with_steps(mut self, steps: Vec<Step>) -> Self {
         let is_kept = |step: &Step| self.steps.contains(step) || matches!(step, Step::Silence { .. });
@@ -73,8 +74,8 @@ impl Derived {
         Self { steps, before: Vec::new(), after: Vec::new(), ..self }
     }
 
-    /// Adds rules for devices that come later, except for network cards: only those of the real-time work are changed, and a
-    /// rule would change all cards.
+    /// Adds rules for devices that appear later, except for network cards: a rule would change every card, and not only
+    /// those of the real-time work.
     #[must_use]
     pub fn with_rules(mut self, knob: &Knob, case: &Case<'_>) -> Self {
         for place in knob.places() {
@@ -89,7 +90,7 @@ impl Derived {
         self.steps.is_empty() && self.keeps.iter().all(|keep| matches!(keep, Keep::Anew | Keep::Udev(_)))
     }
 
-    /// Whether nothing of it takes effect before the next boot.
+    /// Whether the change takes effect only at the next boot.
     pub fn is_for_next_boot(&self) -> bool {
         self.steps.is_empty() && !self.keeps.iter().any(|keep| matches!(keep, Keep::Hold(_)))
     }
@@ -132,7 +133,8 @@ impl Derived {
                 let Some(word) = case.fill_whole(*word) else { return };
                 let keep = Keep::Word(word.clone());
                 let booted = case.machine.cmdline.known();
-                // A word that this boot was given did not help, and would not help at the next boot.
+                // The word was on this boot's command line without success, so it would not help at the next boot
+                // either.
                 if booted.is_some_and(|line| is_given(&line.for_the_kernel(), [&keep])) {
                     return;
                 }
@@ -162,7 +164,8 @@ impl Derived {
         let Fact::Known(text) = case.peek(path) else { return };
         let reading = reading(path, &text);
         let before = reading.value(&text, value);
-        // The kernel shows 0 while the other file of the pair decides, and refuses to take that 0 back.
+        // The kernel shows 0 while the other file of the pair decides, and does not accept that 0 as a value, so the
+        // write could not be undone.
         let is_one_way = path.starts_with("/proc/sys/vm/dirty_") && path.ends_with("_bytes") && before == "0";
         if is_one_way || reading.same(&before, value) {
             return;
@@ -175,7 +178,7 @@ impl Derived {
     }
 }
 
-/// A word as it is written on a line.
+/// A word as it stands on a command line.
 fn shown(name: &str, value: &str) -> String {
     if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
 }
@@ -193,7 +196,7 @@ fn reading(path: &str, text: &str) -> Reading {
     }
 }
 
-/// The files that a path of the catalogue stands for: one for each CPU that it names, and those that fit its stars.
+/// The files that a path of the catalogue stands for: one for each CPU that it names, and all that match its stars.
 fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
     let template = Template::parse(path);
     let cpus = template.parts().find_map(|part| match part {
@@ -207,7 +210,7 @@ fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
     }
 }
 
-/// The files that fit a path with stars, in order.
+/// The files that match a path with stars, in order.
 fn fitting(tree: &dyn Tree, path: &str) -> Vec<String> {
     let Some(star) = path.find('*') else { return vec![path.to_owned()] };
     let start = path[..star].rfind('/').map_or(0, |slash| slash + 1);

@@ -3,8 +3,8 @@
 //! This module checks paths only. The writer, which can follow links, checks where they lead.
 
 const VALUES: [&str; 3] = ["/proc/irq/", "/proc/sys/", "/sys/"];
-/// Never written: files that name programs which the kernel runs as root, or that suspend or stop the machine, and its
-/// firmware.
+/// Files that are never written: they name programs that the kernel runs as root, suspend or stop the machine, or
+/// belong to its firmware.
 const NEVER: [&str; 9] = [
     "/proc/sys/kernel/core_pattern",
     "/proc/sys/kernel/hotplug",
@@ -17,7 +17,7 @@ const NEVER: [&str; 9] = [
     "/sys/power",
 ];
 
-/// Whether a file may be written; for a shell pattern, whether every file that fits it may be.
+/// Whether a file may be written; for a shell pattern, whether every file that matches it may be written.
 pub fn may_be_written(path: &str) -> bool {
     let fixed = path.split(['*', '?', '[']).next().unwrap_or_default();
     let is_pattern = fixed.len() < path.len();

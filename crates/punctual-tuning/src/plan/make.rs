@@ -1,7 +1,7 @@
-//! Makes the whole plan: chooses CPUs, changes what is bad, and makes it last where this machine keeps such things.
+//! Makes the whole plan: chooses CPUs, changes what is bad, and makes the changes last in the places of this machine.
 
 use super::boot::{ENTRY, FILES, lasting_change};
-use super::changes::{Left, Reason, changes};
+use super::changes::{Decided, Left, Reason, changes};
 use super::choice::{Choice, ChoiceRefusal, choose};
 use super::conflicts::{Conflict, conflicts};
 use super::lasting::{self, Lasted, Lost, Obstacle, Starts, Wanted};
@@ -22,11 +22,11 @@ use serde::Serialize;
 pub struct Plan {
     pub choice: Choice,
     pub changes: Vec<Change>,
-    /// Bad findings about which nothing is done.
+    /// Bad findings that the plan leaves as they are.
     pub left: Vec<Left>,
     /// Programs and files that set the same values.
     pub conflicts: Vec<Conflict>,
-    /// What is to hold after the next boot.
+    /// The settings that are to hold after the next boot.
     #[serde(skip)]
     pub wanted: Wanted,
     /// How the new command line is booted.
@@ -35,19 +35,19 @@ pub struct Plan {
     pub limits: Vec<String>,
 }
 
-/// Makes a plan for a machine. Where something cannot be made to last, the plan says so and does the rest.
+/// Makes a plan for a machine. If something cannot be made to last, the plan says so and does the rest.
 pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, ChoiceRefusal> {
     let choice = choose(tree, machine, &wishes.need)?;
     let need = Need { cpus: choice.cpus.clone(), ..wishes.need.clone() };
     let siblings = siblings(&choice, wishes);
     let mut case = audit::begun(tree, machine, &need);
     if siblings.is_some() {
-        // Siblings that are taken offline must not get work from the other CPUs.
+        // Siblings that are taken offline must not receive work from the other CPUs.
         case = case.keeping_house(choice.housekeeping.clone());
     }
     let findings = audit::judged(&case);
     let site = Site::new(&case, &wishes.preferences);
-    let (mut changes, mut left) = changes(&site, &findings, wishes);
+    let Decided { mut changes, mut left } = changes(&site, &findings, wishes);
     changes.extend(siblings);
     if !wishes.lasting {
         left.extend(until_reboot(&mut changes, wishes.holds));
@@ -66,7 +66,7 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
 }
 
 impl Plan {
-    /// Leaves out what only this program could do at each boot.
+    /// Leaves out settings that only this program could restore at each boot.
     fn do_without_program(&mut self, why: &str, findings: &[Finding]) {
         let is_ours = |keep: &Keep| matches!(keep, Keep::Anew | Keep::Hold(_));
         if !self.changes.iter().any(|change| change.keeps.iter().any(is_ours)) {
@@ -101,7 +101,7 @@ impl Plan {
             }
             Err(why) => {
                 self.limits.push(format!("The command line stays as it is: {why}"));
-                // A line that cannot be tried can still be adopted, and root may see more.
+                // A line that cannot be tried can still be adopted, and root may see more files.
                 if !matches!(why, Obstacle::NoTrial(_) | Obstacle::Denied { .. }) {
                     self.forgo(is_word, "the command line stays as it is", findings);
                 }
@@ -109,7 +109,8 @@ impl Plan {
         }
     }
 
-    /// Drops what cannot be kept. A change with steps then holds until the next boot; a change without steps is left out.
+    /// Drops settings that cannot be kept. A change with steps then holds until the next boot; a change without steps
+    /// is left out.
     fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
         let mut kept = Vec::new();
         for mut change in std::mem::take(&mut self.changes) {
@@ -140,7 +141,15 @@ fn value_kept(keep: &Keep) -> Option<&str> {
     match keep {
         Keep::Sysctl { name, .. } => Some(name),
         Keep::Write { path, .. } => Some(path),
-        _ => None,
+        Keep::Word(_)
+        | Keep::NoWord(_)
+        | Keep::ModuleOptions(_)
+        | Keep::NoModule(_)
+        | Keep::Udev(_)
+        | Keep::Limit(_)
+        | Keep::Manager(_)
+        | Keep::Hold(_)
+        | Keep::Anew => None,
     }
 }
 
@@ -185,8 +194,8 @@ fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     })
 }
 
-/// Drops everything that would outlive the next boot, changes that do nothing else, and changes that a process would
-/// have to hold where there is none.
+/// Drops everything that would outlive the next boot, and changes that do nothing else. If no process can hold a limit,
+/// changes that need one are dropped as well.
 fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
     let is_held = |keep: &Keep| matches!(keep, Keep::Hold(_));
     let mut left = Vec::new();

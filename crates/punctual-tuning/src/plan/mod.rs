@@ -40,16 +40,16 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
 use serde::Serialize;
 
-/// How long a change holds without being made again.
+/// How long a change holds unless it is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Lasts {
-    /// It holds as long as a process of ours lives.
+    /// The change holds while a process of this program lives.
     Process,
-    /// It holds until the next boot.
+    /// The change holds until the next boot.
     Reboot,
-    /// It holds until it is taken back.
+    /// The change holds until it is undone.
     ForGood,
 }
 
@@ -69,33 +69,33 @@ pub struct Change {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
     pub title: String,
-    /// The values that are there now.
+    /// The values that are in force now.
     pub before: String,
-    /// The values that will be there.
+    /// The values that will be in force.
     pub after: String,
     /// What the change does for the real-time work.
     pub why: String,
     pub cost: String,
-    /// What can go wrong.
+    /// What can go wrong with the change.
     pub risk: String,
     pub blast: Blast,
     pub lasts: Lasts,
     pub takes: Takes,
-    /// How it is undone, in words.
+    /// How the change is undone, in words.
     pub undo: String,
-    /// What will show that it took effect.
+    /// How to see that the change took effect.
     pub proof: String,
     /// The steps in order; they are undone in reverse order.
     pub steps: Vec<Step>,
-    /// What is kept for the boots to come.
+    /// Settings that are kept for the boots to come.
     pub keeps: Vec<Keep>,
-    /// Ids of other knobs that it serves.
+    /// Ids of other knobs that the change serves.
     pub also: Vec<String>,
-    /// Whether each step is made independently; otherwise the change is made whole or not at all.
+    /// Whether each step is made independently. If not, the change is made whole or not at all.
     pub is_apart: bool,
 }
 
-/// Something that is kept for the boots to come, wherever this machine keeps such things.
+/// A setting that is kept for the boots to come, wherever this machine keeps such settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", content = "what", rename_all = "kebab-case")]
@@ -118,24 +118,32 @@ pub enum Keep {
     Limit(String),
     /// CPUs for everything that systemd starts.
     Manager(CpuSet),
-    /// The longest exit from idle in microseconds that a process of ours permanently asks for.
+    /// The longest exit latency from idle in microseconds that a process of this program permanently asks for.
     Hold(u32),
-    /// The steps are planned anew and done at each boot, because the numbers of interrupts, threads and devices that they
-    /// name change.
+    /// The steps are planned again and done at each boot, because the numbers of interrupts, threads and devices that
+    /// they name change.
     Anew,
 }
 
 impl Keep {
-    /// Whether it writes this file at each boot.
+    /// Whether the setting writes this file at each boot.
     pub fn writes(&self, file: &str) -> bool {
         match self {
             Self::Sysctl { name, .. } => sysctl_file(name) == file,
             Self::Write { path, .. } => path == file,
-            _ => false,
+            Self::Word(_)
+            | Self::NoWord(_)
+            | Self::ModuleOptions(_)
+            | Self::NoModule(_)
+            | Self::Udev(_)
+            | Self::Limit(_)
+            | Self::Manager(_)
+            | Self::Hold(_)
+            | Self::Anew => false,
         }
     }
 
-    /// What it decides: of two with the same subject, only one can hold.
+    /// The subject that the setting decides. Of two settings with the same subject, only one can hold.
     pub fn subject(&self) -> String {
         let name = |text: &str| text.split(['=', ' ']).next().unwrap_or_default().replace('-', "_");
         match self {

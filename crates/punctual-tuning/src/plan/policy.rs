@@ -1,11 +1,12 @@
 //! Changes that are made only when the user names them, because only the owner of the machine can judge their price.
 //!
-//! Everything else is decided by the catalogue.
+//! The catalogue decides about all other changes.
 
 use punctual_facts::finding::{Confidence, Finding, Severity};
 use punctual_facts::profile::Kind;
 
-/// Knobs with the reason; a name that ends in a dot stands for all knobs with that prefix.
+/// Knobs that are changed only on request, with the reason. A name that ends in a dot stands for all knobs with that
+/// prefix.
 const ASKED_FOR_ONLY: &[(&str, &str)] = &[
     ("cpu.smt", "it halves what the other cores can do; CPUs are chosen by whole cores instead"),
     ("fw.smt", "it halves what the other cores can do; CPUs are chosen by whole cores instead"),
@@ -24,10 +25,10 @@ const ASKED_FOR_ONLY: &[(&str, &str)] = &[
     ("clk.", "it decides by what the machine reads its time"),
 ];
 
-/// Knobs with such a prefix that are changed all the same.
+/// Knobs with such a prefix that are changed without request.
 const NEVERTHELESS: &[&str] = &["wd.nmi", "wd.soft", "wd.cpumask"];
 
-/// Why a bad finding is left as it is, unless it is asked for by name.
+/// Why a bad finding stays as it is unless the user names it.
 pub(super) fn left_unasked(finding: &Finding, kind: Kind) -> Option<&'static str> {
     if finding.id == "iso.nohz_full" && kind != Kind::Poll {
         return Some("it takes a word off the command line that somebody put there on purpose");

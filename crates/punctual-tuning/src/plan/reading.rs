@@ -1,4 +1,4 @@
-//! What the text of a kernel's file means: which part of it is the value, and when two texts mean the same.
+//! What the text of a kernel's file means: which part of the text is the value, and when two texts mean the same.
 //!
 //! Opens no file.
 
@@ -6,8 +6,8 @@ use super::{Expected, Reading};
 use punctual_facts::cpu_set::CpuSet;
 
 impl Reading {
-    /// The value in `text`, as it would be written back. `about` is what is going to be written: some files show more values
-    /// than one write sets.
+    /// The value in `text`, as it would be written back. `about` is the value that will be written, because some files
+    /// show more values than one write sets.
     pub fn value(self, text: &str, about: &str) -> String {
         match self {
             Self::Plain | Self::CpuList | Self::CpuMask => text.trim_matches(is_blank).to_owned(),
@@ -51,14 +51,14 @@ impl Reading {
 }
 
 impl Expected {
-    /// Whether the value that is `seen` is what was `wanted`.
+    /// Whether the value `seen` fulfils the value `wanted`.
     pub fn met(&self, wanted: &str, seen: &str) -> bool {
         let fewer = || {
             let (wanted, seen) = (self.reading.cpus(wanted)?, self.reading.cpus(seen)?);
             Some(!seen.is_empty() && seen.is_subset(&wanted))
         };
         match self.reading {
-            // A write may name a part of the domains that are shown.
+            // A write may name only some of the domains that the file shows.
             Reading::Schemata => parts_hold(wanted, seen),
             reading => reading.same(wanted, seen) || (self.or_fewer && fewer().unwrap_or(false)),
         }

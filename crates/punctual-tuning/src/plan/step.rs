@@ -1,5 +1,5 @@
-//! The whole vocabulary of what may be done to a machine. Each step has everything that is needed to do it, to see whether
-//! it took effect, and to undo it once its [`Before`] is known.
+//! All kinds of steps that change a machine. Each step has everything that is needed to do it, to see whether it took
+//! effect, and to undo it once its [`Before`] is known.
 //!
 //! A step decides nothing and knows nothing of knobs.
 
@@ -20,36 +20,37 @@ pub enum Step {
         #[serde(skip)]
         expected: Expected,
     },
-    /// A file of our own, whole. Undone by removing it, or by putting back what was there.
+    /// A whole file of our own. Undone by removing the file, or by restoring its earlier content.
     Own {
-        /// The file; folders above it are made (and unmade) as needed.
+        /// The file's path. Missing folders above the file are made, and removed again on undo.
         path: String,
         content: String,
         mode: u32,
     },
-    /// A file of somebody else, changed. A copy is saved first. Undone by putting back the bytes that were there, but
-    /// only where the file still holds what we wrote (or one of `also_ours`): otherwise somebody else has changed it, and
-    /// undoing it is refused.
+    /// A file of somebody else is changed, after a copy was saved. Undone by restoring the earlier bytes, but only if
+    /// the file still holds what we wrote (or one of `also_ours`). Otherwise somebody else has changed the file, and
+    /// undoing is refused.
     Edit {
         path: String,
-        /// The content when the change was planned. With any other content the step is refused.
+        /// The content when the change was planned. If the file has any other content, the step is refused.
         #[serde(skip)]
         seen: Vec<u8>,
         #[serde(serialize_with = "lossily")]
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         content: Vec<u8>,
-        /// Contents that a boot loader may make of ours by itself.
+        /// Contents that a boot loader may itself make of ours.
         #[serde(skip)]
         also_ours: Vec<Vec<u8>>,
         /// Whether the bytes must be written into the file at its place on the disk, where a boot loader finds it by block
         /// number, instead of replacing the file.
         in_place: bool,
     },
-    /// A file is taken away. A copy is saved first. Undone by putting it back.
+    /// A file is removed, after a copy was saved. Undone by restoring the file.
     Remove { path: String },
-    /// A folder of the kernel's own making is made: a control group, a resctrl group. Undone by removing it.
+    /// A folder is made in a file system of the kernel: a control group or a resctrl group. Undone by removing the
+    /// folder.
     Folder { path: String },
-    /// A thread is moved to CPUs. Undone by moving it back; a thread that is gone needs nothing.
+    /// A thread is moved to other CPUs. Undone by moving the thread back, unless the thread has ended.
     Affinity { task: TaskName, cpus: CpuSet },
     /// A thread gets another policy and priority.
     Policy {
@@ -57,11 +58,11 @@ pub enum Step {
         /// `other`, `fifo` or `rr`.
         policy: SchedPolicy,
     },
-    /// Settings of a network device by ethtool's names. Names without a subject are about coalescing, as `("rx-usecs", 0)`;
-    /// others have their subject: `channels/combined`, `pause/rx`, `eee/enabled`.
+    /// Settings of a network device by ethtool's names. Names without a subject are about coalescing, such as
+    /// `("rx-usecs", 0)`. Other names have their subject: `channels/combined`, `pause/rx`, `eee/enabled`.
     Nic { device: String, settings: Vec<(String, u32)> },
-    /// A unit of systemd is stopped and masked; with `lasting` also after the next boot. Undone by unmasking it, and
-    /// starting it if it ran.
+    /// A unit of systemd is stopped and masked; with `lasting`, it stays masked after the next boot. Undone by
+    /// unmasking the unit, and by starting it if it ran before.
     Silence { unit: String, lasting: bool },
     /// Programs are run. Nothing goes through a shell.
     Run { doing: Option<Invocation>, undoing: Option<Invocation> },
@@ -73,7 +74,7 @@ fn lossily<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error
 }
 
 impl Step {
-    /// Whether its effect outlives the boot, because it is a file on a disk.
+    /// Whether the effect outlives the boot, because the step changes a file on a disk.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Own { .. } | Self::Edit { .. } | Self::Remove { .. } | Self::Silence { lasting: true, .. })
     }
@@ -95,7 +96,7 @@ impl Invocation {
         Self { program: program.to_owned(), arguments: arguments.map(str::to_owned).to_vec(), order: None }
     }
 
-    /// Runs `systemctl` with this order and what it is about.
+    /// Runs `systemctl` with this order and its arguments.
     pub fn systemd<const N: usize>(order: SystemdOrder, about: [&str; N]) -> Self {
         let arguments = order.words().iter().chain(&about).map(|word| (*word).to_owned()).collect();
         Self { program: SYSTEMCTL.to_owned(), arguments, order: Some(order) }
@@ -128,7 +129,7 @@ pub enum SystemdOrder {
 }
 
 impl SystemdOrder {
-    /// All orders; one whose words begin with those of another comes first.
+    /// All orders. An order stands before another one whose words are the beginning of its own.
     const ALL: [Self; 7] = [
         Self::DaemonReload,
         Self::Start,
@@ -152,7 +153,7 @@ impl SystemdOrder {
     }
 }
 
-/// Names a thread; the start time is needed because numbers are reused.
+/// A thread with its start time, because the numbers of threads are reused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskName {
@@ -188,10 +189,10 @@ impl fmt::Display for SchedPolicy {
     }
 }
 
-/// What the text of a kernel's file means.
+/// How the text of a kernel's file shows a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// The text is the value; the amount of white space between words does not matter.
+    /// The whole text is the value. The amount of white space between words does not matter.
     Plain,
     /// The text lists the choices, with the one in force in brackets: `a [b] c`.
     Marked,
@@ -210,29 +211,29 @@ pub enum Reading {
 pub struct Expected {
     /// How the text of the file is read.
     pub reading: Reading,
-    /// Another file that shows what is in force, if the kernel has one, as `effective_affinity_list`.
+    /// Another file that shows the value in force, if the kernel has one, such as `effective_affinity_list`.
     pub settles_at: Option<String>,
-    /// Whether fewer CPUs than were written are right as well, because the kernel chooses among them.
+    /// Whether a subset of the written CPUs fulfils the step, because the kernel chooses among them.
     pub or_fewer: bool,
 }
 
 impl Expected {
-    /// The same file must hold the value that was written.
+    /// Expects the written value in the same file.
     pub fn same(reading: Reading) -> Self {
         Self { reading, settles_at: None, or_fewer: false }
     }
 }
 
-/// What was there before a step, as the journal keeps it.
+/// The state before a step, as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// There was no file; `folders_made` are the folders that had to be made for it, the outermost first.
+    /// No file existed. `folders_made` are the folders that had to be made for it, the outermost first.
     Nothing {
         folders_made: Vec<String>,
     },
     Value(String),
-    /// There was a file, whose bytes are in the saved copy of that name. The checksum `sum` (CRC-32) keeps a damaged copy
-    /// from being put back.
+    /// A file existed, whose bytes are in the saved copy of that name. The checksum `sum` (CRC-32) prevents the
+    /// restoring of a damaged copy.
     File {
         copy: String,
         mode: u32,
@@ -247,7 +248,7 @@ pub enum Before {
         was_active: bool,
         was_masked: bool,
     },
-    /// A program is run, of which nothing can be saved.
+    /// A program was run, whose earlier state cannot be saved.
     Program,
 }
 

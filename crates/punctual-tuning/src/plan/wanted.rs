@@ -1,4 +1,4 @@
-//! Gathers what is kept for the boots to come into what is wanted of the boot loader and the init.
+//! Turns the kept settings into what is wanted of the boot loader and the init.
 
 use super::Keep;
 use super::lasting::{self, KeptValue, Wanted};
@@ -6,14 +6,14 @@ use super::lasting::{self, KeptValue, Wanted};
 /// Seconds after which a kernel that panics during its trial boot restarts the machine.
 const PANIC_SECONDS: u32 = 10;
 
-/// Whether a line has the words that are kept and none that is taken off, so that merging would not change it. What is
-/// kept elsewhere than on the command line does not matter.
+/// Whether a command line has the words that are kept and none that is taken off, so that merging would not change the
+/// line. Other kept settings do not matter.
 pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
     let wanted = wanted(keeps, "");
     lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
 }
 
-/// Of things that decide the same, the last one.
+/// The last of all settings with the same subject.
 pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
     let mut last: Vec<&Keep> = Vec::new();
     for keep in keeps {
@@ -23,7 +23,7 @@ pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Ke
     last
 }
 
-/// What is to hold after the next boot. Of two things that decide the same, the later one counts.
+/// The settings that are to hold after the next boot. Of two settings with the same subject, the later one counts.
 pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
     let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
     for keep in last_of_each(keeps).into_iter().cloned() {

@@ -49,7 +49,7 @@ fn masks(text: &str) -> BTreeMap<(String, u32), u64> {
     found
 }
 
-/// What the kernel checks when it is told this, said in another way than in the planner.
+/// Checks a partition as the kernel would, in another implementation than the planner's.
 fn holds(tree: &MemTree, partition: &Partition) {
     use punctual_facts::tree::text;
     let written = |end: &str| {
@@ -91,14 +91,14 @@ fn every_cache_is_partitioned_as_expected() {
     assert!(seen >= 10, "only {seen} machines");
 }
 
-/// Whatever one file holds, planning ends in a choice or a refusal.
+/// Planning ends in a choice or a refusal, whatever a file holds.
 #[test]
 fn nothing_in_a_file_makes_planning_panic() {
     let mut tried = 0;
     for path in fixtures::files("plans", "machine") {
         let text = std::fs::read_to_string(&path).unwrap();
         let paths = text.lines().filter(|line| line.starts_with('/')).filter_map(|line| line.split(' ').next());
-        // These machines have every file that planning reads.
+        // Machines with this line have every file that planning reads.
         if !text.contains("# partition: cpus=2-3\n") {
             continue;
         }
@@ -160,9 +160,8 @@ fn fragments_are_as_expected() {
     );
 }
 
-/// Every symbol is one that somebody can choose, in each version that gets it. `KERNEL_TREES` is a folder with
-/// `linux-6.1`, `linux-6.12` and `linux-7.3` in it; fragments are left beside them in `FRAGMENTS`, if that is set, for
-/// `merge_config.sh`.
+/// Every symbol can be chosen in each version that gets it. `KERNEL_TREES` is a folder with `linux-6.1`, `linux-6.12`
+/// and `linux-7.3`. If `FRAGMENTS` is set, fragments for `merge_config.sh` are left in that folder.
 #[test]
 #[ignore = "needs kernel sources: KERNEL_TREES=FOLDER cargo test -p punctual-tuning --test it -- --ignored every_symbol"]
 fn every_symbol_can_be_chosen() {
@@ -186,7 +185,7 @@ fn every_symbol_can_be_chosen() {
     }
 }
 
-/// Symbols with a prompt, of all Kconfig files below.
+/// Collects the symbols with a prompt from all Kconfig files below a folder.
 fn gather(folder: &std::path::Path, found: &mut std::collections::BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

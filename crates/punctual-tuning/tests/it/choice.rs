@@ -1,5 +1,6 @@
-//! Which CPUs are chosen on machines of many shapes: `fixtures/plans/NAME.machine` and `NAME.choice`. Machines too big
-//! to be committed are made here; every machine may say in several lines `# need: KIND cpus=LIST` what is asked of it.
+//! Which CPUs are chosen on machines of many shapes: `fixtures/plans/NAME.machine` and `NAME.choice`. Machines too
+//! large to be committed are made here. A machine may have several lines `# need: KIND cpus=LIST`, each with a need to
+//! test.
 
 use crate::machines::need_of;
 use crate::{check, repository};
@@ -50,7 +51,7 @@ fn choices(text: &str) -> String {
     out
 }
 
-/// What is true of every choice on every machine.
+/// Checks what is true of every choice on every machine.
 fn holds(machine: &Machine, choice: &Choice) {
     let online = machine.topology.online.known().unwrap();
     assert!(!choice.cpus.is_empty() && !choice.housekeeping.is_empty());
@@ -76,7 +77,7 @@ fn every_machine_gets_the_expected_choice() {
     }
 }
 
-/// Machines as they are captured can be chosen on, whatever is missing.
+/// CPUs are chosen on captured machines, or refused with a remedy, whatever is missing.
 #[test]
 fn captured_machines_are_chosen_on_or_refused_with_a_remedy() {
     for path in fixtures::files("machines", "machine") {
@@ -89,7 +90,8 @@ fn captured_machines_are_chosen_on_or_refused_with_a_remedy() {
     }
 }
 
-/// A machine with `cpus` CPUs. The functions `core`, `l2`, `l3` and `node` give the number of what a CPU belongs to.
+/// A machine with `cpus` CPUs. The functions `core`, `l2`, `l3` and `node` give the number of the group that a CPU
+/// belongs to.
 fn big_machine(
     cpus: u32,
     needs: &[&str],
@@ -141,7 +143,7 @@ pub fn big() -> Vec<(&'static str, String)> {
         |cpu| cpu % 40 / 20,
         |cpu| cpu % 40 / 20,
     );
-    // Even numbers on one socket and odd ones on the other, as some firmware has it.
+    // Even numbers on one socket and odd numbers on the other, as some firmware numbers them.
     let interleaved = big_machine(
         48,
         &["periodic", "periodic cpus=24-27"],
@@ -191,14 +193,16 @@ fn big_machines_are_read_sparingly() {
     }
 }
 
-/// What is true of every choice that was made unasked: whole cores, one kind, no boot CPU, a core left on every node.
+/// What is true of every choice that the user did not make: whole cores, one kind, no boot CPU, and a core left on
+/// every node.
 mod any_machine {
     use super::*;
     use proptest::prelude::*;
 
     const CPU: &str = "/sys/devices/system/cpu";
 
-    /// (threads, l2, l3, node, kind) of each core, by small numbers; threads of a core are far apart.
+    /// A machine from (threads, l2, l3, node, kind) of each core, as small numbers. Threads of a core have distant
+    /// numbers.
     fn machine(cores: &[(bool, u8, u8, u8, bool)]) -> (MemTree, Vec<CpuSet>) {
         let count = u32::try_from(cores.len()).unwrap();
         let threads: Vec<CpuSet> = cores
@@ -248,7 +252,7 @@ mod any_machine {
             let on_node = |node: u8| (0..cores.len()).filter(|n| cores[*n].3 == node).collect::<Vec<_>>();
             prop_assert!(taken.iter().all(|n| cores[*n].3 == cores[taken[0]].3), "several nodes");
             if (0..3).map(on_node).any(|all| !all.is_empty() && all.iter().all(|n| taken.contains(n))) {
-                // Allowed only where every candidate is alone on its node.
+                // Allowed only if every candidate is the only core on its node.
                 let mut candidates = (1..cores.len()).filter(|n| cores[*n].4 == cores[taken[0]].4);
                 let is_only_way = candidates.all(|n| on_node(cores[n].3).len() == 1);
                 prop_assert!(is_only_way && !choice.warnings.is_empty());

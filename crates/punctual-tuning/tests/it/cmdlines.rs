@@ -1,5 +1,5 @@
-//! The linter on whole lines: a table of verdicts by version, flavour and architecture, and the lines distributions
-//! ship, which must raise no alarm.
+//! The linter on whole lines: a table of verdicts by version, flavour and architecture, and the lines that
+//! distributions ship, which must raise no alarm.
 
 use crate::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
@@ -82,7 +82,7 @@ fn the_truth_table_is_what_the_linter_says() {
     check(&repository("fixtures/cmdlines/truth-table.txt"), &out);
 }
 
-/// `# kernel: 6.12 stock x86_64` in the header, then lines, of which each is a whole command line.
+/// Each file has `# kernel: 6.12 stock x86_64` in its header; every other line is a whole command line.
 #[test]
 fn lines_that_distributions_ship_raise_no_alarm() {
     let folder = repository("fixtures/cmdlines/distributions");

@@ -1,4 +1,4 @@
-//! Captured machines and what the audit says of them: `fixtures/machines/NAME.machine` and `NAME.findings`.
+//! Captured machines and the audit's findings: `fixtures/machines/NAME.machine` and `NAME.findings`.
 
 use crate::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
@@ -10,12 +10,12 @@ use punctual_tuning::audit::audit;
 use punctual_tuning::knobs::{ALL, Case, Knob, Lasting};
 use std::fmt::Write as _;
 
-/// A remark `# need: KIND cpus=LIST` in the snapshot says what is asked of the machine.
+/// The need that a remark `# need: KIND cpus=LIST` in the snapshot states.
 pub fn need(text: &str) -> Need {
     need_of(text.lines().find_map(|line| line.strip_prefix("# need:")).unwrap_or_default())
 }
 
-/// What the words of such a remark ask for.
+/// The need that the words of such a remark state.
 pub fn need_of(words: &str) -> Need {
     let mut need = Need::default();
     for word in words.split_whitespace() {
@@ -62,7 +62,7 @@ fn captured_machines_get_the_expected_findings() {
     }
 }
 
-/// Who was booted with a word that did not help is not told to add it, and not to take it off afterwards.
+/// A word that this boot was given without success is neither added again nor, afterwards, to be taken off.
 #[test]
 fn a_word_of_this_boot_is_not_added_again() {
     let mut seen = 0;

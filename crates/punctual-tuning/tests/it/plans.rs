@@ -1,5 +1,5 @@
-//! What would be done about every captured machine, as text: `fixtures/plans/NAME.plan` for
-//! `fixtures/machines/NAME.machine`; and what must hold of every plan.
+//! The plan for every captured machine, as text: `fixtures/plans/NAME.plan` for `fixtures/machines/NAME.machine`; and
+//! what must hold of every plan.
 
 use crate::machines::need;
 use crate::{check, repository};
@@ -30,7 +30,7 @@ fn wishes(need: Need) -> Wishes {
     }
 }
 
-/// The machine; an emulated one without a boot loader gets one that keeps words, and systemd.
+/// The machine. An emulated machine without a boot loader gets systemd and a boot loader that keeps words.
 fn with_loader(text: &str) -> MemTree {
     let mut tree = MemTree::parse(text).unwrap();
     let machine = Machine::read(&tree);
@@ -105,7 +105,7 @@ fn every_captured_machine_gets_the_expected_plan() {
     });
 }
 
-/// The words of a plan, by the names the kernel compares; words of the same name would undo each other.
+/// The words of a plan by the names that the kernel compares. Two words of the same name would undo each other.
 fn words(plan: &Plan) -> Vec<String> {
     let words = plan.wanted.words.iter().chain(&plan.wanted.no_words);
     words.map(|word| same_dashes(word.split('=').next().unwrap_or(word))).collect()
@@ -132,7 +132,7 @@ fn every_plan_changes_something_says_nothing_twice_and_is_understood_by_the_kern
     });
 }
 
-/// What a plan makes of the command line gets no worse verdict than what was there.
+/// The command line that a plan makes gets no worse verdicts than the earlier line.
 fn understood(told: &str, machine: &Machine, plan: &Plan) {
     let (Some(booted), Some(target)) = (machine.cmdline.known(), Target::of(machine)) else { return };
     let booted = booted.for_the_kernel();
@@ -158,7 +158,7 @@ fn known(text: &str) -> Fact<Vec<u8>> {
     Fact::Known(text.as_bytes().to_vec())
 }
 
-/// CPU 2 is the other half of CPU 3's core.
+/// A machine on which CPUs 2 and 3 are threads of one core.
 fn with_siblings() -> MemTree {
     let mut tree = captured("debian-13-rt-plain");
     for (cpu, siblings) in [(0, "0-1"), (1, "0-1"), (2, "2-3"), (3, "2-3")] {

@@ -1,4 +1,4 @@
-//! The table of programs: what a probe finds bad, its remedy knows, and so does the list of conflicts.
+//! Tests that probes, remedies and conflicts agree about the table of programs.
 
 use punctual_facts::finding::State;
 use punctual_facts::machine::Machine;
@@ -6,7 +6,7 @@ use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
 use punctual_tuning::audit::audit;
 use punctual_tuning::knobs::{self, Case, Lasting};
-use punctual_tuning::plan::remedies::{Preferences, REMEDIES, Remedy, Site, remedy};
+use punctual_tuning::plan::remedies::{KnobRemedy, Preferences, REMEDIES, Site, remedy};
 use punctual_tuning::programs::{PROGRAMS, Program};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ fn what_the_probe_finds_bad_the_remedy_knows() {
             let finding = findings.iter().find(|finding| finding.id == **id).unwrap();
             assert_eq!(finding.state, State::Bad, "{id} does not see {}: {:?}", program.name, finding.evidence);
             match remedy(&Site::new(&case, &preferences), id) {
-                Some(Remedy::Steps(steps, _)) => assert_eq!(steps.len(), 1, "{id} {}", program.name),
-                Some(Remedy::ByHand(_)) => assert!(program.by_hand.is_some(), "{id} {}", program.name),
+                Some(KnobRemedy::Steps(steps, _)) => assert_eq!(steps.len(), 1, "{id} {}", program.name),
+                Some(KnobRemedy::ByHand(_)) => assert!(program.by_hand.is_some(), "{id} {}", program.name),
                 other => panic!("{id} knows nothing of {}: {other:?}", program.name),
             }
             seen.insert(*id);
@@ -59,7 +59,7 @@ fn an_update_at_work_is_left_to_finish_and_a_service_of_a_user_is_left_to_him() 
         let tree = at_work(program);
         let (machine, need, preferences) = (Machine::read(&tree), Need::default(), Preferences::default());
         let case = Case::new(&tree, &machine, &need);
-        let Some(Remedy::ByHand(how)) = remedy(&Site::new(&case, &preferences), id) else { panic!("{process}") };
+        let Some(KnobRemedy::ByHand(how)) = remedy(&Site::new(&case, &preferences), id) else { panic!("{process}") };
         assert!(how.starts_with(told), "{process}: {how}");
     }
 }
@@ -84,7 +84,7 @@ fn entries_are_sound() {
     }
 }
 
-/// Whether a text names a unit of systemd. Names of manual pages, `systemd.timer(5)`, are none.
+/// Whether a text names a unit of systemd. Names of manual pages, such as `systemd.timer(5)`, do not count.
 fn names_a_unit(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "@._-".contains(c);
     text.match_indices(".service").chain(text.match_indices(".timer")).any(|(at, ending)| {

@@ -1,4 +1,4 @@
-//! Remedies on small machines made for them, as text, and what must hold of them on every machine there is.
+//! Remedies on small machines made for them, as text, and what must hold of remedies on every machine.
 
 use super::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
@@ -7,7 +7,7 @@ use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::MemTree;
 use punctual_hist::Nanos;
 use punctual_tuning::knobs::{self, Case};
-use punctual_tuning::plan::remedies::{HugePages, Notes, Preferences, REMEDIES, Remedy, Site, remedy};
+use punctual_tuning::plan::remedies::{HugePages, KnobRemedy, Notes, Preferences, REMEDIES, Site, remedy};
 use punctual_tuning::plan::{Expected, Invocation, SchedPolicy, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -56,19 +56,19 @@ fn line(step: &Step) -> String {
     }
 }
 
-fn shown(found: &Remedy) -> String {
+fn shown(found: &KnobRemedy) -> String {
     let notes = |notes: &Notes| {
         let reach = notes.blast.map(|blast| format!("; {}", blast.name())).unwrap_or_default();
         let apart = if notes.apart { "; each by itself" } else { "" };
         format!("    before: {}\n    after: {}{reach}{apart}\n", notes.before, notes.after)
     };
     match found {
-        Remedy::Steps(steps, told) => {
+        KnobRemedy::Steps(steps, told) => {
             steps.iter().fold(notes(told), |text, step| format!("{text}    {}\n", line(step)))
         }
-        Remedy::Hold(us, told) => format!("{}    hold {us} us\n", notes(told)),
-        Remedy::NotHere(because) => format!("    not here: {because}\n"),
-        Remedy::ByHand(what) => format!("    by hand: {what}\n"),
+        KnobRemedy::Hold(us, told) => format!("{}    hold {us} us\n", notes(told)),
+        KnobRemedy::NotHere(because) => format!("    not here: {because}\n"),
+        KnobRemedy::ByHand(what) => format!("    by hand: {what}\n"),
     }
 }
 
@@ -111,26 +111,26 @@ fn remedies_on_machines_made_for_them() {
             let site = Site::new(&case, &preferences);
             let found = remedy(&site, id).unwrap_or_else(|| panic!("no remedy for {id}"));
             sound(&format!("{} {head}", path.display()), [(id, &found)], &need.cpus);
-            if matches!(found, Remedy::Steps(..) | Remedy::Hold(..)) {
+            if matches!(found, KnobRemedy::Steps(..) | KnobRemedy::Hold(..)) {
                 covered.insert(id.to_owned());
             }
             let _ = write!(out, "[{head}\n{}\n", shown(&found));
         }
         check(&path.with_extension("steps"), out.trim_end());
     }
-    // These are for somebody to do.
+    // A person has to do these.
     let never = ["irq.managed", "pm.rapl", "iso.cpuset", "sched.features"];
     let all = REMEDIES.iter().map(|remedy| remedy.knob);
     let lacking: Vec<&str> = all.filter(|id| !covered.contains(*id) && !never.contains(id)).collect();
     assert!(lacking.is_empty(), "no case with steps for: {}", lacking.join(", "));
 }
 
-/// What holds of every remedy: values go into files of the kernel, on one line, and no file gets two of them; no thread
-/// is moved to real-time CPUs, or above what the kernel itself needs.
-fn sound<'a>(place: &str, found: impl IntoIterator<Item = (&'a str, &'a Remedy)>, rt: &CpuSet) {
+/// Checks what holds of every remedy. Values go into files of the kernel, on one line, and no file gets two values. No
+/// thread is moved to real-time CPUs, or above the priority that the kernel itself needs.
+fn sound<'a>(place: &str, found: impl IntoIterator<Item = (&'a str, &'a KnobRemedy)>, rt: &CpuSet) {
     let mut written: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
     for (id, remedy) in found {
-        let Remedy::Steps(steps, notes) = remedy else { continue };
+        let KnobRemedy::Steps(steps, notes) = remedy else { continue };
         for text in [&notes.before, &notes.after, &notes.risk, &notes.proof] {
             assert!(!text.is_empty() && !text.contains(char::is_control), "{place} {id}: {text:?}");
         }
@@ -182,14 +182,14 @@ fn remedies_on_every_machine_are_sound() {
             let need = Need { cpus: cpus.clone(), ..Need::default() };
             let case = Case::new(&tree, &machine, &need);
             let site = Site::new(&case, &preferences);
-            let found: Vec<(&str, Remedy)> =
+            let found: Vec<(&str, KnobRemedy)> =
                 REMEDIES.iter().filter_map(|of| Some((of.knob, remedy(&site, of.knob)?))).collect();
             assert_eq!(found.len(), REMEDIES.len());
             sound(&name, found.iter().map(|(id, found)| (*id, found)), case.rt());
             if preferences.partition {
                 let _ = writeln!(out, "{name}, CPUs {cpus}");
                 for (id, found) in
-                    found.iter().filter(|(_, found)| matches!(found, Remedy::Steps(..) | Remedy::Hold(..)))
+                    found.iter().filter(|(_, found)| matches!(found, KnobRemedy::Steps(..) | KnobRemedy::Hold(..)))
                 {
                     let _ = write!(out, "  {id}\n{}", shown(found));
                 }

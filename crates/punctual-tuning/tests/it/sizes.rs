@@ -1,4 +1,4 @@
-//! Machines of every size and age get an answer that makes sense.
+//! Tests that machines of every size and age get sensible answers.
 
 use crate::generated::Shape;
 use proptest::prelude::*;
@@ -61,10 +61,10 @@ fn findings(tree: &MemTree, need: &Need) -> Vec<Finding> {
     audit(tree, &machine, need)
 }
 
-/// Names the words that somebody asked for in vain; moves nothing.
+/// Names words that were requested without effect, and moves nothing.
 const NAMES_WORDS: &str = "agree.requested";
 
-/// What no machine may be told.
+/// What no machine may be told; `None` if the finding is sensible.
 fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     let is_verdict = matches!(finding.state, State::Good | State::Bad);
     if is_verdict && finding.evidence.is_empty() {
@@ -77,7 +77,7 @@ fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     if let Some(open) = open {
         return Some(format!("'{open}' is left in: {}", finding.fix));
     }
-    // Whoever sets all CPUs apart sets none apart.
+    // If all CPUs are isolated from others, none is.
     let all = shape.online.to_string();
     let all_apart = ["isolcpus=managed_irq,domain,", "nohz_full=", "echo "].into_iter().find(|word| {
         let is_apart = *word != "echo " || finding.fix.contains("cpuset.cpus");
@@ -86,7 +86,7 @@ fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     if shape.isolated.is_empty() && all_apart.is_some() {
         return Some(format!("all CPUs are to be set apart: {}", finding.fix));
     }
-    // With one CPU there is nowhere to move anything to.
+    // With one CPU nothing can be moved anywhere.
     let moves = ["irqaffinity", "isolcpus", "OTHER-CPUS"];
     let is_move =
         shape.online.len() == 1 && finding.id != NAMES_WORDS && moves.iter().any(|word| finding.fix.contains(word));

@@ -1,7 +1,7 @@
 //! What the next boot will ask for: the words for the kernel in the files of the boot loader.
 //!
-//! Files are read as their owners read them, as far as that can be done without running them: a shell fragment that
-//! does more than assign is reported as unreadable.
+//! Files are read as their owners read them, as far as that is possible without running them. A shell fragment that
+//! does more than assign variables is reported as unreadable.
 
 use super::loader::ESPS;
 use super::{Boot, Loader};
@@ -10,7 +10,8 @@ use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::collections::BTreeMap;
 
-/// Begins and ends the lines in which punctual takes words out of the variables set so far; the words follow the first.
+/// Marks around the lines in which punctual takes words out of the variables set so far. The words follow the first
+/// mark.
 pub const WITHOUT: &str = "# punctual { without: ";
 pub const WITHOUT_END: &str = "# } without";
 
@@ -18,12 +19,12 @@ pub const WITHOUT_END: &str = "# } without";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configured {
     pub place: String,
-    /// The files that it was read from, in order.
+    /// The files that the words were read from, in order.
     pub files: Vec<String>,
     pub line: Fact<String>,
 }
 
-/// Every place in which the boot loader of this machine keeps words for the running kernel. `release` chooses among the
+/// Every place in which this machine's boot loader keeps words for the running kernel. `release` selects among the
 /// entries of several kernels.
 pub fn configured(tree: &dyn Tree, boot: &Boot, release: Option<&str>) -> Vec<Configured> {
     let mut found: Vec<Configured> = Vec::new();
@@ -66,7 +67,7 @@ impl Configured {
     }
 }
 
-/// A file that holds the words and nothing else.
+/// Reads a file that holds the words and nothing else.
 fn line(tree: &dyn Tree, path: &str) -> Option<Configured> {
     Configured::read(tree, path, |content| Fact::Known(content.replace('\n', " ")))
 }
@@ -91,7 +92,7 @@ fn u_boot_menu(tree: &dyn Tree) -> Option<Configured> {
     shell_words(tree, "/etc/default/u-boot, u-boot-menu/conf.d", files, &["U_BOOT_PARAMETERS"])
 }
 
-/// The values of these variables after the files were sourced in order; `None` where none of the files exists.
+/// The values of the wanted variables after the files were sourced in order; `None` if none of the files exists.
 fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&str]) -> Option<Configured> {
     files.retain(|path| tree.read(path) != Fact::Absent);
     if files.is_empty() {
@@ -110,7 +111,7 @@ fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&
     Some(Configured { place: place.to_owned(), files, line })
 }
 
-/// Reads assignments, one in each line. An error is a line that sets a wanted variable in any other way.
+/// Reads assignments, one in each line. The error reports a line that sets a wanted variable in any other way.
 fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) -> Result<(), String> {
     let joined = content.replace("\\\n", "");
     let mut lines = joined.lines();
@@ -131,7 +132,7 @@ fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str])
         let (adds, value) = match (rest.strip_prefix("+="), rest.strip_prefix('=')) {
             (Some(value), _) => (true, value),
             (None, Some(value)) => (false, value),
-            // A line of another kind matters only where it could set a wanted variable.
+            // Lines of other kinds matter only if they could set a wanted variable.
             (None, None) if wanted.iter().any(|name| code.contains(&format!("{name}="))) => {
                 return Err(format!("sets {} in a way that cannot be followed", wanted.join(" or ")));
             }
@@ -151,7 +152,7 @@ fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str])
     Ok(())
 }
 
-/// Does what the lines of punctual do, which is to take these words out of the variables.
+/// Takes words out of the variables, as the lines of punctual do when a shell runs them.
 fn take_out(gone: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) {
     let gone: Vec<&str> = gone.split_whitespace().collect();
     let is_gone = |word: &str| {
@@ -199,7 +200,7 @@ fn expand(value: &str, values: &BTreeMap<String, String>) -> Result<String, Stri
     if quote.is_some() { Err("holds a quote that is not closed on its line".to_owned()) } else { Ok(out) }
 }
 
-/// The `options` of the boot loader entry of that kernel.
+/// Reads the `options` of that kernel's boot loader entry.
 fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Configured> {
     let release = release?;
     for place in places {
@@ -209,7 +210,7 @@ fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Conf
             Fact::Denied => return Some(Configured::one(&folder, Fact::Denied)),
             _ => continue,
         };
-        // The highest name stands for the newest entry of the same kernel.
+        // The highest name belongs to the newest entry of the same kernel.
         for name in names.iter().rev().filter(|name| name.strip_suffix(".conf").is_some()) {
             let path = format!("{folder}/{name}");
             let content = text(tree, &path);
@@ -228,7 +229,7 @@ fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Conf
     None
 }
 
-/// Entries of Fedora and its relatives may name variables that GRUB keeps in a file of its own.
+/// Fills in the variables that GRUB keeps in a separate file. Entries of Fedora and its relatives may name them.
 fn with_grubenv(tree: &dyn Tree, options: &str) -> Fact<String> {
     let environment = text(tree, "/boot/grub2/grubenv").or_else(|| text(tree, "/boot/grub/grubenv"));
     environment.and_then(|environment| {

@@ -1,4 +1,4 @@
-//! Which init runs the machine, by the traces that it leaves while it runs.
+//! Which init runs the machine, according to the traces it leaves while it runs.
 
 use super::{Sign, has_folder};
 use crate::tree::{Tree, text};
@@ -19,7 +19,7 @@ crate::named! {
     }
 }
 
-/// Folders that exist only while that init runs.
+/// Folders that exist only while the given init runs.
 const RUNNING: [(&str, Init); 5] = [
     ("/run/systemd/system", Init::Systemd),
     ("/run/openrc", Init::OpenRc),
@@ -47,7 +47,7 @@ pub(super) fn read(tree: &dyn Tree) -> Option<Sign<Init>> {
             let busybox = links.iter().find(|(_, to)| to.known().is_some_and(|to| to.ends_with("busybox")));
             match busybox {
                 Some((path, _)) => Some(Sign::new(Init::Busybox, format!("{path} -> busybox"))),
-                // BusyBox has no run levels in its inittab.
+                // An inittab of BusyBox has no run levels.
                 None if text(tree, "/etc/inittab").known().is_some_and(|table| table.contains("::sysinit:")) => {
                     Some(Sign::new(Init::Busybox, "/etc/inittab"))
                 }

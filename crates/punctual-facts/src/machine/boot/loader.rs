@@ -1,4 +1,4 @@
-//! Which boot loader started the machine. Files of several loaders may exist; what the one that ran left behind decides.
+//! Which boot loader started the machine. Files of several loaders may exist; the traces of the loader that ran decide.
 
 use super::{Sign, has_file, has_folder, os_release};
 use crate::fact::Fact;
@@ -6,7 +6,7 @@ use crate::machine::CMDLINE;
 use crate::tree::{Tree, text};
 
 crate::named! {
-    /// What the words for the kernel come from.
+    /// The boot loader or tool that provides the words for the kernel.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Loader {
         /// GRUB of Debian and Ubuntu, with `/etc/default/grub.d` and `update-grub`.
@@ -20,7 +20,7 @@ crate::named! {
         SystemdBoot = "systemd-boot",
         /// A kernel image that contains its command line.
         Uki = "unified kernel image",
-        /// The way in which Pop!_OS sets systemd-boot up.
+        /// The set-up of systemd-boot that Pop!_OS makes.
         Kernelstub = "systemd-boot (kernelstub)",
         /// `extlinux.conf`, read by U-Boot or by extlinux itself.
         Extlinux = "extlinux.conf",
@@ -53,7 +53,7 @@ impl Loader {
 
 /// Where the EFI system partition may be mounted.
 pub const ESPS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
-/// Variables in which a boot loader says what it is.
+/// The folder of firmware variables, in which a boot loader leaves its name.
 const EFIVARS: &str = "/sys/firmware/efi/efivars";
 const VENDOR: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 
@@ -66,7 +66,7 @@ pub(super) fn read(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     decide(tree, found)
 }
 
-/// Systems whose image is made elsewhere, whatever their boot loader: an edit on the machine would be lost.
+/// Recognises systems whose image is made elsewhere, whatever their boot loader: an edit on the machine would be lost.
 fn image(tree: &dyn Tree) -> Option<Sign<Loader>> {
     let line = text(tree, CMDLINE);
     if line.known().is_some_and(|line| line.split_whitespace().any(|word| word.starts_with("snapd_recovery_mode="))) {
@@ -106,7 +106,7 @@ fn grub(tree: &dyn Tree) -> Option<Sign<Loader>> {
     if has_defaults {
         return Some(Sign::new(Loader::Grub, "/etc/default/grub"));
     }
-    // On some machines only root can read GRUB's configuration, but its name shows.
+    // On some machines only root can read GRUB's configuration, but everybody sees the file's name.
     let folder = ["/boot/grub", "/boot/grub2"]
         .into_iter()
         .find(|folder| tree.list(folder).known().is_some_and(|names| names.iter().any(|name| name == "grub.cfg")))?;
@@ -128,7 +128,7 @@ fn unified(tree: &dyn Tree) -> Option<Sign<Loader>> {
     Some(Sign::new(Loader::Uki, format!("{}: {stub}", info_path("StubInfo"))))
 }
 
-/// Boot loaders of boards, the most specific first; several only where U-Boot may use either.
+/// Boot loaders of boards, the most specific first. Several are returned only if U-Boot may use either.
 fn board(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     let mut found = Vec::new();
     let model = text(tree, "/proc/device-tree/model");
@@ -153,8 +153,7 @@ fn board(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     found
 }
 
-/// Keeps the loader that ran, if there are several: by what it left in a firmware variable, or by a word that only some
-/// loaders add.
+/// Keeps the loader that ran, if several left files. A firmware variable tells, or a word that only some loaders add.
 fn decide(tree: &dyn Tree, mut found: Vec<Sign<Loader>>) -> Vec<Sign<Loader>> {
     let mut keep = |wanted: fn(Loader) -> bool, proof: String| {
         if found.iter().any(|sign| wanted(sign.what)) {
@@ -181,7 +180,7 @@ fn decide(tree: &dyn Tree, mut found: Vec<Sign<Loader>>) -> Vec<Sign<Loader>> {
     if !is_decided && has_image {
         keep(Loader::is_grub, format!("{CMDLINE}: BOOT_IMAGE="));
     }
-    // A kernel that contains its words takes no others, whichever loader starts it.
+    // A kernel image that contains its words takes no other words, whichever loader starts it.
     if found.iter().any(|sign| sign.what == Loader::Uki) {
         found.retain(|sign| sign.what == Loader::Uki);
     }

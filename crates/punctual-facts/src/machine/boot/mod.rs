@@ -1,7 +1,7 @@
-//! What starts this machine and what runs it: the boot loader and the init, as far as files tell.
+//! The boot loader that starts this machine and the init that runs it, as far as files tell.
 //!
-//! They decide what has to be edited so that a change outlives the next boot. Everything found comes with the file that
-//! proves it; where several boot loaders left files and nothing says which one ran, all of them are named. This module
+//! They decide which files have to be edited so that a change outlives the next boot. Every result names the file that
+//! proves it. If several boot loaders left files and nothing says which one ran, all of them are named. This module
 //! knows nothing of knobs.
 
 mod configured;
@@ -22,7 +22,7 @@ use crate::tree::{Tree, text};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sign<T> {
     pub what: T,
-    /// The file that proves it, with its content where that matters.
+    /// The file that proves the result, with its content if that matters.
     pub seen: String,
 }
 
@@ -46,13 +46,13 @@ const NAME_CHARS: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
-    /// The boot loader; several where nothing tells which one ran, none where none was found.
+    /// The boot loader; several if nothing tells which one ran, none if none was found.
     pub loaders: Vec<Sign<Loader>>,
     pub init: Option<Sign<Init>>,
     /// Whether GRUB has its files in `/boot/grub2`, and its programs are called `grub2-...`.
     pub is_grub2: bool,
     pub initramfs: Option<Initramfs>,
-    /// The container engine, if this is a container: its host decides what lasts.
+    /// The container engine if this is a container, whose host decides what lasts.
     pub container: Option<String>,
 }
 
@@ -84,7 +84,8 @@ fn initramfs(tree: &dyn Tree) -> Option<Initramfs> {
     found.into_iter().find(|(is_there, _)| *is_there).map(|(_, tool)| tool)
 }
 
-/// Whether a file exists, readable or not. It is read rather than listed, so that a capture keeps no names beside it.
+/// Whether a file exists, readable or not. The file is read and not listed, so that a capture does not keep the names
+/// of its neighbours.
 fn has_file(tree: &dyn Tree, path: &str) -> bool {
     tree.read(path) != Fact::Absent
 }

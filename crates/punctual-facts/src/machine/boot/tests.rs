@@ -1,4 +1,4 @@
-//! Signs of boot loaders and inits, and the words in their files.
+//! Tests of the signs of boot loaders and inits, and of the words in their files.
 
 use super::{Init, Initramfs, Loader, configured};
 use crate::fact::Fact;
@@ -15,7 +15,7 @@ fn loaders(text: &str) -> Vec<Loader> {
     machine(text).1.boot.loaders.iter().map(|sign| sign.what).collect()
 }
 
-/// What systemd-boot leaves behind: four bytes of attributes, then 16-bit characters.
+/// The variable that systemd-boot leaves: four bytes of attributes, then 16-bit characters.
 fn variable(name: &str, value: &str) -> String {
     let units = value.replace("", "\\x00");
     let units = units.trim_start_matches("\\x00");
@@ -31,7 +31,7 @@ fn one_of_several_is_told_by_what_ran() {
     assert_eq!(loaders(&format!("{both}/proc/cmdline = BOOT_IMAGE=/vmlinuz quiet\n")), [Loader::UpdateGrub]);
     let info = variable("LoaderInfo", "systemd-boot 257.8");
     assert_eq!(loaders(&format!("{both}{info}")), [Loader::SystemdBoot]);
-    // What the loader says of itself counts more than a word on the command line.
+    // The loader's own variable overrides a word on the command line.
     assert_eq!(loaders(&format!("{both}{info}/proc/cmdline = BOOT_IMAGE=x\n")), [Loader::SystemdBoot]);
     assert_eq!(loaders(&format!("{both}{}", variable("LoaderInfo", "GRUB 2.12"))), [Loader::UpdateGrub]);
     let stub = variable("StubInfo", "systemd-stub 257.8");

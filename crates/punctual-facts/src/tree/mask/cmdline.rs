@@ -10,7 +10,7 @@ const FILES: [&str; 5] =
 const FOLDERS: [&str; 4] = ["/boot/", "/efi/", "/etc/default/grub.d/", "/etc/cmdline.d/"];
 const LOG: &str = "punctual:/kernel/log";
 
-/// Words whose value is technical. A secret within such a value, as the UUID of a disk, is recognised by its form.
+/// Words whose value is technical. A secret within such a value, such as the UUID of a disk, is recognised by its form.
 const KERNELS: &str = "acpi acpi_backlight acpi_enforce_resources acpi_irq_balance acpi_osi acpi_rsdp amd_iommu \
     amd_prefcore amd_pstate apic apparmor arm64 audit audit_backlog_limit boot_delay boot_image bootconfig cgroup \
     cgroup_disable cgroup_enable cgroup_memory clearcpuid clk_ignore_unused clocksource cma coherent_pool console \
@@ -44,14 +44,14 @@ pub(super) fn is_one(path: &str) -> bool {
     path == LOG || FILES.contains(&path) || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !is_config)
 }
 
-/// The private values in a text of the file at this path.
+/// The private values in the text of the file at this path.
 pub(super) fn private_values(path: &str, text: &str) -> Vec<String> {
     let lines = text.lines().flat_map(|line| parts_of_line(line, path == LOG));
     lines.flat_map(|line| private(line, true).into_iter().map(|range| line[range].to_owned())).collect()
 }
 
 impl Masks {
-    /// The text with stand-ins for its private values.
+    /// The text with stand-ins in place of its private values.
     pub(super) fn command_lines(&mut self, path: &str, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {
@@ -70,8 +70,8 @@ impl Masks {
     }
 }
 
-/// The parts of a line that are command lines: in the kernel's log the text behind a colon or in quotes, in a file of a
-/// boot loader the whole line.
+/// The parts of a line that are command lines. In the kernel's log this is the text after a colon or in quotes; in a
+/// boot loader's file it is the whole line.
 fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     let line = line.trim_end();
     if let Some((_, rest)) = line.split_once("ommand line: ") {
@@ -95,7 +95,7 @@ pub fn without_private_values(line: &str) -> String {
     out + &line[copied..]
 }
 
-/// The places of the private values in a command line. Behind a lone `--` every value is private.
+/// The places of the private values in a command line. After a lone `--` every value is private.
 fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut is_init, mut is_password) = (false, false);
@@ -122,7 +122,7 @@ fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
         } else if !body.is_empty() && (is_init || !is_kernels(name)) && !is_simple(body) {
             found.push(start..start + body.len());
         } else if let Some(at) = body.find("LABEL=").filter(|_| body.contains(char::is_whitespace)) {
-            // A label in quotes may hold blanks. Without blanks the scan of the whole text recognises it.
+            // A label in quotes may hold blanks. The scan of the whole text finds labels without blanks.
             let (label, end) = (start + at + "LABEL=".len(), start + body.len());
             found.extend((label < end).then_some(label..end));
         }
@@ -162,7 +162,7 @@ fn is_kernels(name: &str) -> bool {
     }
 }
 
-/// A number, a size, a list of them, or a word for yes and no.
+/// Whether a value is a number, a size, a list of them, or a word for yes or no.
 fn is_simple(value: &str) -> bool {
     let is_number = |part: &str| {
         let part = part.strip_prefix(['-', '+']).unwrap_or(part);

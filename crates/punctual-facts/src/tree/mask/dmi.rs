@@ -20,13 +20,13 @@ pub(super) fn is_table(path: &str) -> bool {
     path.contains("/firmware/dmi/tables/") || (path.contains("/firmware/dmi/entries/") && path.ends_with("/raw"))
 }
 
-/// The table in which each identifying string is overwritten with `x`.
+/// The table with each identifying string overwritten by `x`.
 pub(super) fn masked(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let mut start = 0;
     while let Some(structure) = out.get_mut(start..).filter(|rest| rest.len() >= HEADER) {
         let (kind, length) = (structure[0], usize::from(structure[1]));
-        // Without a valid length the next structure cannot be found, so all that follows is cleared.
+        // Without a valid length the next structure cannot be found, so everything that follows is cleared.
         if length < HEADER || length > structure.len() {
             structure[HEADER..].fill(0);
             return out;

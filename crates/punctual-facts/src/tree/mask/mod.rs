@@ -1,10 +1,11 @@
-//! Masks what identifies a captured machine and its owner, so that it can be shown to others.
+//! Masks what identifies a captured machine and its owner, so that the capture can be shown to others.
 //!
-//! Masked are the host name, serial numbers, UUIDs, MAC and IP addresses, user names, keys and passwords, and the
-//! values of command-line words that are not the kernel's. The same secret gets the same stand-in everywhere, in names
-//! and in contents, so that no finding changes. The modules below recognise secrets in texts; this one knows which files
-//! hold which secrets. It goes over the machine twice, because a secret may be recognised in one place only and occur in
-//! others.
+//! Host names, serial numbers, UUIDs, MAC and IP addresses, user names, keys and passwords are masked, and the values
+//! of command-line words that are not the kernel's. The same secret gets the same stand-in everywhere, in names and in
+//! contents, so that no finding changes.
+//!
+//! The modules below recognise secrets in texts. This module knows which files hold which secrets. It processes the
+//! machine twice, because a secret may be recognised in one place only and occur in others.
 
 mod cmdline;
 mod dmi;
@@ -30,7 +31,7 @@ enum Secret {
     Value,
 }
 
-/// Stand-ins for what was found so far.
+/// Stand-ins for the secrets that were found so far.
 #[derive(Debug, Default)]
 pub struct Masks {
     /// The number of each secret among those of its kind.
@@ -52,9 +53,9 @@ const OPAQUE: [&str; 3] = ["edid", "vpd", "vpd_pg80"];
 const HOST_FILES: [&str; 2] = ["/proc/sys/kernel/hostname", "/etc/hostname"];
 /// Paths below these are kept: their UUIDs belong to makers of firmware and drivers, not to a machine.
 const PUBLIC_NAMES: [&str; 3] = ["/sys/firmware/efi/", "/sys/bus/wmi/", "/sys/bus/vmbus/drivers/"];
-/// Words of fewer characters are not masked, because they occur in other meanings.
+/// Shorter words are not masked, because they occur in other meanings. The length is in characters.
 const LEAST_CHARS: usize = 4;
-/// Words of more bytes are masked only where they were found.
+/// Longer words are masked only in the place where they were found. The length is in bytes.
 const LONGEST_WORD: usize = 255;
 /// Host and user names that identify nobody, and that occur in other meanings.
 const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balance centos cloud conservative daemon \
@@ -64,7 +65,7 @@ const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balanc
     schedutil server suse switch system systemd test ubuntu unknown user userspace virtual voyage windows workstation \
     xenomai xeon yocto";
 
-/// The machine with everything masked that identifies it or its owner.
+/// The machine in which everything is masked that identifies it or its owner.
 pub fn masked(tree: &MemTree) -> MemTree {
     let mut masks = Masks::default();
     masks.learn(tree);
@@ -73,14 +74,14 @@ pub fn masked(tree: &MemTree) -> MemTree {
     let mut out = masks.over(tree);
     let is_masked = tree.files.contains_key(CMDLINE_BYTES);
     if let Some(line) = text(tree, CMDLINE).known().filter(|_| !is_masked) {
-        // Stand-ins change the length of the line, which tells whether the kernel cut it.
+        // Stand-ins change the length of the line, which tells whether the kernel cut the line.
         out.file(CMDLINE_BYTES, Fact::Known(format!("{}\n", line.len()).into_bytes()));
     }
     out
 }
 
 impl Masks {
-    /// Reads the names and numbers of the machine from the files that hold them.
+    /// Finds the names and numbers of the machine in the files that hold them.
     fn learn(&mut self, tree: &MemTree) {
         let text_of = |path: &str| match tree.files.get(path) {
             Some(Fact::Known(bytes)) => String::from_utf8_lossy(bytes).trim().to_owned(),
@@ -173,7 +174,8 @@ impl Masks {
         masked.into_bytes()
     }
 
-    /// Command lines with bytes that are not text: the text between them is masked, and the bytes become 0xff.
+    /// Masks command lines that hold bytes that are not text: the text between them is masked, and these bytes become
+    /// 0xff.
     fn torn_command_lines(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
         let lines = self.command_lines(path, &String::from_utf8_lossy(bytes));
         let text = self.text(&lines);
@@ -195,7 +197,7 @@ impl Masks {
         let words = self.words.entry(first.to_ascii_lowercase()).or_default();
         if !words.iter().any(|(known, _)| known == word) {
             words.push((word.to_owned(), stand_in));
-            // The longest word that fits is the right one.
+            // Words are tried longest first, so that the longest one that matches is masked.
             words.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
         }
     }
@@ -227,7 +229,7 @@ fn is_identity(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| IDENTITIES.split(' ').any(|identity| identity == name))
 }
 
-/// Whether a word identifies a machine or a person, and hardly occurs in another meaning.
+/// Whether a word identifies a machine or a person, and rarely has another meaning.
 fn is_telling(word: &str) -> bool {
     let is_ordinary = |word: &str| ORDINARY.split_whitespace().any(|known| known.eq_ignore_ascii_case(word));
     word.len() >= LEAST_CHARS
@@ -237,8 +239,8 @@ fn is_telling(word: &str) -> bool {
 
 const DEEPER: [&str; 3] = ["/proc/sys/", "/sys/devices/system/", "/sys/kernel/"];
 
-/// The names near the root, which are the kernel's: masking a host called `vm` must not mask `/proc/sys/vm`. Below
-/// [`DEEPER`] one level more belongs to the kernel.
+/// The names near the root, which belong to the kernel: masking a host called `vm` must not mask `/proc/sys/vm`. Below
+/// [`DEEPER`], names one level further down belong to the kernel as well.
 fn names_of_the_kernel(tree: &MemTree) -> impl Iterator<Item = &str> {
     let paths = tree.files.keys().chain(tree.folders.keys());
     paths.filter(|path| !path.starts_with("/home/") && !path.starts_with("/sys/fs/cgroup/")).flat_map(|path| {

@@ -2,30 +2,30 @@
 
 use super::{Masks, Secret};
 
-/// A row of at least this many hex digits is a key, a checksum or an identity, not a number.
+/// A row of at least this number of hex digits is a key, a checksum or an identity, not a number.
 const LEAST_HEX: usize = 32;
 /// A shortened address with fewer digits than this is more likely something else.
 const LEAST_IPV6: usize = 5;
-/// The longest address is that of an `InfiniBand` port, with twenty pairs of digits. The limit keeps the time for a line
-/// proportional to its length.
+/// The longest address in bytes: that of an `InfiniBand` port has twenty pairs of digits. The limit keeps the time for
+/// a line proportional to its length.
 const LONGEST_ADDRESS: usize = 64;
-/// The longest file name on Linux.
+/// The longest file name on Linux, in bytes.
 const LONGEST_NAME: usize = 255;
 /// Beginnings of network device names that continue with a MAC address.
 const MAC_NAMES: [&str; 4] = ["enx", "wlx", "wwx", "ibx"];
 const HOMES: [&str; 2] = ["/home/", "/Users/"];
-/// Below these each disk and partition has a name that holds its serial number or its label.
+/// Folders and prefixes below which each disk and partition has a name with its serial number or its label.
 const DISKS: [&str; 2] = ["/dev/disk/by-", "dev-disk-by\\x2d"];
-/// Precede the name of a disk, a partition or a file system.
+/// Texts that precede the name of a disk, a partition or a file system.
 const LABELS: [&str; 5] = ["LABEL=", "PARTLABEL=", "PARTUUID=", "UUID=", "subvol="];
 /// Labels that installers give to file systems, without `/` and `@`.
 const ORDINARY_LABELS: [&str; 4] = ["", "root", "rootfs", "home"];
-/// Precede a private value.
+/// Words that precede a private value.
 const SECRETS: [&str; 9] =
     ["password", "passwd", "passphrase", "secret", "token", "psk", "api_key", "apikey", "credential"];
-/// Precede a serial number.
+/// Words that precede a serial number.
 const SERIALS: [&str; 4] = ["serialnumber", "serial number", "serial_number", "serial"];
-/// A shorter number behind one of [`SERIALS`] counts something.
+/// A shorter number after one of [`SERIALS`] is a count.
 const LEAST_SERIAL: usize = 4;
 
 /// The length of what was found, and its stand-in.
@@ -115,7 +115,7 @@ impl Masks {
         let rest = &rest[start.len()..];
         let rest = rest[..rest.len().min(LONGEST_NAME)].utf8_chunks().next()?.valid();
         let name = Some(&rest[..name_length(rest)]).filter(|name| !name.is_empty())?;
-        // The second pass keeps the stand-ins of the first one.
+        // The second pass keeps the stand-ins of the first pass.
         let stand_in =
             if name.starts_with("masked-user-") { name.to_owned() } else { self.stand_in(Secret::User, name) };
         Some((start.len() + name.len(), format!("{start}{stand_in}")))
@@ -125,7 +125,7 @@ impl Masks {
         let start = DISKS.iter().find(|start| rest.starts_with(start.as_bytes()))?;
         let is_unit = !start.starts_with('/');
         let rest = &rest[..rest.len().min(LONGEST_NAME)];
-        // The name stands behind its kind: `id/NAME`, in the name of a unit `id-NAME`.
+        // The name follows its kind: `id/NAME`, or `id-NAME` in the name of a unit.
         let kind = count(&rest[start.len()..], |b| b.is_ascii_alphanumeric());
         let from = start.len() + kind + 1;
         let has_name = rest.get(from - 1) == Some(if is_unit { &b'-' } else { &b'/' });
@@ -155,7 +155,8 @@ impl Masks {
         Some((from + value.len(), format!("{start}{stand_in}")))
     }
 
-    /// `None` for UUIDs, which are recognised by their form, for ordinary labels, and for stand-ins.
+    /// The stand-in for a label. `None` for UUIDs, which are recognised by their form, for ordinary labels, and for
+    /// stand-ins.
     fn stand_in_for_label(&mut self, name: &str, kind: Secret) -> Option<String> {
         let plain = name.trim_matches(['/', '@']);
         let is_variable = name.starts_with(['$', '%']);
@@ -177,7 +178,7 @@ impl Masks {
 
     fn hex(&mut self, rest: &[u8], length: usize) -> Found {
         let digits = std::str::from_utf8(&rest[..length]).ok()?;
-        // Such digits are a mask of CPUs.
+        // Digits 0 and f alone are a mask of CPUs.
         let is_mask = digits.bytes().all(|b| b"0fF".contains(&b));
         (ends_word(rest, length) && !is_mask).then(|| (length, self.stand_in(Secret::Hex, digits)))
     }
@@ -200,7 +201,7 @@ impl Masks {
             .then(|| (text.len(), self.stand_in(Secret::Ipv4, text)))
     }
 
-    /// An address of at least six pairs of digits: some buses have longer ones.
+    /// Finds an address of at least six pairs of digits; some buses have longer addresses.
     fn mac(&mut self, rest: &[u8]) -> Found {
         let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let separator = rest[2];
@@ -225,7 +226,7 @@ impl Masks {
         Some((length, format!("{padding}{stand_in}").replace(':', &char::from(separator).to_string())))
     }
 
-    /// A network device named by its address, or the bare digits of an address that was found before.
+    /// Finds a network device named by its address, or the bare digits of an address that was found before.
     fn mac_name(&mut self, rest: &[u8]) -> Found {
         const DIGITS: usize = 12;
         let start = MAC_NAMES.iter().find(|start| rest.starts_with(start.as_bytes()));
@@ -257,9 +258,9 @@ impl Masks {
         (fits && !is_public && is_end).then(|| (text.len(), self.stand_in(Secret::Ipv6, text)))
     }
 
-    /// The line with the values of its passwords and serial numbers masked; `None` where it has none.
+    /// The line with its passwords and serial numbers masked; `None` if the line has none.
     fn assignment(&mut self, line: &str) -> Option<String> {
-        // Most lines hold none of the letters with which all these words begin.
+        // Most lines hold none of the letters with which the names of private values begin.
         if line.starts_with("CONFIG_") || !line.bytes().any(|b| matches!(b | 32, b'p' | b's' | b't' | b'a' | b'c')) {
             return None;
         }
@@ -272,7 +273,7 @@ impl Masks {
             found.extend(values.map(|(from, to)| (from, to, kind)));
         }
         found.retain(|(from, to, kind)| {
-            // The kernel logs `Serial: 8250/16550 driver`, which is a kind of port.
+            // The kernel logs `Serial: 8250/16550 driver`, which names a kind of port.
             let is_driver = line[..*from].ends_with("Serial: ") && line[*to..].contains(" driver");
             let is_masked = line[*from..*to].starts_with("masked-") || is_driver;
             !is_masked && (*kind != Secret::Serial || to - from >= LEAST_SERIAL)
@@ -283,7 +284,7 @@ impl Masks {
         }
         let (mut out, mut copied) = (String::with_capacity(line.len()), 0);
         for (from, to, kind) in found {
-            // A value within another one is masked with it.
+            // A value within another value is masked together with it.
             if from >= copied {
                 out.push_str(&line[copied..from]);
                 out.push_str(&self.stand_in(kind, &line[from..to]));
@@ -295,7 +296,7 @@ impl Masks {
     }
 }
 
-/// The place of the value behind a name and `=` or `:`.
+/// The place of the value that follows a name and `=` or `:`.
 fn value_after(line: &str, end_of_name: usize) -> Option<(usize, usize)> {
     let bytes = line.as_bytes();
     let skip = |from: usize, what: &dyn Fn(u8) -> bool| from + count(&bytes[from..], what);

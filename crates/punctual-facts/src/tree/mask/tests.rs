@@ -1,4 +1,4 @@
-//! Nothing that was planted is left, what is alike stays alike, and no finding changes.
+//! Tests that no planted secret is left, that equal secrets get equal stand-ins, and that no finding changes.
 
 use super::super::{MemTree, Tree};
 use super::{Masks, masked};

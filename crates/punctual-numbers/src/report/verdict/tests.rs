@@ -111,7 +111,7 @@ fn held_needs_a_budget_enough_releases_and_no_miss() {
 
 #[test]
 fn releases_that_cluster_count_for_less_and_the_next_run_is_asked_for_more_of_them() {
-    let of = |due, spread| Verdict::of(&Seen { spread, ..seen(due, 0) }, &[]);
+    let of = |due, spread| Verdict::of(&RunCounts { spread, ..seen(due, 0) }, &[]);
     assert_eq!((of(30_000, Some(2.0)).independent, of(30_000, None).independent), (Some(15_000), None));
     assert_eq!(of(30_000, Some(2.0)).miss_probability_upper, of(15_000, Some(1.0)).miss_probability_upper);
     let wanted = Inconclusive::TooFew { due: 2_000, wanted: 6_000, time: Some(Nanos::from_secs(90)) };

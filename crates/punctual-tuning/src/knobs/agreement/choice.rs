@@ -3,7 +3,11 @@
 use crate::knobs::prelude::*;
 use punctual_facts::machine::{BOOT_CPU, NODES};
 
-const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
+const KNOB: Knob = Knob {
+    persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
+    severity: Weight::of(Medium, Medium, Info),
+    ..Knob::of(Family::Agreement)
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -46,7 +50,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Where all CPUs of a node are set apart, its interrupts, its reclaim and its kernel threads run far from its \
             memory and its devices, or on the real-time CPUs.",
         fix: Fix::prose("Leave out at least one CPU of each node that has real-time CPUs."),
-        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
         cost: "One CPU per node.",
         confidence: Confidence::Medium,
         sources: &["kernel ABI stable/sysfs-devices-node: cpulist", "unverified: size of the effect"],
@@ -59,7 +62,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks differ \
             too: what was measured on one says nothing of the other.",
         fix: Fix::prose("Choose CPUs of one kind."),
-        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
         cost: "CPUs.",
         confidence: Confidence::Medium,
         sources: &[
@@ -79,7 +81,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The boot CPU is where the kernel falls back to: early interrupts, timekeeping without others, parse errors of \
             irqaffinity=, and devices whose interrupt cannot move.",
         fix: Fix::prose("Choose another CPU for the real-time work."),
-        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
         cost: "None, as long as there is another CPU.",
         sources: &["kernel 6.12 kernel/irq/irqdesc.c", "kernel 6.12, 7.3 kernel/time/tick-sched.c"],
         ..KNOB
@@ -93,15 +94,14 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     };
     Doubt::not_applicable_if(online.len() == 1, "there is one CPU, and it has to do everything")?;
     let isolated = case.isolated()?;
-    if case.need.cpus.is_empty() && isolated.is_empty() {
-        return Doubt::not_applicable("no CPUs were chosen, neither for this work nor by isolation");
-    }
+    let is_unchosen = case.need.cpus.is_empty() && isolated.is_empty();
+    Doubt::not_applicable_if(is_unchosen, "no CPUs were chosen, neither for this work nor by isolation")?;
     case.note("real-time CPUs", case.rt().to_string());
     case.note("online", online.to_string());
     Ok(!online.is_subset(case.rt()) && !online.is_subset(&isolated))
 }
 
-/// The sets that files of each real-time CPU name.
+/// Reads a file of each real-time CPU that holds a list of CPUs: the CPUs whose lists are equal, with that list.
 fn shares(case: &Case<'_>, path: &str, unseen: &'static str) -> Result<Vec<(CpuSet, CpuSet)>, Doubt> {
     let each = case.per_cpu(path, case.rt(), TellsNothing(unseen))?;
     let set = |OfCpus { cpus, value }| match CpuSet::parse_list(&value) {
@@ -117,9 +117,8 @@ fn siblings(case: &Case<'_>) -> Judged {
     let shares = shares(case, path, "which CPUs share a core is not shown")?;
     let is_whole = shares.iter().all(|(_, siblings)| siblings.intersection(case.housekeeping()).is_empty());
     let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
-    if is_whole && is_guest && shares.iter().all(|(_, siblings)| siblings.len() == 1) {
-        return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
-    }
+    let may_hide_siblings = is_whole && is_guest && shares.iter().all(|(_, siblings)| siblings.len() == 1);
+    Doubt::unknown_if(may_hide_siblings, "the topology shows no siblings, but a host may hide them from its guests")?;
     Ok(is_whole)
 }
 

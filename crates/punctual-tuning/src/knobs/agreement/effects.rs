@@ -1,7 +1,7 @@
 //! Settings that look right, against what happens all the same.
 
 use super::not_told_by;
-use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER};
+use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER, InterruptCounts, device_lines};
 use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
         title: "Nothing replaces RT throttling that was turned off",
-        // The state itself is weighed by sched.fair_server.
+        // `sched.fair_server` judges the fair server itself, with its weight.
         applies: |case| {
             Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
             let missing = CannotBe("this kernel has no limit on real-time work");
@@ -78,71 +78,30 @@ pub(crate) const KNOBS: &[Knob] = &[
 /// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
-/// One line of the kernel's table of interrupts.
-struct DeviceCounts<'a> {
-    number: &'a str,
-    counts: Vec<u64>,
-    device: String,
-}
-
-/// The CPUs of the first line, and the device interrupts with their counts in that order. Interrupts of a CPU by itself
-/// (timers, calls, counters) have a name instead of a number, or a number in the private range of an ARM controller.
-fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<DeviceCounts<'_>>)> {
-    let mut lines = table.lines();
-    let cpus: Vec<u32> =
-        lines.next()?.split_whitespace().filter_map(|name| name.strip_prefix("CPU")?.parse().ok()).collect();
-    let mut found = Vec::new();
-    for text in lines {
-        let Some((number, rest)) = text.split_once(':') else { continue };
-        let number = number.trim();
-        if !number.bytes().all(|b| b.is_ascii_digit()) {
-            continue;
-        }
-        let mut words = rest.split_whitespace();
-        let counts: Vec<u64> = words.by_ref().take(cpus.len()).map_while(|count| count.parse().ok()).collect();
-        let device: Vec<&str> = words.collect();
-        if counts.len() == cpus.len() && !is_private(&device) {
-            found.push(DeviceCounts { number, counts, device: device.join(" ") });
-        }
-    }
-    (!cpus.is_empty()).then_some((cpus, found))
-}
-
-/// Interrupts of GIC numbers 0 to 31, and 1056 to 1119 of the extended range, belong to one CPU each; so do those of
-/// the RISC-V core itself.
-fn is_private(device: &[&str]) -> bool {
-    match device {
-        [chip, number, ..] if chip.starts_with("GIC") => {
-            number.parse::<u32>().is_ok_and(|number| number < 32 || (1056..1120).contains(&number))
-        }
-        [chip, core, ..] => *chip == "RISC-V" && *core == "INTC",
-        _ => false,
-    }
-}
-
 fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = TellsNothing("how often interrupts came is not shown");
     let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
     let later = case.content(INTERRUPTS_LATER, TellsNothing("interrupts were looked at only once"))?;
-    let (Some((cpus, before)), Some((cpus_later, after))) = (device_lines(&first), device_lines(&later)) else {
-        return Doubt::unknown(format!("{INTERRUPTS} is not the table that was expected"));
-    };
-    Doubt::unknown_if(cpus != cpus_later, "CPUs came or went meanwhile")?;
-    let before: BTreeMap<&str, DeviceCounts<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
+    let cpus = |table: &str| table.lines().next().map(str::to_owned);
+    Doubt::unknown_if(
+        !first.trim_start().starts_with("CPU"),
+        format!("{INTERRUPTS} is not the table that was expected"),
+    )?;
+    Doubt::unknown_if(cpus(&first) != cpus(&later), "CPUs came or went meanwhile")?;
+    let (before, after) = (device_lines(&first), device_lines(&later));
+    let before: BTreeMap<&str, &InterruptCounts> = before.iter().map(|line| (line.name.as_str(), line)).collect();
     let admitted = case.delivered_lines().unwrap_or_default();
     let admitted: Vec<String> =
         admitted.iter().filter(|line| line.intrudes(case)).map(|line| line.number.to_string()).collect();
     let (mut risen, mut is_news) = (Vec::new(), false);
     for line in &after {
-        let Some(old) = before.get(line.number) else { continue };
-        let on: CpuSet = (0..cpus.len())
-            .filter(|n| case.rt().contains(cpus[*n]) && line.counts[*n] > old.counts[*n])
-            .map(|n| cpus[n])
-            .collect();
+        let Some(old) = before.get(line.name.as_str()) else { continue };
+        let rise = line.rise(old).into_iter().filter(|one| one.count > 0).map(|one| one.cpu);
+        let on: CpuSet = rise.filter(|cpu| case.rt().contains(*cpu)).collect();
         if !on.is_empty() {
-            is_news |= !admitted.iter().any(|number| number == line.number);
-            risen.push(format!("{} ({}) on {on}", line.number, line.device));
+            is_news |= !admitted.contains(&line.name);
+            risen.push(format!("{} ({}) on {on}", line.name, line.about));
         }
     }
     if !risen.is_empty() {
@@ -154,12 +113,12 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     // No interrupt came between the two readings. The state is good only if none may come.
     let (mut seen, mut reaching) = (0, Vec::new());
     for line in &after {
-        let path = format!("/proc/irq/{}/effective_affinity_list", line.number);
+        let path = format!("/proc/irq/{}/effective_affinity_list", line.name);
         let Fact::Known(list) = case.peek(&path) else { continue };
         let cpus = CpuSet::parse_list(&list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
         seen += 1;
         if !cpus.intersection(case.rt()).is_empty() {
-            reaching.push(line.number);
+            reaching.push(line.name.as_str());
         }
     }
     if !reaching.is_empty() {
@@ -170,11 +129,12 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     Ok(true)
 }
 
-/// The longest exit latency of a shallow idle state.
+/// The longest exit latency of a shallow idle state, in microseconds.
 const SHALLOW_US: u64 = 10;
 
 fn idle_usage(case: &Case<'_>) -> Judged {
-    // The values that leave no deep state. A larger number allows more than C1.
+    // Words of the command line, with the values that rule out every deep idle state. A larger number allows more than
+    // C1.
     const WORDS: [(&str, &[&str]); 4] = [
         ("intel_idle.max_cstate", &["0", "1"]),
         ("processor.max_cstate", &["0", "1"]),
@@ -213,20 +173,4 @@ fn idle_usage(case: &Case<'_>) -> Judged {
         entered.join("; "),
         format!("none deeper than {SHALLOW_US} us"),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::device_lines;
-
-    #[test]
-    fn what_a_cpu_does_to_itself_is_no_device() {
-        let table = "           CPU0       CPU2       \n  1:          9          0   IO-APIC   1-edge      i8042\n 11:    4294967295   7     GICv3  27 Level     arch_timer\n 12:  1 2  GICv3 146 Level  eth0\n 13: 5\nLOC:    5104281    4858935   Local timer interrupts\nERR:          0\n";
-        let (cpus, lines) = device_lines(table).unwrap();
-        assert_eq!(cpus, [0, 2]);
-        let found: Vec<_> =
-            lines.iter().map(|line| (line.number, line.counts.as_slice(), line.device.as_str())).collect();
-        assert_eq!(found, [("1", &[9, 0][..], "IO-APIC 1-edge i8042"), ("12", &[1, 2][..], "GICv3 146 Level eth0")]);
-        assert!(device_lines("").is_none() && device_lines("nothing here\n").is_none());
-    }
 }

@@ -3,7 +3,7 @@
 use super::{not_told_by, set_apart};
 use crate::knobs::case::ROLES_SWAPPED;
 use crate::knobs::prelude::*;
-use crate::knobs::seen::isolation::{default_affinity, domain, rcu_nocbs, unbound};
+use crate::knobs::seen::isolation::{default_affinity, domain, rcu_nocbs, unbound, with_rcu_thread};
 
 const KNOB: Knob =
     Knob { severity: Weight::of(Medium, Medium, Info), blast: Blast::Disturbing, ..Knob::of(Family::Agreement) };
@@ -95,7 +95,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    // `iso.domain` weighs the consequence.
+    // Then `iso.domain` is bad too and carries the severity.
     if domain(case) == Ok(false) {
         return Info;
     }
@@ -122,10 +122,8 @@ fn rcu(case: &Case<'_>) -> Judged {
     case.note(format!("{CMDLINE} rcu_nocbs"), named);
     let possible = case.possible().cloned().unwrap_or_default();
     let named = super::listed(named, &possible).or_else(|e| Doubt::unknown(format!("rcu_nocbs: {e}")))?;
-    let threads =
-        case.tasks(|task| task.is_kernel && (task.name.starts_with("rcuop/") || task.name.starts_with("rcuos/")))?;
-    case.note("kernel threads rcuop/N, rcuos/N", if threads.is_empty() { "none" } else { "there" });
+    let with_thread = with_rcu_thread(case)?;
     not_told_by("iso.rcu_nocbs", rcu_nocbs(case) != Ok(false))?;
     let offloaded = named.union(&apart.tick_free);
-    Ok(!threads.is_empty() && apart.all().is_subset(&offloaded) && named.is_subset(&apart.all()))
+    Ok(!with_thread.is_empty() && apart.all().is_subset(&offloaded) && named.is_subset(&apart.all()))
 }

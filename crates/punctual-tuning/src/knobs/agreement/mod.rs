@@ -1,8 +1,8 @@
 //! Settings that contradict each other, or that were asked for and are not in force.
 //!
 //! Each knob compares two settings and names the files of both, without knowing which one is right. It looks at the
-//! CPUs that the machine sets apart, not at those of the need: a machine can be consistent and still wrong for the
-//! work.
+//! CPUs that the machine isolates, not at those that the user wants to use (`Need`): a machine can be consistent and
+//! still wrong for the work.
 
 pub(super) mod choice;
 pub(super) mod effects;
@@ -16,9 +16,9 @@ use crate::knobs::prelude::*;
 
 /// The CPUs that this machine keeps free of other work.
 struct Apart {
-    /// Not balanced onto: since boot, or by a cpuset partition.
+    /// CPUs that the scheduler does not balance onto, isolated at boot or by a cpuset partition.
     domain: CpuSet,
-    /// Allowed to stop their tick.
+    /// CPUs that may stop their tick.
     tick_free: CpuSet,
 }
 
@@ -28,7 +28,7 @@ impl Apart {
     }
 }
 
-/// A list of CPUs as the kernel reads it on the command line; `possible` are the CPUs that can exist.
+/// Parses a list of CPUs as the kernel does on the command line; `possible` are the CPUs that can exist.
 fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
     let Some(last) = possible.iter().last() else { return Err("how many CPUs there can be is not known".to_owned()) };
     CpuSet::parse_kernel(text, last + 1).map_err(|e| e.to_string())
@@ -37,7 +37,8 @@ fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
 /// The CPUs of isolated cpuset partitions.
 const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 
-/// Fails if a knob about the real-time CPUs alone reports the same bad state, so that one state is one finding.
+/// Not applicable if `knob`, which looks at the real-time CPUs only, reports the same bad state: one state is one
+/// finding.
 fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
     Doubt::not_applicable_if(!is_good, format!("{knob} tells it already"))
 }

@@ -7,8 +7,9 @@ use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
-/// What the knobs share that want one owner of some settings.
+/// Fields shared by the knobs that want a single owner of some settings.
 const ONE_OWNER: Knob = Knob {
+    severity: Weight::of(Medium, Medium, Info),
     fix: Fix::prose("systemctl disable --now all of them but one."),
     persist: &[Lasting::other("systemctl mask all of them but one.")],
     undo: Fix::command("systemctl unmask; systemctl enable --now"),
@@ -21,7 +22,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::OneOwner,
         why: "Each of them writes governors and limits at its own start, at a plug or a key press; which of them wins \
             changes from boot to boot.",
@@ -31,7 +31,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_irq",
         title: "One owner of interrupt affinities",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::OneOwner,
         why: "irqbalance rewrites affinities every ten seconds, the others when they start: with two of them, what was \
             verified after the boot is not what holds an hour later.",
@@ -110,7 +109,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {
             let name = word.split('=').next().unwrap_or(word);
-            // Other words may be given several times, or do no harm.
+            // Words outside the list may be given more than once, or do no harm.
             if !matters(&name.replace('-', "_")) {
                 continue;
             }

@@ -6,6 +6,7 @@ use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation;
 
 const KNOB: Knob = Knob {
+    cost: "None.",
     severity: Weight::of(Medium, Medium, Info),
     confidence: Confidence::Medium,
     blast: Blast::Disturbing,
@@ -44,7 +45,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::command("systemctl daemon-reexec"),
         persist: &[Lasting::word("systemd.cpu_affinity=<H>"), Lasting::other("A kernel from 6.2 on, which keeps it.")],
         undo: Fix::prose("Remove CPUAffinity= or the word and boot again."),
-        cost: "None.",
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
             "kernel-command-line(7): systemd.cpu_affinity",
@@ -55,7 +55,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.irqbalance",
         title: "irqbalance leaves out the CPUs set apart",
-        severity: Weight::of(Medium, High, Info).adjusted(irqbalance_severity),
+        // `irq.irqbalance` then reports the same.
+        severity: Weight::of(Medium, High, Info).at_most(Info, |case| isolation::irqbalance(case) == Ok(false)),
         check: Check::Probe(irqbalance),
         why: "irqbalance leaves out isolated and tick-free CPUs on its own, but a list of banned CPUs replaces that, and \
             cpuset partitions it does not know.",
@@ -81,7 +82,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Kernel command line: xenomai.supported_cpus=MASK for Cobalt (bits, CPU 0 always among them), evl.oobcpus=<I> \
             for EVL.",
         )],
-        cost: "None.",
         blast: Blast::Harmless,
         sources: &["Xenomai 3.3 kernel/cobalt/init.c", "EVL 6.5, 6.10 patches: evl.oobcpus"],
         ..KNOB
@@ -97,25 +97,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "cpuset-cpus=<I> where the container is defined (Kubernetes: static CPU manager policy).",
         )],
-        cost: "None.",
         confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective", "moby#31086", "cri-o#2213"],
         ..KNOB
     },
 ];
-
-/// The CPUs on which process 1, and so everything it starts, may run.
-fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    let path = "/proc/1/status";
-    let missing = TellsNothing("process 1 cannot be seen");
-    let status = case.content(path, missing)?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim();
-    case.note(format!("{path} Cpus_allowed_list"), list);
-    match CpuSet::parse_list(list) {
-        Ok(cpus) if !cpus.is_empty() => Ok(cpus),
-        _ => Doubt::unknown(format!("{path} says '{list}' of where it may run")),
-    }
-}
 
 fn needs_systemd(case: &Case<'_>) -> Result<(), Doubt> {
     match &case.machine.boot.init {
@@ -132,10 +118,10 @@ fn needs_systemd(case: &Case<'_>) -> Result<(), Doubt> {
 fn systemd(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?.all();
     needs_systemd(case)?;
-    let mut agrees = first_process(case)?.intersection(&apart).is_empty();
+    let mut agrees = isolation::first_process(case)?.intersection(&apart).is_empty();
     for slice in ["init.scope", "system.slice", "user.slice", "machine.slice"] {
         let path = format!("/sys/fs/cgroup/{slice}/cpuset.cpus");
-        // An empty list follows the parent group.
+        // An empty list means that the slice uses the CPUs of its parent group.
         if case.peek(&path).known().is_some_and(|list| !list.trim().is_empty()) {
             let named = case.cpu_list(&path, TellsNothing("not there"))?;
             agrees &= named.intersection(&apart).is_empty();
@@ -174,12 +160,7 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
     }
     Doubt::not_applicable_if(wanted.is_empty(), "no CPUAffinity= is configured for systemd")?;
     let online = case.online().cloned().unwrap_or_else(|| wanted.clone());
-    Ok(first_process(case)? == wanted.intersection(&online))
-}
-
-/// If `irq.irqbalance` reports the same, the severity is left to it.
-fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if isolation::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
+    Ok(isolation::first_process(case)? == wanted.intersection(&online))
 }
 
 fn irqbalance(case: &Case<'_>) -> Judged {

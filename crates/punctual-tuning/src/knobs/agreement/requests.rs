@@ -2,16 +2,17 @@
 
 use super::listed;
 use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::with_rcu_thread;
 use punctual_facts::lint::{Word, WordVerdict};
 use punctual_facts::machine::{BOOT_CPU, Cmdline};
 
-const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
+const KNOB: Knob = Knob { cost: "None.", severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.requested",
         title: "What the command line asks for is in force",
-        severity: Weight::of(High, High, Medium).adjusted(requested_severity),
+        severity: Weight::of(High, High, Medium).at_most(Info, is_told),
         check: Check::Probe(requested),
         why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts the \
             first leaves the machine without what its owner believes it has. The kernel says so once, in its log.",
@@ -19,7 +20,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Write the word as the kernel reads it (punctual lint shows how), with nohz_full= and isolcpus=nohz, naming \
             the same CPUs, and boot again.",
         )],
-        cost: "None.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup", "tuned#98"],
         ..KNOB
     },
@@ -31,7 +31,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
             look at: a boot configuration in the initramfs, or a patched kernel.",
         persist: &[Lasting::other("Find it (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep one place.")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/bootconfig.rst"],
         ..KNOB
@@ -57,7 +56,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
             which may be an update at night.",
         persist: &[Lasting::other("Put the word into the boot loader's files, or boot again without it.")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["tuned plugin_bootloader", "unverified: words that firmware or boot scripts add on some boards"],
         ..KNOB
@@ -70,7 +68,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             was to run there runs elsewhere or not at all.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline."),
         persist: &[Lasting::other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
-        cost: "None.",
         blast: Blast::Disturbing,
         sources: &["kernel admin-guide/cputopology.rst", "seapath/ansible#865", "tuned#514"],
         ..KNOB
@@ -83,13 +80,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Kernels that can suspend, and all distributions' can, take the boot CPU out of nohz_full= without more than a \
             line in the log: it keeps its tick, and time, for all others.",
         persist: &[Lasting::other("Kernel command line: nohz_full= without CPU 0; choose another CPU for the work.")],
-        cost: "None.",
         sources: &["kernel 6.12, 7.3 kernel/time/tick-sched.c: tick_nohz_init"],
         ..KNOB
     },
 ];
 
-/// Words that matter for latency. Other words may come and go from boot to boot.
+/// Words of the command line that affect latency. `agree.pending` and `agree.lost` ignore all others.
 const WORDS: &str = "isolcpus nohz_full nohz rcu_nocbs rcu_nocb_poll irqaffinity kthread_cpus skew_tick threadirqs preempt \
     idle cpuidle.off intel_idle.max_cstate processor.max_cstate intel_pstate amd_pstate cpufreq.off \
     cpufreq.default_governor nosmt maxcpus nr_cpus mitigations tsc clocksource hpet nmi_watchdog nowatchdog \
@@ -97,7 +93,7 @@ const WORDS: &str = "isolcpus nohz_full nohz rcu_nocbs rcu_nocb_poll irqaffinity
     systemd.cpu_affinity workqueue.unbound_cpus workqueue.power_efficient rcupdate.rcu_expedited \
     rcupdate.rcu_normal_after_boot rcutree.kthread_prio xenomai.supported_cpus xenomai.smi evl.oobcpus";
 
-/// Whether a word, by its name with underscores, is one of them.
+/// Whether [`WORDS`] has this name of a word. The name is spelled with underscores instead of dashes.
 pub(super) fn matters(name: &str) -> bool {
     WORDS.split(' ').any(|word| word == name)
 }
@@ -156,16 +152,15 @@ fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
 
 const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
 
-/// If another knob reports the consequence of the disagreement, the severity is left to it.
-fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether another knob reports the consequence of the disagreement.
+fn is_told(case: &Case<'_>) -> bool {
     let is_refused = |word: &Word| {
         let is_list =
             ["isolcpus=", "nohz_full=", "rcu_nocbs=", "irqaffinity="].iter().any(|w| word.word.starts_with(w));
         is_list && word.verdict == WordVerdict::RejectedValue
     };
-    let is_told = ["iso.domain", "iso.rcu_nocbs", "irq.default"].iter().any(|id| case.is_bad(id))
-        || case.words().unwrap_or_default().iter().any(is_refused);
-    if is_told { Info } else { severity }
+    ["iso.domain", "iso.rcu_nocbs", "irq.default"].iter().any(|id| case.is_bad(id))
+        || case.words().unwrap_or_default().iter().any(is_refused)
 }
 
 fn requested(case: &Case<'_>) -> Judged {
@@ -217,14 +212,7 @@ fn requested(case: &Case<'_>) -> Judged {
 /// not asked for.
 fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
-    let cpu = |name: &str| {
-        let number = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
-        number.parse::<u32>().ok()
-    };
-    let threads = case.tasks(|task| task.is_kernel && cpu(&task.name).is_some())?;
-    let served: CpuSet = threads.iter().filter_map(|task| cpu(&task.name)).collect();
-    let shown = if served.is_empty() { "none".to_owned() } else { format!("for CPUs {served}") };
-    case.note("kernel threads rcuop/N, rcuos/N", shown);
+    let served = with_rcu_thread(case)?;
     Ok(listed(list, &possible(case)).is_ok_and(|wanted| wanted.intersection(online).is_subset(&served)))
 }
 
@@ -294,7 +282,7 @@ fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> 
     Ok(lines)
 }
 
-/// Notes the file that shows the effect of a word.
+/// Adds the file that shows the effect of a word to the evidence.
 fn effect_of(case: &Case<'_>, name: &str) {
     let effect = match name {
         "isolcpus" => ISOLATED,

@@ -5,7 +5,7 @@ use crate::knobs::{File, Setting};
 use crate::own_files::SYSCTL_FOLDERS;
 use std::collections::{BTreeMap, BTreeSet};
 
-const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
+const KNOB: Knob = Knob { cost: "None.", severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -19,7 +19,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Keep one place for each value; for those of modules, a udev rule or a unit after it.",
         )],
         undo: Fix::command("sysctl NAME=OLD"),
-        cost: "None.",
         sources: &["sysctl.d(5)", "sysctl(8)"],
         ..KNOB
     },
@@ -33,13 +32,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "In /etc/sysctl.d, a file of the same name replaces a package's; one that sorts later overrides it.",
         )],
-        cost: "None.",
         sources: &["sysctl.d(5): configuration directories and precedence"],
         ..KNOB
     },
 ];
 
-/// Sysctls that knobs judge or that bear on what they judge; those that knobs write or make last are added.
+/// Sysctls that are compared in addition to those that knobs write or make last.
 const NAMES: &str = "kernel.hung_task_timeout_secs kernel.nmi_watchdog kernel.perf_event_max_sample_rate \
     kernel.sched_rr_timeslice_ms kernel.sched_rt_period_us kernel.soft_watchdog kernel.watchdog \
     net.core.netdev_budget net.core.netdev_budget_usecs vm.dirty_background_ratio vm.dirty_ratio \
@@ -71,7 +69,7 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
         }
     }
     let mut paths: Vec<String> = files.into_values().collect();
-    // systemd ignores the old file unless the folder links to it; other inits read it last.
+    // systemd reads `/etc/sysctl.conf` only if a link in its folders names it; other inits read that file last.
     if !case.machine.boot.is_systemd() {
         paths.push("/etc/sysctl.conf".to_owned());
     }

@@ -1,4 +1,4 @@
-//! Who shares the caches with the real-time work.
+//! Which other work shares the caches of the real-time CPUs.
 
 mod resctrl;
 
@@ -6,7 +6,7 @@ use crate::knobs::prelude::*;
 use resctrl::Partitions;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
-/// What the knobs share that want a cache of one's own.
+/// Fields shared by the knobs that want a cache without neighbours.
 const SHARED: Knob = Knob {
     persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
     cost: "CPUs.",
@@ -15,7 +15,7 @@ const SHARED: Knob = Knob {
     sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
     ..KNOB
 };
-/// What the knobs share that give the real-time work a part of a cache.
+/// Fields shared by the knobs that give the real-time work a part of a cache.
 const PART: Knob = Knob {
     persist: &[Lasting::other(
         "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
@@ -28,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_siblings),
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, is_told_by_siblings),
         applies: |case| case.has_housekeeping(),
         check: Check::Probe(|case| is_own(case, 2, "2")),
         why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
@@ -224,7 +224,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Whether the cache at that index of the kernel's list belongs to real-time CPUs only.
+/// Whether cache `index` of the kernel's list, which must be of this level, serves real-time CPUs only.
 fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
     let unseen = TellsNothing("which CPUs share a cache of that level is not shown");
     let folder = format!("/sys/devices/system/cpu/cpu{{cpu}}/cache/index{index}");
@@ -243,15 +243,15 @@ fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
     Ok(true)
 }
 
-/// Siblings of a core share this cache and more: `cpu.smt` tells of them.
-fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether exactly the siblings of a core share the cache, which `cpu.smt` reports.
+fn is_told_by_siblings(case: &Case<'_>) -> bool {
     if case.has_housekeeping().is_err() {
-        return severity;
+        return false;
     }
     let unseen = TellsNothing("what CPUs share is not shown");
     let read = |file: &str| case.of_rt(file, unseen).ok();
     let siblings = read("topology/thread_siblings_list");
-    if siblings.is_some() && siblings == read("cache/index2/shared_cpu_list") { severity.min(Info) } else { severity }
+    siblings.is_some() && siblings == read("cache/index2/shared_cpu_list")
 }
 
 fn l3(case: &Case<'_>) -> Judged {
@@ -266,7 +266,8 @@ fn l3(case: &Case<'_>) -> Judged {
     is_own(case, 3, "3")
 }
 
-/// Goes on only where the CPU may have that: on x86 a flag says so, elsewhere the mounted file system does.
+/// Not applicable on an x86 CPU without this flag. On other architectures the mounted file system shows what the CPU
+/// can do.
 fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     case.not_a_guest()?;
     if case.arch() == Some(&Arch::X86) && !case.has_flag(flag)? {

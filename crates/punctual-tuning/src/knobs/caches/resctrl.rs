@@ -6,18 +6,18 @@ use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
 const FOLDER: &str = "/sys/fs/resctrl";
-/// What the hardware can do.
+/// The folder that describes what the hardware can partition.
 pub const INFO: &str = "/sys/fs/resctrl/info";
-/// Without the file system nothing is known.
+/// The doubt of a machine on which resctrl is not mounted.
 pub const UNMOUNTED: Missing =
     TellsNothing("resctrl is not mounted; a partition set through MSRs would not show either");
 
-/// The groups, by name; the default group's name is empty.
+/// The groups of resctrl, by name; the default group's name is empty.
 pub struct Partitions {
     groups: Vec<String>,
 }
 
-/// `0=ff;1=ff` by domain.
+/// Parses `0=ff;1=ff`: the value of each cache domain, a number to base `radix`.
 pub fn domains(line: &str, radix: u32) -> BTreeMap<u32, u64> {
     let part = |part: &str| {
         let (domain, value) = part.trim().split_once('=')?;
@@ -26,7 +26,7 @@ pub fn domains(line: &str, radix: u32) -> BTreeMap<u32, u64> {
     line.split(';').filter_map(part).collect()
 }
 
-/// A mask of ways, of a file below `info`.
+/// Reads a mask of cache ways from a file below `info`.
 pub fn mask(case: &Case<'_>, file: &str) -> Result<u64, Doubt> {
     let path = format!("{INFO}/{file}");
     let text = case.text(&path, UNMOUNTED)?;
@@ -34,7 +34,7 @@ pub fn mask(case: &Case<'_>, file: &str) -> Result<u64, Doubt> {
 }
 
 impl Partitions {
-    /// The groups there are, if the file system is mounted.
+    /// Lists the groups, if resctrl is mounted.
     pub fn read(case: &Case<'_>) -> Result<Self, Doubt> {
         let names = case.names(FOLDER, UNMOUNTED)?;
         if !names.iter().any(|name| name == "schemata") {
@@ -76,7 +76,7 @@ impl Partitions {
         }
     }
 
-    /// Whether groups with a part of their own hold every real-time CPU.
+    /// Whether every real-time CPU belongs to a group in mode `exclusive`.
     pub fn is_exclusive(&self, case: &Case<'_>, resource: &str) -> Judged {
         Self::line(case, "", resource)?;
         let mut exclusive = CpuSet::new();
@@ -96,7 +96,7 @@ impl Partitions {
         Ok(!case.rt().is_empty() && case.rt().is_subset(&exclusive))
     }
 
-    /// The ways of the groups of real-time CPUs, by domain.
+    /// The ways of all groups that real-time CPUs belong to, by cache domain.
     pub fn own_ways(&self, case: &Case<'_>, resource: &str) -> Result<BTreeMap<u32, u64>, Doubt> {
         let mut own: BTreeMap<u32, u64> = BTreeMap::new();
         for group in self.groups.iter().filter(|group| !Self::cpus(case, group).intersection(case.rt()).is_empty()) {

@@ -1,7 +1,7 @@
-//! The CPUs chosen for real-time work, and those left for the rest, which remember whether somebody asked for them.
+//! Sets of CPUs that remember whether a probe asked for them.
 //!
-//! Nothing intersects with an empty set, and an empty set is part of every other: a probe that asks for CPUs nobody
-//! knows would find everything well. So an unknown set does not answer unnoticed.
+//! If it is not known which CPUs do the real-time work, the set is empty. An empty set intersects with nothing and is a
+//! subset of every set, so a probe would find everything good. The case turns such a verdict into unknown.
 
 use punctual_facts::cpu_set::CpuSet;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ impl Chosen {
         Self { cpus: if is_known { cpus } else { CpuSet::new() }, is_known, was_asked: Cell::default() }
     }
 
-    /// The CPUs. The call is remembered.
+    /// The CPUs; none if they are not known. Remembers that they were asked for.
     pub(super) fn ask(&self) -> &CpuSet {
         self.was_asked.set(true);
         &self.cpus

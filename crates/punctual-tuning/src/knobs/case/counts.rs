@@ -1,16 +1,37 @@
-//! How often something interrupted a CPU: the table in `/proc/interrupts`, and what became of it a moment later.
+//! How often interrupts came to each CPU: `/proc/interrupts`, and the same table read again a moment later.
 
 use super::Missing::TellsNothing;
 use super::{Case, Doubt, INTERRUPTS};
 
-/// The table read again, at least 30 ms after; whoever reads the live machine puts it there.
+/// The table read again, at least 30 ms later. The reader of the live machine supplies it.
 pub(crate) const INTERRUPTS_LATER: &str = "punctual:/later/proc/interrupts";
 
+/// The counts of one row of a table of interrupts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InterruptCounts {
-    /// The number of a line, or the letters of an interrupt that belongs to the CPU itself.
+    /// The number of the line, or the letters of an interrupt that a CPU raises itself (`LOC`).
     pub name: String,
-    pub counts: Vec<(u32, u64)>,
+    /// In the order of the CPUs.
+    pub counts: Vec<CpuCount>,
+    /// The text after the counts: the controller, its number of the line, and the device.
+    pub about: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CpuCount {
+    pub cpu: u32,
+    pub count: u64,
+}
+
+impl InterruptCounts {
+    /// The counts that are higher than those of an earlier reading, by their difference.
+    pub(crate) fn rise(&self, earlier: &Self) -> Vec<CpuCount> {
+        let rise = |one: &CpuCount| {
+            let at = earlier.counts.binary_search_by_key(&one.cpu, |old| old.cpu).ok()?;
+            Some(CpuCount { count: one.count.saturating_sub(earlier.counts[at].count), ..*one })
+        };
+        self.counts.iter().filter_map(rise).collect()
+    }
 }
 
 /// The rows that `wanted` picks by their name and by the text after the name.
@@ -27,14 +48,33 @@ fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts
         if !wanted(name.trim(), rest) {
             return None;
         }
-        let counts: Vec<u64> = rest.split_whitespace().take(cpus.len()).map_while(|count| count.parse().ok()).collect();
-        let is_whole = !cpus.is_empty() && counts.len() == cpus.len();
-        is_whole.then(|| InterruptCounts {
-            name: name.trim().to_owned(),
-            counts: cpus.iter().copied().zip(counts).collect(),
-        })
+        let mut words = rest.split_whitespace();
+        let count = |cpu: &u32| Some(CpuCount { cpu: *cpu, count: words.next()?.parse().ok()? });
+        let counts: Option<Vec<CpuCount>> = cpus.iter().map(count).collect();
+        let counts = counts.filter(|counts| !counts.is_empty())?;
+        Some(InterruptCounts { name: name.trim().to_owned(), counts, about: words.collect::<Vec<_>>().join(" ") })
     };
     lines.filter_map(row).collect()
+}
+
+/// The device interrupts of `/proc/interrupts`. Interrupts that a CPU raises itself (timers, calls, counters) are left
+/// out: they have a name instead of a number, or a number in the private range of an ARM controller.
+pub(crate) fn device_lines(table: &str) -> Vec<InterruptCounts> {
+    let mut lines = rows(table, |name, _| name.bytes().all(|b| b.is_ascii_digit()));
+    lines.retain(|line| !is_private(&line.about.split(' ').collect::<Vec<_>>()));
+    lines
+}
+
+/// Interrupts of GIC numbers 0 to 31, and 1056 to 1119 of the extended range, belong to one CPU each; so do those of
+/// the RISC-V core itself.
+fn is_private(device: &[&str]) -> bool {
+    match device {
+        [chip, number, ..] if chip.starts_with("GIC") => {
+            number.parse::<u32>().is_ok_and(|number| number < 32 || (1056..1120).contains(&number))
+        }
+        [chip, core, ..] => *chip == "RISC-V" && *core == "INTC",
+        _ => false,
+    }
 }
 
 impl Case<'_> {
@@ -46,11 +86,9 @@ impl Case<'_> {
         };
         let (before, after) = (look(INTERRUPTS)?, look(INTERRUPTS_LATER)?);
         let rise = |row: &InterruptCounts| {
-            let earlier = before.iter().find(|earlier| earlier.name == row.name)?;
-            let count = |cpu: u32| earlier.counts.iter().find(|(number, _)| *number == cpu).map(|(_, count)| *count);
-            let ours = row.counts.iter().filter(|(cpu, _)| self.rt().contains(*cpu));
-            let counts = ours.filter_map(|(cpu, now)| Some((*cpu, now.saturating_sub(count(*cpu)?)))).collect();
-            Some(InterruptCounts { name: row.name.clone(), counts })
+            let mut counts = row.rise(before.iter().find(|earlier| earlier.name == row.name)?);
+            counts.retain(|one| self.rt().contains(one.cpu));
+            Some(InterruptCounts { counts, ..row.clone() })
         };
         let rises: Vec<InterruptCounts> =
             after.iter().filter_map(rise).filter(|row: &InterruptCounts| !row.counts.is_empty()).collect();
@@ -61,19 +99,36 @@ impl Case<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{InterruptCounts, rows};
+    use super::{CpuCount, InterruptCounts, device_lines, rows};
 
     #[test]
     fn reads_the_tables_of_both_architectures() {
         let x86 = "           CPU0       CPU2       \n 24:  1  0  IO-APIC  5-edge  ACPI:Ged\nLOC:  5  6   Local timer \
             interrupts\nERR:  0\n";
-        let row = |name: &str, a, b| InterruptCounts { name: name.to_owned(), counts: vec![(0, a), (2, b)] };
-        assert_eq!(rows(x86, |name, _| name == "LOC"), [row("LOC", 5, 6)]);
-        assert_eq!(rows(x86, |_, _| true), [row("24", 1, 0), row("LOC", 5, 6)]);
+        let row = |name: &str, a, b, about: &str| InterruptCounts {
+            name: name.to_owned(),
+            counts: vec![CpuCount { cpu: 0, count: a }, CpuCount { cpu: 2, count: b }],
+            about: about.to_owned(),
+        };
+        let local = || row("LOC", 5, 6, "Local timer interrupts");
+        assert_eq!(rows(x86, |name, _| name == "LOC"), [local()]);
+        assert_eq!(rows(x86, |_, _| true), [row("24", 1, 0, "IO-APIC 5-edge ACPI:Ged"), local()]);
         let arm = "       CPU0   CPU2\n 11:   7   8   GICv3  27 Level     arch_timer\nIPI0:  1   2   Rescheduling \
             interrupts\n";
-        assert_eq!(rows(arm, |_, rest| rest.trim_end().ends_with("arch_timer")), [row("11", 7, 8)]);
-        assert_eq!(rows(arm, |name, _| name.starts_with("IPI")), [row("IPI0", 1, 2)]);
+        assert_eq!(
+            rows(arm, |_, rest| rest.trim_end().ends_with("arch_timer")),
+            [row("11", 7, 8, "GICv3 27 Level arch_timer")]
+        );
+        assert_eq!(rows(arm, |name, _| name.starts_with("IPI")), [row("IPI0", 1, 2, "Rescheduling interrupts")]);
         assert!(rows("", |_, _| true).is_empty() && rows("LOC: 5\n", |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn what_a_cpu_does_to_itself_is_no_device() {
+        let table = "           CPU0       CPU2       \n  1:          9          0   IO-APIC   1-edge      i8042\n 11:    4294967295   7     GICv3  27 Level     arch_timer\n 12:  1 2  GICv3 146 Level  eth0\n 13: 5\nLOC:    5104281    4858935   Local timer interrupts\nERR:          0\n";
+        let found: Vec<_> = device_lines(table).into_iter().map(|line| (line.name, line.about)).collect();
+        let expected = [("1", "IO-APIC 1-edge i8042"), ("12", "GICv3 146 Level eth0")];
+        assert_eq!(found, expected.map(|(name, about)| (name.to_owned(), about.to_owned())));
+        assert!(device_lines("").is_empty() && device_lines("nothing here\n").is_empty());
     }
 }

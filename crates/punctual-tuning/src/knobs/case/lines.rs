@@ -1,6 +1,6 @@
 //! Interrupt lines: where each is delivered, and who handles it.
 
-use super::{Case, Doubt, Kept, Missing};
+use super::{Case, Doubt, Kept, Missing, device_lines};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use std::cell::OnceCell;
@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 #[derive(Clone, Debug)]
 pub(crate) struct InterruptLine {
     pub(crate) number: u32,
-    /// The CPUs it is delivered to, if the kernel shows them.
+    /// The CPUs the interrupt is delivered to, if the kernel shows them.
     pub(crate) delivered: Option<CpuSet>,
     handlers: Kept<Vec<String>>,
 }
@@ -23,28 +23,19 @@ impl InterruptLine {
         }
     }
 
-    /// The names of the handlers. Each has a folder among the line's files.
+    /// The names of the handlers: each has a folder among the kernel's files about the line.
     pub(crate) fn handlers(&self, case: &Case<'_>) -> &[String] {
-        const FILES: [&str; 9] = [
-            "smp_affinity",
-            "smp_affinity_list",
-            "effective_affinity",
-            "effective_affinity_list",
-            "affinity_hint",
-            "node",
-            "spurious",
-            "affinity_list",
-            "affinity_hint_list",
-        ];
+        const FILES: &str = "smp_affinity smp_affinity_list effective_affinity effective_affinity_list affinity_hint node \
+            spurious affinity_list affinity_hint_list";
         let handlers: &Vec<String> = case.kept(&self.handlers, || {
             let names = case.list(&format!("/proc/irq/{}", self.number)).known().cloned().unwrap_or_default();
-            names.into_iter().filter(|name| !FILES.contains(&name.as_str())).collect()
+            names.into_iter().filter(|name| !FILES.split(' ').any(|file| file == name)).collect()
         });
         handlers
     }
 
-    /// Whether all that handles it is a queue whose driver always leaves its placing to the kernel. Kernels before 6.12
-    /// show that nowhere else, unless they were built to.
+    /// Whether every handler is a queue whose driver always leaves the affinity to the kernel (a managed interrupt).
+    /// Most kernels before 6.12 show nowhere else that an interrupt is managed.
     pub(crate) fn is_managed_queue(&self, case: &Case<'_>) -> bool {
         let handlers = self.handlers(case);
         !handlers.is_empty() && handlers.iter().all(|handler| is_managed_queue(handler))
@@ -98,7 +89,26 @@ impl Case<'_> {
         lines.as_deref().map_err(Clone::clone)
     }
 
-    /// The lines of which the kernel shows where they are delivered.
+    /// Fails unless every device interrupt is shown whole: its folder, its handlers and the CPUs it is delivered to. Only
+    /// then can a probe say that no line is bad.
+    pub(crate) fn shows_every_line(&self) -> Result<(), Doubt> {
+        let lines = self.interrupt_lines()?;
+        let is_hidden = |line: &InterruptLine| {
+            let has_files = self.list(&format!("/proc/irq/{}", line.number)).known().is_some();
+            !has_files || line.delivered.is_none() && !line.handlers(self).is_empty()
+        };
+        let mut hidden: Vec<String> =
+            lines.iter().filter(|line| is_hidden(line)).map(|line| line.number.to_string()).collect();
+        let table = self.interrupts().known().map(|table| device_lines(table)).unwrap_or_default();
+        let has_folder = |name: &str| lines.iter().any(|line| name.parse() == Ok(line.number));
+        hidden.extend(table.into_iter().map(|row| row.name).filter(|name| !has_folder(name)));
+        Doubt::unknown_if(
+            !hidden.is_empty(),
+            format!("/proc/irq does not show all of interrupts {}", hidden.join(", ")),
+        )
+    }
+
+    /// The lines whose effective affinity the kernel shows.
     pub(crate) fn delivered_lines(&self) -> Result<Vec<&InterruptLine>, Doubt> {
         let lines: Vec<&InterruptLine> =
             self.interrupt_lines()?.iter().filter(|line| line.delivered.is_some()).collect();

@@ -1,7 +1,7 @@
-//! What a probe works with: one machine, one need, and a record of everything it looked at.
+//! What a probe works with: one machine, one need, and a record of everything the probe looked at.
 //!
-//! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
-//! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
+//! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. A probe that
+//! cannot tell returns a [`Doubt`], so a missing or refused file never becomes a guess.
 
 mod chosen;
 mod counts;
@@ -9,7 +9,7 @@ mod lines;
 mod tasks;
 mod told;
 
-pub(crate) use counts::INTERRUPTS_LATER;
+pub(crate) use counts::{CpuCount, INTERRUPTS_LATER, InterruptCounts, device_lines};
 pub(crate) use lines::InterruptLine;
 pub use tasks::{TASKS, Task};
 pub(crate) use told::{ROLES_SWAPPED, SOUND_TSC};
@@ -21,7 +21,9 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
 use punctual_facts::finding::{Evidence, ROOT_MAY, State};
 use punctual_facts::lint::{self, Target, Word};
-use punctual_facts::machine::{Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, configured};
+use punctual_facts::machine::{
+    Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, Virtualisation, configured,
+};
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -37,7 +39,7 @@ pub(crate) const INTERRUPTS: &str = "/proc/interrupts";
 
 const NO_CPUS: &str = "which CPUs are online is not known";
 
-/// The kernel's log since boot, which the live machine puts there.
+/// The kernel's log since boot. The reader of the live machine supplies it.
 pub(crate) const LOG: &str = "punctual:/kernel/log";
 
 /// `Ok(true)` is good and `Ok(false)` is bad.
@@ -46,9 +48,9 @@ pub type Judged = Result<bool, Doubt>;
 /// Why a knob has no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The state cannot be told, because of this.
+    /// The state cannot be told, for this reason.
     Unknown(String),
-    /// The knob makes no difference here, because of this.
+    /// The knob makes no difference here, for this reason.
     NotApplicable(String),
 }
 
@@ -75,9 +77,9 @@ impl Doubt {
 /// What it means when a file is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The thing itself is absent, because of this. This is believed only if the folders above the file can be listed.
+    /// The thing itself is absent, for this reason. This is believed only if the folders above the file can be listed.
     CannotBe(&'static str),
-    /// Nothing follows from a missing file, because of this.
+    /// Nothing follows from a missing file, for this reason.
     TellsNothing(&'static str),
 }
 
@@ -138,7 +140,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The same case with these housekeeping CPUs, because the others are about to go off line.
+    /// The same case with only these housekeeping CPUs, for a plan that takes the other CPUs offline.
     #[must_use]
     pub(crate) fn keeping_house(self, cpus: CpuSet) -> Self {
         let is_known = !cpus.is_empty();
@@ -150,8 +152,8 @@ impl<'a> Case<'a> {
         self.rt.ask()
     }
 
-    /// The CPUs that remain for everything else; none also where that is not known, and then no verdict can rest on the
-    /// answer.
+    /// The CPUs that remain for everything else. An unknown set is empty, and then [`Case::settled`] lets no verdict
+    /// rest on it.
     pub fn housekeeping(&self) -> &CpuSet {
         self.housekeeping.ask()
     }
@@ -162,17 +164,23 @@ impl<'a> Case<'a> {
         Ok(self.rt())
     }
 
+    /// The housekeeping CPUs among these, or all housekeeping CPUs if none of these is one.
+    pub(crate) fn kept_off(&self, cpus: &CpuSet) -> CpuSet {
+        let kept = cpus.intersection(self.housekeeping());
+        if kept.is_empty() { self.housekeeping().clone() } else { kept }
+    }
+
     /// The first of the CPUs for the real-time work.
     pub fn first_rt(&self) -> Result<u32, Doubt> {
         self.rt().first().map_or_else(|| Doubt::unknown(NO_CPUS), Ok)
     }
 
-    /// The evidence since the last call.
+    /// Takes the evidence gathered since the last call.
     pub fn take_evidence(&self) -> Vec<Evidence> {
         self.evidence.take()
     }
 
-    /// Forgets the evidence, what was refused, and questions about unknown CPUs.
+    /// Forgets the evidence, refusals, and questions about unknown CPUs.
     pub fn forget(&self) {
         self.evidence.take();
         self.refused.take();
@@ -184,8 +192,8 @@ impl<'a> Case<'a> {
         self.rt.take_asked_in_vain() | self.housekeeping.take_asked_in_vain()
     }
 
-    /// A judgement, as far as it can stand. Who was refused a look cannot say what would have been seen there, however
-    /// the probe took it, and nothing is said of CPUs nobody knows.
+    /// Turns a verdict into unknown if a file was refused meanwhile, since that file might have changed the verdict, or
+    /// if the probe asked for CPUs that are not known.
     pub fn settled(&self, judged: Result<State, Doubt>) -> Result<State, Doubt> {
         let (refused, is_in_vain) = (self.refused.take(), self.asked_in_vain());
         match (judged, refused) {
@@ -196,14 +204,14 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The verdict on a knob, which is remembered for the knobs that weigh less where another one tells the same.
+    /// Judges a knob, and remembers the verdict for [`Case::is_bad`].
     pub(crate) fn judge(&self, knob: &Knob) -> Result<State, Doubt> {
         let judged = self.settled(knob.judge(self));
         self.verdicts.borrow_mut().insert(knob.id, judged == Ok(State::Bad));
         judged
     }
 
-    /// Whether a knob is bad here; judged at most once. What is looked at for it is no evidence for anybody else.
+    /// Whether a knob is bad here; judged at most once. The files read for this do not become the caller's evidence.
     pub(crate) fn is_bad(&self, id: &str) -> bool {
         if let Some(is_bad) = self.verdicts.borrow().get(id) {
             return *is_bad;
@@ -218,13 +226,14 @@ impl<'a> Case<'a> {
         judged == Some(Ok(State::Bad))
     }
 
-    /// Bad by what was read, so that other files that were refused do not matter.
+    /// Says bad where the files read so far prove it, so that refused files no longer matter.
     pub fn bad_anyway(&self) -> Judged {
         self.refused.take();
         Ok(false)
     }
 
-    /// Remembers that this path was refused. A second source for the same answer is read in [`Case::aside`].
+    /// Remembers the path if reading it was refused, which makes the verdict unknown. [`Case::aside`] is for files that
+    /// only repeat other evidence.
     pub(crate) fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
         if matches!(fact, Fact::Denied) {
             self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
@@ -248,7 +257,7 @@ impl<'a> Case<'a> {
         users.is_some_and(|users| users.split_whitespace().nth(1) == Some("0"))
     }
 
-    /// Reads once. A refusal counts for every caller, not only for the first.
+    /// Reads a value once. A refusal is remembered for every caller, not only for the first.
     pub(crate) fn kept<'k, T>(&self, kept: &'k Kept<T>, read: impl FnOnce() -> T) -> &'k T {
         let (value, refused) = kept.get_or_init(|| {
             let before = self.refused.take();
@@ -272,7 +281,7 @@ impl<'a> Case<'a> {
     /// Fills the blanks of a text of the catalogue with this machine's CPUs.
     pub fn fill(&self, text: Template<'_>) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
-        // Nothing can be set apart from nothing: with all CPUs meant, they have to be chosen first.
+        // If every CPU is a real-time CPU, none can be set apart: the text says to choose CPUs first.
         let chooses = self.has_no_others() && text.parts().any(|part| part == Part::CpusApart);
         let filled = text.filled(|part| match part {
             Part::Cpus | Part::CpusApart if chooses => "CPUS".to_owned(),
@@ -302,7 +311,7 @@ impl<'a> Case<'a> {
         self.knows_others() && self.housekeeping().is_empty()
     }
 
-    /// What this program offers to the user of such a machine.
+    /// The use of this program to suggest if every CPU is a real-time CPU.
     pub fn resort(&self) -> Option<Resort> {
         (self.has_no_others() && self.rt().len() > 1).then_some(Resort::ChooseCpus)
     }
@@ -334,6 +343,15 @@ impl<'a> Case<'a> {
     /// A file's text, not kept as evidence, or the doubt that follows from not knowing it.
     pub fn content(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         self.known(path, self.peek(path), missing)
+    }
+
+    /// Like [`Case::content`], but why the file could not be read becomes evidence.
+    pub(crate) fn content_or_trouble(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
+        let fact = self.peek(path);
+        if let Some(trouble) = fact.trouble() {
+            self.note(path, trouble);
+        }
+        self.known(path, fact, missing)
     }
 
     /// The names in a folder, not kept as evidence, or the doubt that follows from not knowing them.
@@ -373,8 +391,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The folder two levels below the root that leads to a path, if it cannot be listed: then the absence of the path
-    /// proves nothing.
+    /// The folder that leads to the path, at most two levels below the root, if it cannot be listed: then the absence
+    /// of the path proves nothing.
     fn blind_around(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         let folders = parts.len().saturating_sub(1).min(2);
@@ -386,7 +404,7 @@ impl<'a> Case<'a> {
         (!seen).then_some(folder)
     }
 
-    /// A file's text, kept as evidence like every value read by the methods below.
+    /// A file's text, kept as evidence. The methods `number`, `cpu_list`, `cpu_mask` and `marked` keep it, too.
     pub fn text(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         let fact = self.peek(path);
         self.cite(path, &fact);
@@ -416,13 +434,13 @@ impl<'a> Case<'a> {
         word.map_or_else(|| Doubt::unknown(format!("{path} marks no choice: '{text}'")), Ok)
     }
 
-    /// A file that every real-time CPU has in its folder, told as [`Case::per_cpu`] tells it.
+    /// The values of a file that every real-time CPU has in its folder, as [`Case::per_cpu`] returns them.
     pub fn of_rt(&self, file: &str, missing: Missing) -> Result<Vec<OfCpus>, Doubt> {
         self.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), self.rt(), missing)
     }
 
-    /// Files that exist once per CPU: `{cpu}` in the path stands for its number. CPUs that say the same are told
-    /// together.
+    /// The values of files that exist once per CPU; `{cpu}` in the path stands for its number. CPUs with equal values
+    /// are one entry.
     pub fn per_cpu(&self, path: &str, cpus: &CpuSet, missing: Missing) -> Result<Vec<OfCpus>, Doubt> {
         let mut values: BTreeMap<String, CpuSet> = BTreeMap::new();
         for cpu in cpus.iter() {
@@ -467,6 +485,12 @@ impl<'a> Case<'a> {
                 some free",
             self.rt()
         ))
+    }
+
+    /// The hypervisor and the container around this kernel, which must be known.
+    pub(crate) fn known_virtualisation(&self) -> Result<&Virtualisation, Doubt> {
+        let unseen = Missing::TellsNothing("nothing here tells whether there is a hypervisor");
+        self.known("/proc/cpuinfo", self.machine.virtualisation.as_ref(), unseen)
     }
 
     /// Fails in a guest, whose host controls the hardware.
@@ -544,7 +568,7 @@ impl<'a> Case<'a> {
         lint::Testimony::live(self.tree, self.machine).lists_unknown()
     }
 
-    /// The list of tasks, read once: many knobs need it, and the live machine needs longest to make it.
+    /// The list of tasks, read once: many knobs need it, and it takes longest to make on a live machine.
     fn task_list(&self) -> &Fact<TaskList> {
         self.kept(&self.tasks, || self.peek(TASKS).map(|list| TaskList::parse(&list)))
     }
@@ -553,8 +577,8 @@ impl<'a> Case<'a> {
         self.seen(path, self.tree.link(path))
     }
 
-    /// A word of the command line, for what the kernel shows nowhere else and nothing changes after boot; its value,
-    /// `""` where it has none.
+    /// The value of a word of the command line, `""` if the word has none. For settings that the kernel shows nowhere
+    /// else and that cannot change after boot.
     pub fn word(&self, name: &str) -> Result<Option<String>, Doubt> {
         let missing = Missing::TellsNothing("what the kernel was booted with is not shown");
         let line = self.known(CMDLINE, self.machine.cmdline.clone(), missing)?;
@@ -600,15 +624,15 @@ impl<'a> Case<'a> {
         Ok(has)
     }
 
-    /// Reads the counts of interrupts that are read again later: the first reading comes early so that much time lies
-    /// between the two.
+    /// Reads the interrupt counts for the first time. To be called before any probe, so that enough time passes until
+    /// the second reading.
     pub fn begin(&self) {
         if self.has_housekeeping().is_ok() {
             self.interrupts();
         }
     }
 
-    /// The counts of interrupts as they were at the first reading.
+    /// The interrupt counts of the first reading.
     pub(crate) fn interrupts(&self) -> &Fact<String> {
         self.kept(&self.interrupts, || self.peek(INTERRUPTS))
     }
@@ -630,10 +654,10 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Readers from other modules go through the case, so that what they are refused is remembered too.
+/// Readers of other modules use the case as a tree, so that what they are refused is remembered, too.
 impl Tree for Case<'_> {
-    /// The kernel's log is refused to nearly everybody, and adds to what the files say; a knob that rests on it looks
-    /// at it by itself.
+    /// A refusal of the kernel's log is not remembered: nearly every user is refused it, and files say the same. A knob
+    /// that rests on the log alone reads it with [`Case::peek`].
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
         if path == LOG { self.tree.read(path) } else { self.peek_bytes(path) }
     }

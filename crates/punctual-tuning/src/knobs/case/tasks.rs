@@ -5,9 +5,9 @@ use crate::programs;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
-/// The list of tasks, which whoever reads the live machine puts there: a line `FLAGS CPU RTPRIO POLICY NAME` for each
-/// process, with the numbers as in `/proc/PID/stat`. For processes, and kernel threads that can be moved, `@CPUS` before
-/// the name says where they may run. A last line `...` says that the list was cut off.
+/// The list of tasks, which the reader of the live machine supplies: a line `FLAGS CPU RTPRIO POLICY NAME` for each
+/// process, with the numbers as in `/proc/PID/stat`. `@CPUS` before the name says where a task may run; kernel threads
+/// that cannot be moved have none. A last line `...` says that the list was cut off.
 pub const TASKS: &str = "punctual:/tasks";
 
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -72,13 +72,12 @@ impl Case<'_> {
         let found: Vec<Task> = list.tasks.iter().filter(|task| wanted(task)).cloned().collect();
         Doubt::unknown_if(found.is_empty() && list.is_cut_off, "there are more tasks than were looked at")?;
         // A list without any kernel thread is that of a container, which proves no absence.
-        if found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel) {
-            return Doubt::unknown("only the tasks of this container can be seen");
-        }
+        let is_partial = found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel);
+        Doubt::unknown_if(is_partial, "only the tasks of this container can be seen")?;
         Ok(found)
     }
 
-    /// The names of the programs that run of those this knob asks about, kept as evidence.
+    /// The running programs that the table of programs lists for this knob. Their names are kept as evidence.
     pub fn running(&self, knob: &str) -> Result<Vec<String>, Doubt> {
         let names = programs::processes(knob);
         let mut found: Vec<String> = Vec::new();

@@ -1,6 +1,7 @@
-//! The machine's own facts, as a probe asks for them.
+//! Facts of the machine, as probes ask for them.
 //!
-//! The machine was read before any knob was asked, so nobody saw what was refused then; here it is seen.
+//! The machine was read before the case existed, so the case did not see what was refused then. Each method here
+//! remembers such a refusal when a probe asks for the fact.
 
 use super::Missing::TellsNothing;
 use super::{Case, Doubt, Judged};
@@ -66,7 +67,7 @@ impl Case<'_> {
         self.told("/proc/sys/kernel/version", &self.machine.kernel.build)
     }
 
-    /// The value of one of the machine's facts, if it is known. That it was refused is remembered.
+    /// The value of one of the machine's facts, if it is known. A refusal is remembered.
     pub fn told<'f, T>(&self, path: &str, fact: &'f Fact<T>) -> Option<&'f T> {
         if matches!(fact, Fact::Denied) {
             self.seen(path, Fact::<()>::Denied);
@@ -83,8 +84,8 @@ impl Case<'_> {
         Ok(is_built)
     }
 
-    /// Fails where the configuration was cut off or picked from, so that an option it does not name may be on all the
-    /// same: every kernel has a tick, and says how fast.
+    /// Fails if the configuration is incomplete, so that an option it does not name may be on. Every whole
+    /// configuration names `CONFIG_HZ`.
     pub(crate) fn has_whole_config(&self) -> Result<(), Doubt> {
         let config = &self.machine.config;
         let is_cut = config.is_on("HZ") == Fact::Known(false);
@@ -92,8 +93,8 @@ impl Case<'_> {
         Doubt::unknown_if(is_cut, format!("{source} is not a whole configuration: it does not even name CONFIG_HZ"))
     }
 
-    /// Whether a folder has an entry. Another entry is always there: without that one, only a part of the folder is
-    /// seen, and nothing follows from what is missing.
+    /// Whether a folder has the entry `wanted`. If the folder also lacks `always`, which every machine has, only a part
+    /// of it is seen and the answer is unknown.
     fn holds(&self, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
         let names = self.names(folder, TellsNothing("what is there cannot be seen here"))?;
         let has = |name: &str| names.iter().any(|found| found == name);
@@ -113,7 +114,7 @@ impl Case<'_> {
         self.holds("/sys/bus", "platform", bus)
     }
 
-    /// Good where a class has no device whose name starts so.
+    /// Good if a class has no device whose name starts like this.
     pub(crate) fn has_no_device(&self, class: &str, start: &str) -> Judged {
         let folder = format!("/sys/class/{class}");
         let names = if self.holds("/sys/class", "mem", class)? {
@@ -140,7 +141,7 @@ impl Case<'_> {
         self.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED)
     }
 
-    /// A field of the caller's status, kept as evidence.
+    /// A field of `/proc/self/status`, kept as evidence.
     pub(crate) fn status(&self, field: &str) -> Result<String, Doubt> {
         let path = "/proc/self/status";
         let status = self.content(path, TellsNothing("/proc/self/status is not there"))?;
@@ -151,7 +152,7 @@ impl Case<'_> {
     }
 }
 
-/// The flags of a TSC to be trusted.
+/// The CPU flags of a TSC that keeps its pace and does not stop.
 pub(crate) const SOUND_TSC: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
 
 /// From this version on, kernel threads keep off CPUs by `isolcpus=`; up to 6.12 they did by `nohz_full=`. The versions

@@ -6,7 +6,7 @@ use crate::knobs::seen::idle::deep_on_first;
 const DEVICE: &str = "/sys/devices/system/clockevents/clockevent{cpu}/current_device";
 const UNSHOWN: Missing = TellsNothing("the event device of a CPU is not shown");
 
-const KNOB: Knob = Knob::of(Family::Clocks);
+const KNOB: Knob = Knob { cost: "None.", ..Knob::of(Family::Clocks) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -17,7 +17,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A timer inside the CPU is set in nanoseconds and interrupts that CPU alone. Without one, timers expire \
             by a message from another CPU, or by a device on a slow bus.",
         persist: &[Lasting::NoWord("nolapic_timer"), Lasting::NoWord("nolapic"), Lasting::NoWord("noapic")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 kernel/time/clockevents.c: current_device",
@@ -35,7 +34,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::NoWord("lapic"),
             Lasting::Firmware("an update, which brings the microcode that mends the timer"),
         ],
-        cost: "None.",
         sources: &["kernel 7.3 arch/x86/kernel/apic/apic.c: lapic-deadline, deadline_match"],
         ..KNOB
     },

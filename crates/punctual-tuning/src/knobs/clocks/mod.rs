@@ -1,4 +1,4 @@
-//! What time is read from, and what rings the bell.
+//! Clock sources, and the event devices that wake a CPU.
 
 pub(super) mod events;
 pub(super) mod setting;

@@ -1,4 +1,4 @@
-//! Who sets the time, and how exact a sleep is asked to be.
+//! Who sets the time, and how precisely timers expire.
 
 use crate::knobs::prelude::*;
 
@@ -50,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.rtc_sync",
         title: "Battery clock not written every eleven minutes",
-        severity: Weight::all(Info).adjusted(by_firmware),
+        severity: Weight::all(Info).at_least(Medium, is_firmwares),
         check: Check::Probe(rtc_sync),
         why: "While the time is synchronised, the kernel writes the battery clock every eleven minutes: over a slow bus \
             with interrupts off, or by a call into the firmware.",
@@ -68,7 +68,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The lines of chrony's own file that mean something; files it includes are not looked at.
+/// The lines of chrony's own file, without comments. Files it includes are not read.
 fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let file = |path: &str| case.peek(path).map(|text| (path.to_owned(), text));
     let found = file(CHRONY[0]).or_else(|| file(CHRONY[1]));
@@ -94,7 +94,7 @@ fn ntp(case: &Case<'_>) -> Judged {
             if words.next() != Some("makestep") {
                 continue;
             }
-            // The last number says for how many updates stepping is allowed; negative is for ever.
+            // The second number limits how many updates may step the time; a negative one never ends the permission.
             match words.nth(1).map(str::parse::<i64>) {
                 Some(Ok(updates)) if updates < 0 => return Ok(false),
                 Some(Ok(_)) => {}
@@ -123,8 +123,8 @@ fn rtc_sync(case: &Case<'_>) -> Judged {
     Ok(!chrony_lines(case)?.iter().any(|line| line.split_whitespace().next() == Some("rtcsync")))
 }
 
-/// Where the battery clock is the firmware's to write, all the rest of the firmware may come along.
-fn by_firmware(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether the firmware writes the battery clock, a call that may run any code of the firmware.
+fn is_firmwares(case: &Case<'_>) -> bool {
     let driver = case.link("/sys/class/rtc/rtc0/device/driver");
-    if driver.known().is_some_and(|driver| driver.ends_with("rtc-efi")) { Medium } else { severity }
+    driver.known().is_some_and(|driver| driver.ends_with("rtc-efi"))
 }

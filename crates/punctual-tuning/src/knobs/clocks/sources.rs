@@ -1,10 +1,10 @@
-//! Clock sources: what is read when somebody asks for the time.
+//! Clock sources: where the kernel reads the time.
 
 use crate::knobs::case::SOUND_TSC;
 use crate::knobs::prelude::*;
 use punctual_facts::machine::CLOCKSOURCE;
 
-const KNOB: Knob = Knob { severity: Weight::all(Medium), ..Knob::of(Family::Clocks) };
+const KNOB: Knob = Knob { cost: "None.", severity: Weight::all(Medium), ..Knob::of(Family::Clocks) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -37,7 +37,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
         ),
         persist: &[TSC],
-        cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &[
@@ -57,7 +56,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("None by software; in a guest the host can pass the flags on (invtsc)."),
         persist: &[Lasting::other("Another CPU, or invtsc in the host's definition of the guest.")],
         undo: Fix::prose("Nothing to undo."),
-        cost: "None.",
         sources: &["kernel-parameters.txt: tsc=", "kernel arch/x86/kernel/tsc.c"],
         ..KNOB
     },
@@ -86,7 +84,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \
             CPU at a time; switched off, the TSC may have nothing left to be checked against.",
         persist: &[Lasting::NoWord("hpet"), Lasting::NoWord("nohpet")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 7.3 arch/x86/kernel/hpet.c: hpet=, nohpet", "kernel 7.3 kernel/time/clocksource.c"],
         ..KNOB
@@ -100,13 +97,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("None by software: the erratum is in the chip."),
         persist: &[Lasting::other("Another chip.")],
         undo: Fix::prose("Nothing to undo."),
-        cost: "None.",
         sources: &["kernel 7.3 drivers/clocksource/arm_arch_timer.c: ool_workarounds"],
         ..KNOB
     },
 ];
 
-/// Never asked for where the TSC would be wrong.
+/// The TSC is asked for only where it is sound.
 const TSC: Lasting = Lasting::Either {
     when: When::TscIsSound,
     then: &Lasting::word("clocksource=tsc"),
@@ -119,10 +115,10 @@ const TSC: Lasting = Lasting::Either {
 const UNSHOWN: Missing = TellsNothing("the clock source is not shown");
 /// Clock sources in the CPU, or in memory that the host shares.
 const FAST: &[&str] = &["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"];
-/// Clock sources that are slow by every way to read them.
+/// Clock sources that are slow, whether read by the vDSO or by the kernel.
 const SLOW: &[&str] = &["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
 
-/// Why a knob about the same slow clock has nothing to add.
+/// Why a knob about the same slow clock source does not apply.
 const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read, see clk.source";
 
 fn vdso(case: &Case<'_>) -> Judged {
@@ -136,7 +132,7 @@ fn vdso(case: &Case<'_>) -> Judged {
             other => Doubt::unknown(format!("whether the vDSO can read '{other}' is not known to this program")),
         };
     }
-    // A slow machine, a debugger or an emulator takes long for everything; a system call on top takes longer still.
+    // A slow machine, debugger or emulator makes every reading slow; a reading by a system call takes longer still.
     match cost_ns {
         ..=300 => Ok(true),
         301..=1000 => Doubt::unknown(format!(
@@ -158,17 +154,15 @@ fn tsc(case: &Case<'_>) -> Judged {
     Ok(there.len() == SOUND_TSC.len())
 }
 
-/// Packages up to which a TSC that looks sound is trusted; 6.1 counts NUMA nodes, not packages.
+/// The largest number of packages with which a sound TSC is trusted. Kernel 6.1 counts NUMA nodes instead of packages.
 fn trusted_packages(version: Version) -> usize {
     if version < Version::new(6, 12) { 2 } else { 4 }
 }
 
 fn watchdog(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the TSC of x86 is what the kernel checks against another clock")?;
-    if case.text(CLOCKSOURCE, UNSHOWN)? != "tsc" {
-        return Doubt::not_applicable("the TSC is not in use");
-    }
-    // Where a hypervisor vouches for the TSC nothing is compared, whatever the flags.
+    Doubt::not_applicable_if(case.text(CLOCKSOURCE, UNSHOWN)? != "tsc", "the TSC is not in use")?;
+    // Where the hypervisor says that the TSC is reliable, the kernel compares nothing, whatever the other flags.
     let is_vouched_for = case.cpu_flag("tsc_reliable")?;
     Doubt::not_applicable_if(
         !is_vouched_for && !case.has_sound_tsc()?,
@@ -194,7 +188,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
     } else {
         let path = "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id";
         let online = case.online().cloned().unwrap_or_default();
-        // The same numbers for every CPU of a package: the sets are as many as the packages.
+        // CPUs of one package hold the same number, so there are as many sets as packages.
         ("packages", case.per_cpu(path, &online, TellsNothing("which package a CPU is in is not shown"))?.len())
     };
     case.note(what, format!("{packages}; a TSC is trusted up to {trusted}"));
@@ -210,7 +204,7 @@ fn hpet(case: &Case<'_>) -> Judged {
     let is_there = names.split_whitespace().any(|name| name == "hpet");
     let switched_off = case.word("hpet")?.as_deref() == Some("disable") || case.word("nohpet")?.is_some();
     Doubt::not_applicable_if(!is_there && !switched_off, "this machine has no HPET, or the kernel does not use it")?;
-    // Without it the ACPI timer checks the TSC: as good, unless it is missing too.
+    // Without the HPET, the ACPI timer checks the TSC just as well if the machine has it.
     Ok(is_there || names.split_whitespace().any(|name| name == "acpi_pm"))
 }
 

@@ -5,6 +5,7 @@ use super::{has_intel_setup, has_setup};
 use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob {
+    applies: has_intel_setup,
     blast: Blast::Breaking,
     confidence: Confidence::Low,
     sources: &["unverified: usual advice; names of menus differ between makers"],
@@ -17,7 +18,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.package_cstate",
         title: "Package kept out of deep sleep",
         severity: Weight::of(Medium, Medium, Info),
-        applies: has_intel_setup,
         check: Check::Firmware("Package C State Limit = C0/C1, usually under Advanced, CPU power management"),
         why: "When all cores of a package sleep, the package itself goes deeper: last-level cache \
             flushed, memory in self-refresh. The first core to wake waits for all of it; a limit on single cores keeps \
@@ -32,7 +32,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.pch_throttling",
         title: "No cross-throttling by the chipset",
-        applies: has_intel_setup,
         check: Check::Firmware(
             "PCH Cross Throttling or PCH Thermal Throttling = off, usually under Chipset, PCH or Advanced, Thermal configuration",
         ),
@@ -54,7 +53,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.dmi_aspm",
         title: "Link between CPU and chipset stays awake",
-        applies: has_intel_setup,
         check: Check::Firmware(
             "DMI Link ASPM Control = off, usually under Chipset, System Agent, DMI or PCH, PCI Express configuration",
         ),
@@ -87,7 +85,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.legacy_io",
         title: "Legacy I/O at low latency",
-        applies: has_intel_setup,
         check: Check::Firmware("Legacy IO Low Latency = on, usually under Chipset, PCH, PCI Express configuration"),
         why: "Some chipsets have a switch that keeps the way to old I/O ports awake; with it off, a port \
             access may wait for a sleeping link.",
@@ -97,7 +94,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.sagv",
         title: "Memory and system agent at one clock (SA-GV)",
         severity: Weight::of(Medium, Medium, Info),
-        applies: has_intel_setup,
         check: Check::Firmware(
             "SA GV (System Agent Geyserville) = Fixed High or Disabled, usually under Chipset, System Agent, Memory configuration",
         ),
@@ -125,7 +121,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.tcc",
         title: "Intel's real-time mode (TCC) on",
-        applies: has_intel_setup,
         check: Check::Firmware(
             "Intel Time Coordinated Computing Mode (TCC) = on, usually under Intel Advanced Menu or Advanced, TCC",
         ),

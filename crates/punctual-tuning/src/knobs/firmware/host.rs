@@ -1,4 +1,4 @@
-//! Who else is on this machine: a host, the firmware at run time, the secure world.
+//! Other software on this machine: a hypervisor, firmware at run time, the secure world.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::NO_DRIVER;
@@ -157,8 +157,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn hypervisor(case: &Case<'_>) -> Judged {
-    let missing = TellsNothing("nothing here tells whether there is a hypervisor");
-    let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
+    let virtualisation = case.known_virtualisation()?;
     case.note("/proc/cpuinfo, /sys/class/dmi/id, /proc/device-tree", virtualisation.to_string());
     let steal = case
         .peek("/proc/stat")
@@ -181,7 +180,7 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
     let own = case.cpu_mask(path, TellsNothing(because))?;
     let unshown = TellsNothing("this kernel does not show where unbound work may run");
     let common = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", unshown)?;
-    // A mask that has nothing in common with that of all unbound work gives way to it.
+    // A queue's mask that shares no CPU with the mask of all unbound work is replaced by that mask.
     let both = own.intersection(&common);
     let in_force = if both.is_empty() { common } else { both };
     Ok(in_force.intersection(case.rt()).is_empty())

@@ -1,12 +1,12 @@
-//! System management mode: the firmware stops all CPUs, and nobody in the kernel notices.
+//! System management mode: the firmware stops all CPUs, unnoticed by the kernel.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::has_tracers;
 
-/// How often a CPU entered system management mode since it was powered on: its register of that number, which whoever
-/// reads the live machine puts there. Intel's only.
+/// How often a CPU entered system management mode since power-on, from a model-specific register that only Intel's CPUs
+/// have. The reader of the live machine supplies it.
 const COUNT: &str = "punctual:/msr/34";
-/// What a firmware may need while it starts, before there is a kernel to disturb.
+/// System management interrupts tolerated for the start of the firmware, before a kernel runs.
 const AT_START: u64 = 1000;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
@@ -65,9 +65,8 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn count(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "system management mode is x86's")?;
     case.not_a_guest()?;
-    if case.cpu_field("vendor_id")? != "GenuineIntel" {
-        return Doubt::unknown("only Intel's CPUs count them; the hwlat tracer finds the gaps on any CPU");
-    }
+    let is_not_intel = case.cpu_field("vendor_id")? != "GenuineIntel";
+    Doubt::unknown_if(is_not_intel, "only Intel's CPUs count them; the hwlat tracer finds the gaps on any CPU")?;
     let missing = TellsNothing("the counter is not shown: load the module msr, and read as root");
     let text = case.text(COUNT, missing)?;
     let Ok(count) = text.parse::<u64>() else {
@@ -104,8 +103,7 @@ fn hwlat(case: &Case<'_>) -> Judged {
     let unshown = TellsNothing("the tracers are not shown: tracefs is not mounted, or not for everybody");
     let tracers = case.text(path, unshown)?;
     let is_there = tracers.split_whitespace().any(|tracer| tracer == "hwlat");
-    if !is_there && !has_tracers(&tracers) {
-        return Doubt::not_applicable("a kernel without these tracers is told of by kconf.tracers");
-    }
+    let has_no_tracers = !is_there && !has_tracers(&tracers);
+    Doubt::not_applicable_if(has_no_tracers, "a kernel without these tracers is told of by kconf.tracers")?;
     Ok(is_there)
 }

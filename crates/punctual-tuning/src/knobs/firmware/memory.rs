@@ -1,11 +1,12 @@
-//! Memory modules: how many, on how many channels, how fast. What the firmware's tables say, as facts of the live
-//! machine and not as a file, because the same table holds serial numbers.
+//! Memory modules: how many, on how many channels, how fast. The firmware's table is read as a fact of the live machine
+//! and not as a file, because the table also holds serial numbers.
 
 use super::has_setup;
 use crate::knobs::prelude::*;
 
-/// One line for each slot, which whoever reads the live machine puts there: `slot=NAME bank=NAME size_mib=N
-/// width=TOTAL/DATA rated_mts=N configured_mts=N`, with 0 for what is not told and size 0 for an empty slot.
+/// The modules, which the reader of the live machine supplies: a line `slot=NAME bank=NAME size_mib=N width=TOTAL/DATA
+/// rated_mts=N configured_mts=N` for each slot. A number is 0 where the firmware does not tell it, and an empty slot
+/// has size 0.
 const MODULES: &str = "punctual:/dmi/memory";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Firmware) };
@@ -68,7 +69,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// A module of memory, as the firmware describes it.
 struct Module {
-    /// Slot and bank, in lower case: boards name the channel in either.
+    /// The slot's name and the bank's name, in lower case: some boards name the channel in one, some in the other.
     place: String,
     rated_mts: u64,
     configured_mts: u64,
@@ -95,17 +96,17 @@ fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
     if found.is_empty() { Doubt::unknown("the firmware describes no memory module") } else { Ok(found) }
 }
 
-/// What stands behind the word channel in the name of a slot: `channela-dimm0`, `p0_channel_b`, `controller0-channelb`.
+/// The channel that the name of a slot tells: `channela-dimm0`, `p0_channel_b`, `controller0-channelb`.
 fn channel(place: &str) -> Option<String> {
     let at = place.find("channel")?;
     let name: String = place[at + "channel".len()..].trim_start_matches(['_', '-', ' ']).chars().take(1).collect();
     let before = place[..at].trim_end_matches(['_', '-', ' ']);
-    // Channels are counted anew for every controller or node.
+    // Every controller or node numbers its channels from the start, so its name is kept as well.
     let of = before.rsplit(' ').next().unwrap_or("");
     (!name.is_empty()).then(|| format!("{of} {name}"))
 }
 
-/// Goes on unless the firmware says that no module has bits to correct errors with.
+/// Not applicable if the firmware says that no module has bits to correct errors with.
 pub(super) fn may_have_ecc(case: &Case<'_>) -> Result<(), Doubt> {
     let text = case.peek(MODULES);
     let Some(text) = text.known() else { return Ok(()) };
@@ -115,10 +116,8 @@ pub(super) fn may_have_ecc(case: &Case<'_>) -> Result<(), Doubt> {
         Some(total.parse::<u32>().ok()? > data.parse::<u32>().ok()?)
     };
     let has_ecc: Vec<Option<bool>> = widths.map(is_wider).collect();
-    if !has_ecc.is_empty() && has_ecc.iter().all(|has_ecc| *has_ecc == Some(false)) {
-        return Doubt::not_applicable("the memory modules have no error correction");
-    }
-    Ok(())
+    let has_no_ecc = !has_ecc.is_empty() && has_ecc.iter().all(|has_ecc| *has_ecc == Some(false));
+    Doubt::not_applicable_if(has_no_ecc, "the memory modules have no error correction")
 }
 
 fn channels(case: &Case<'_>) -> Judged {
@@ -139,9 +138,8 @@ fn channels(case: &Case<'_>) -> Judged {
 
 fn speed(case: &Case<'_>) -> Judged {
     let modules = modules(case)?;
-    if modules.iter().any(|module| module.rated_mts == 0 || module.configured_mts == 0) {
-        return Doubt::unknown("the firmware does not tell the speed of every module");
-    }
+    let is_untold = modules.iter().any(|module| module.rated_mts == 0 || module.configured_mts == 0);
+    Doubt::unknown_if(is_untold, "the firmware does not tell the speed of every module")?;
     let slow = modules.iter().find(|module| module.configured_mts < module.rated_mts);
     let shown = slow.or(modules.first()).map(|m| format!("{} of {} MT/s", m.configured_mts, m.rated_mts));
     case.note(MODULES, shown.unwrap_or_default());

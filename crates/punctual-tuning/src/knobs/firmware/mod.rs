@@ -1,4 +1,4 @@
-//! What is below the kernel: firmware and host, as far as software can tell, and where to look where it cannot.
+//! What is below the kernel, firmware and host: its state as far as software can tell, or where to look.
 
 pub(super) mod advice;
 pub(super) mod host;
@@ -8,13 +8,13 @@ pub(super) mod settings;
 
 use crate::knobs::prelude::*;
 
-/// Goes on only where there is a setup menu of the usual kind.
+/// Not applicable without a firmware setup menu of the usual kind.
 fn has_setup(case: &Case<'_>) -> Result<(), Doubt> {
     case.only_on(Arch::X86, "ARM boards have no such menu; their boot loader and device tree decide")?;
     case.not_a_guest()
 }
 
-/// Goes on only with the setup menu of a machine with Intel's CPU.
+/// Not applicable without a firmware setup menu on a machine with Intel's CPU.
 fn has_intel_setup(case: &Case<'_>) -> Result<(), Doubt> {
     has_setup(case)?;
     if case.cpu_field("vendor_id")? == "GenuineIntel" {

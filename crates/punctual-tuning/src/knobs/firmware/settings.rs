@@ -1,4 +1,4 @@
-//! Settings of the firmware that leave a trace: each with the evidence of what it is now.
+//! Settings of the firmware whose effect software can see, so that they have evidence.
 
 use super::{has_intel_setup, has_setup};
 use crate::knobs::prelude::*;
@@ -6,12 +6,13 @@ use crate::knobs::seen::frequency::governor;
 use crate::knobs::seen::idle::{deep_on_first, names_on_first};
 use crate::knobs::seen::links;
 
-/// Where whoever reads the live machine puts what the PCI links themselves say: a line `DEVICE aspm=N clkpm=N` for each
-/// device that could be asked.
+/// What the PCI links' own registers say, which the reader of the live machine supplies: a line `DEVICE aspm=N clkpm=N`
+/// for each device whose registers could be read.
 const LINKS: &str = "punctual:/pci/links";
 const GRAPHICS: &str = "/sys/class/drm";
 
-const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
+const KNOB: Knob =
+    Knob { cost: "Power.", blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -89,7 +90,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             woken: some microseconds more than plain C1.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the state named C1E."),
         persist: &[Lasting::Firmware("Enhanced C1 or C1E support, usually under Advanced, CPU power management")],
-        cost: "Power.",
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: C1E", "unverified: names of menus differ between makers"],
         ..KNOB
     },
@@ -156,7 +156,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.pcie_aspm",
         title: "PCIe links do not sleep, whether Linux or the firmware decides",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
+        // `pm.aspm` then reports the links.
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, links::controls_links),
         check: Check::Probe(awake_links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
             the links' own registers (LnkCtl) tell. Leaving L1 takes microseconds to a hundred.",
@@ -170,7 +171,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
             Lasting::word("pcie_aspm.policy=performance"),
         ],
-        cost: "Power.",
         confidence: Confidence::High,
         sources: &[
             "PCI Express base specification: Link Control register",
@@ -191,7 +191,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::Firmware("Aggressive LPM support, usually under Chipset, PCH, SATA configuration"),
             Lasting::word("ahci.mobile_lpm_policy=1"),
         ],
-        cost: "Power.",
         blast: Blast::Harmless,
         sources: &[
             "kernel 7.3 drivers/ata/libata-sata.c, ahci.c: ahci_update_initial_lpm_policy",
@@ -228,7 +227,7 @@ fn c1e(case: &Case<'_>) -> Judged {
 
 fn turbo(case: &Case<'_>) -> Judged {
     has_setup(case)?;
-    // Off where firmware turned it off: then the CPU does not offer it.
+    // If the firmware turned turbo off, the CPU does not offer it.
     if !(case.cpu_flag("ida")? | case.cpu_flag("cpb")?) {
         return Ok(true);
     }
@@ -244,7 +243,7 @@ fn turbo(case: &Case<'_>) -> Judged {
     }
 }
 
-/// The graphics cards by name: `card0`, not their outputs.
+/// The graphics cards by name, such as `card0`, without their connectors.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let names = case.names(GRAPHICS, CannotBe("there is no graphics card"))?;
     let is_card = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
@@ -283,11 +282,6 @@ fn gpu_clock(case: &Case<'_>) -> Judged {
         is_one &= lowest == highest;
     }
     if seen == 0 { Doubt::not_applicable("no graphics card here shows its clock") } else { Ok(is_one) }
-}
-
-/// Where the kernel controls the links, `pm.aspm` tells of them.
-fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
-    if links::controls_links(case) { severity.min(Info) } else { severity }
 }
 
 fn awake_links(case: &Case<'_>) -> Judged {

@@ -1,20 +1,25 @@
-//! Heat and power limits, which take clock away whatever the governor says.
+//! Heat and power limits, which lower the clock whatever the governor says.
 
 use crate::knobs::prelude::*;
 
-/// More cooling devices than this are not looked at; there is one for each CPU.
+/// At most this number of cooling devices is read. There is one for each CPU.
 const MOST_DEVICES: usize = 1024;
 const POWERCLAMP: &str = "intel_powerclamp";
 
 const NOT_COUNTED: Missing = CannotBe("this CPU does not count how often it was throttled");
 
-/// What keeps a CPU from getting too hot.
+/// Lasting changes that keep a CPU from getting too hot.
 const COOLER: &[Lasting] = &[
     Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", "<SUSTAINED_KHZ>"),
     Lasting::other("Or cooling that holds at full load."),
 ];
 
-const KNOB: Knob = Knob { severity: Weight::all(High), confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
+const KNOB: Knob = Knob {
+    cost: "Peak speed.",
+    severity: Weight::all(High),
+    confidence: Confidence::Medium,
+    ..Knob::of(Family::Frequency)
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -31,7 +36,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
         ),
         persist: COOLER,
-        cost: "Peak speed.",
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c"],
         ..KNOB
     },
@@ -51,7 +55,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             still under full load.",
         ),
         persist: COOLER,
-        cost: "Peak speed.",
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c: package_throttle_count"],
         ..KNOB
     },
@@ -65,14 +68,13 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Improve cooling; lower the sustained frequency; look at the trip points in /sys/class/thermal.",
         ),
         persist: COOLER,
-        cost: "Peak speed.",
         sources: &["kernel 7.3 drivers/thermal/cpufreq_cooling.c, drivers/acpi/processor_thermal.c"],
         ..KNOB
     },
     Knob {
         id: "pm.powerclamp",
         title: "Nothing can force CPUs idle",
-        severity: Weight::all(Info).adjusted(clamping),
+        severity: Weight::all(Info).at_least(High, is_clamping),
         applies: |case| case.only_on(Arch::X86, "it is for Intel's CPUs"),
         check: Check::NoModule("intel_powerclamp"),
         why: "intel_powerclamp puts all CPUs to sleep at the same time, by threads with FIFO priority, to save power; \
@@ -125,7 +127,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// What of the kernel's cooling slows CPUs down, with its state.
+/// The cooling devices that slow CPUs down, each with its state.
 fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
     let folder = "/sys/class/thermal";
     let none = CannotBe("this kernel has no thermal control");
@@ -157,10 +159,9 @@ fn cooling(case: &Case<'_>) -> Judged {
     case.none_found("/sys/class/thermal/cooling_device*/cur_state", busy.join(", "), all_idle)
 }
 
-/// The severity of the powerclamp driver: as given where it is loaded and could do harm, High while it is clamping.
-fn clamping(case: &Case<'_>, severity: Severity) -> Severity {
+fn is_clamping(case: &Case<'_>) -> bool {
     let is_at_work = |(name, state): &(String, i64)| name.contains(POWERCLAMP) && *state > 0;
-    if cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work)) { High } else { severity }
+    cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work))
 }
 
 fn rapl(case: &Case<'_>) -> Judged {

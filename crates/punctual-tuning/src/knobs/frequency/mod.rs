@@ -1,4 +1,4 @@
-//! How fast a CPU runs. What is wanted is not the highest clock but a constant one.
+//! How fast a CPU runs. The aim is a constant clock, not the highest one.
 
 pub(super) mod governors;
 pub(super) mod heat;

@@ -1,4 +1,4 @@
-//! What the CPU was told to prefer where it chooses its own clock.
+//! Which preference the CPU was given for choosing its own clock.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::NO_DRIVER;
@@ -47,7 +47,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.epb",
         title: "Energy bias set to performance",
-        severity: Weight::of(Medium, Info, Info).adjusted(told_by_preference),
+        severity: Weight::of(Medium, Info, Info).at_most(Info, has_preference),
         check: Check::file(
             "/sys/devices/system/cpu/cpu<I>/power/energy_perf_bias",
             Want::ZERO,
@@ -84,7 +84,7 @@ fn turbo(case: &Case<'_>) -> Judged {
             if case.text("/sys/devices/system/cpu/cpufreq/boost", none)? == "0" {
                 return Ok(true);
             }
-            // Allowed in general, it may be off by the switches of these CPUs.
+            // Turbo is allowed in general, but single CPUs may have it switched off.
             let has_switch = |cpu| case.exists(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost"));
             if case.rt().first().is_some_and(has_switch) { turbo_policy(case) } else { Ok(false) }
         }
@@ -98,10 +98,10 @@ fn turbo_policy(case: &Case<'_>) -> Judged {
     Ok(boosts.iter().all(|boost| boost.value == "0"))
 }
 
-/// Where the CPU has the newer hint, that one decides.
-fn told_by_preference(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether the CPU has the newer preference, which then decides.
+fn has_preference(case: &Case<'_>) -> bool {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference");
-    if case.rt().first().is_some_and(|cpu| case.exists(&path(cpu))) { severity.min(Info) } else { severity }
+    case.rt().first().is_some_and(|cpu| case.exists(&path(cpu)))
 }
 
 fn dynamic_boost(case: &Case<'_>) -> Judged {

@@ -1,4 +1,4 @@
-//! Who puts a CPU to sleep, and the words at boot that take that away from everybody.
+//! The drivers that put a CPU to sleep, and the words of the command line that replace them.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::deep_on_first;
@@ -6,7 +6,7 @@ use crate::knobs::seen::idle::deep_on_first;
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 const UNSHOWN: Missing = TellsNothing("the idle driver is not shown");
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
+const KNOB: Knob = Knob { cost: "None.", confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -24,7 +24,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             latency is heeded.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::built_with("CPU_IDLE"), Lasting::NoWord("cpuidle.off")],
-        cost: "None.",
         sources: &["kernel 7.3 kernel/sched/idle.c", "kernel admin-guide/pm/cpuidle.rst"],
         ..KNOB
     },
@@ -36,7 +35,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             the next timer; it is meant for kernels whose tick never stops. haltpoll is meant for guests.",
         fix: Fix::command("echo menu > /sys/devices/system/cpu/cpuidle/current_governor"),
         persist: &[Lasting::word("cpuidle.governor=menu")],
-        cost: "None.",
         sources: &[
             "kernel 7.3 drivers/cpuidle/governors/{ladder,menu,teo,haltpoll}.c: rating",
             "kernel admin-guide/pm/cpuidle.rst",
@@ -50,7 +48,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
             takes over with the states the firmware lists, which may be deep ones.",
         persist: &[Lasting::NoWord("intel_idle.max_cstate")],
-        cost: "None.",
         confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: max_cstate", "kernel admin-guide/pm/intel_idle.rst"],
         ..KNOB
@@ -58,7 +55,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_poll",
         title: "CPUs do not idle by spinning",
-        severity: Weight::all(Info).adjusted(spinning),
+        severity: Weight::all(Info).at_least(Medium, slows_others),
         check: Check::Probe(idle_poll),
         why: "idle=poll spins on every idle CPU: it takes execution units from SMT siblings, heats the package until \
             it throttles, and in a guest uses up the host's CPU. No driver loads, so limits of latency mean nothing.",
@@ -96,12 +93,11 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 fn governor(case: &Case<'_>) -> Judged {
     let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
-    if case.text(DRIVER, UNSHOWN)? == "none" {
-        return Doubt::not_applicable("there is no idle driver for it to choose the states of");
-    }
+    let has_no_driver = case.text(DRIVER, UNSHOWN)? == "none";
+    Doubt::not_applicable_if(has_no_driver, "there is no idle driver for it to choose the states of")?;
     let folder = "/sys/devices/system/cpu/cpuidle";
     let unshown = TellsNothing("the idle governor is not shown");
-    // Older kernels show it in a file of another name.
+    // Older kernels show the governor in `current_governor_ro` only.
     let file =
         if case.exists(&format!("{folder}/current_governor")) { "current_governor" } else { "current_governor_ro" };
     match case.text(&format!("{folder}/{file}"), unshown)?.as_str() {
@@ -119,7 +115,7 @@ fn intel_idle(case: &Case<'_>) -> Judged {
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {
         "intel_idle" => Ok(true),
-        // Without intel_idle, states that are all shallow are as good as what it would offer.
+        // If all states of acpi_idle are shallow, intel_idle would offer nothing better.
         "acpi_idle" => Ok(deepest != 0 || deep_on_first(case)?.is_none()),
         other => Doubt::not_applicable(format!("the idle driver is {other}")),
     }
@@ -130,14 +126,12 @@ fn idle_poll(case: &Case<'_>) -> Judged {
     if case.word("idle")?.as_deref() != Some("poll") {
         return Ok(true);
     }
-    if case.text(DRIVER, UNSHOWN)? != "none" {
-        return Doubt::unknown("idle=poll was asked for, and yet there is an idle driver");
-    }
+    let has_driver = case.text(DRIVER, UNSHOWN)? != "none";
+    Doubt::unknown_if(has_driver, "idle=poll was asked for, and yet there is an idle driver")?;
     Ok(false)
 }
 
-/// Spinning is worst where somebody else pays for it.
-fn spinning(case: &Case<'_>, severity: Severity) -> Severity {
-    let shares_core = case.machine.topology.smt_active.known() == Some(&true);
-    if shares_core || case.not_a_guest().is_err() { Medium } else { severity }
+/// Whether spinning slows a sibling CPU or other guests down.
+fn slows_others(case: &Case<'_>) -> bool {
+    case.machine.topology.smt_active.known() == Some(&true) || case.not_a_guest().is_err()
 }

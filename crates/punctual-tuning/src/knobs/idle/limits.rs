@@ -1,9 +1,9 @@
-//! Limits of sleep that somebody set, and whether they say what was meant.
+//! Limits on how deep CPUs may sleep, and whether each limit has the effect that its owner meant.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::idle::{DEVICE, tolerable_us};
+use crate::knobs::seen::idle::{DEVICE, read_device_us, tolerable_us};
 
-/// What the device says while nobody limits anything: 2000 seconds, in microseconds.
+/// What the device reads while no program limits the sleep: 2000 seconds, in microseconds.
 const NO_LIMIT_US: i64 = 2_000_000_000;
 
 const KNOB: Knob = Knob::of(Family::Idle);
@@ -45,10 +45,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn of_all(case: &Case<'_>) -> Judged {
-    let number = case.peek_bytes(DEVICE).and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
-        Ok(four) => Fact::Known(i32::from_le_bytes(four)),
-        Err(_) => Fact::Garbled(format!("holds {} bytes, not 4", bytes.len())),
-    });
+    let number = read_device_us(case);
     case.cite(DEVICE, &number.as_ref().map(|limit| format!("{limit} us")));
     let unseen = TellsNothing("whether a program limits the sleep of all CPUs cannot be seen");
     let limit = case.known(DEVICE, number, unseen)?;

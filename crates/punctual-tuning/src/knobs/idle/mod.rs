@@ -1,4 +1,4 @@
-//! How deep a CPU sleeps: the deeper, the later it wakes.
+//! How deep a CPU sleeps. It takes longer to wake from a deeper state.
 
 pub(super) mod drivers;
 pub(super) mod limits;

@@ -1,11 +1,12 @@
-//! The idle states themselves: which may be entered, and which were.
+//! The idle states: which of them may be entered, and which were entered.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::{
     Sleep, deep_on_first, enabled_states, limit_of_all_us, limit_of_cpu_us, states, tolerable_us,
 };
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
+const KNOB: Knob =
+    Knob { cost: "Power and heat; less room for turbo.", confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -28,7 +29,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ],
         undo: Fix::prose("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file."),
         resort: Some(Resort::LimitSleep),
-        cost: "Power and heat; less room for turbo.",
         sources: &[
             "kernel admin-guide/pm/cpuidle.rst",
             "kernel 6.1, 7.3 kernel/power/qos.c",
@@ -47,7 +47,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage stands still.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
-        cost: "Power and heat; less room for turbo.",
         sources: &["kernel admin-guide/pm/cpuidle.rst: usage", "kernel 7.3 drivers/cpuidle/sysfs.c"],
         ..KNOB
     },
@@ -147,13 +146,11 @@ fn usage(case: &Case<'_>) -> Judged {
 
 fn haltpoll(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the driver is for guests on x86")?;
-    let missing = TellsNothing("whether this is a guest is not known");
-    let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
-    Doubt::not_applicable_if(virtualisation.hypervisor.is_none(), "this is no guest")?;
+    Doubt::not_applicable_if(case.known_virtualisation()?.hypervisor.is_none(), "this is no guest")?;
     let driver =
         case.text("/sys/devices/system/cpu/cpuidle/current_driver", TellsNothing("the idle driver is not shown"))?;
     if driver != "haltpoll" {
-        // The driver refuses every host that is not KVM.
+        // The driver loads only on hosts that are KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
         Doubt::not_applicable_if(is_kvm == Fact::Known(false), "it works on KVM only, and there is no kvm-clock here")?;

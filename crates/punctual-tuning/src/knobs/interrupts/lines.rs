@@ -1,16 +1,22 @@
-//! Interrupt lines: where each may go, where it goes, and who handles it.
+//! Interrupt lines: where each may be delivered, where it is delivered, and what handles it.
 
 use crate::knobs::case::InterruptLine;
 use crate::knobs::prelude::*;
 use std::collections::BTreeSet;
 
-const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Interrupts) };
+const KNOB: Knob = Knob { cost: "None.", blast: Blast::Disturbing, ..Knob::of(Family::Interrupts) };
+
+/// Places that keep device interrupts on the housekeeping CPUs.
+const PLACES: &[Lasting] = &[
+    Lasting::word("irqaffinity=<H>"),
+    Lasting::other("A unit after the network that writes the lists; look again after link changes and module loads."),
+];
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.affinity",
         title: "No device interrupts the real-time CPUs",
-        severity: Weight::of(High, High, Info).adjusted(one_device),
+        severity: Weight::of(High, High, Info).at_most(Medium, is_one_device),
         check: Check::Probe(affinity),
         why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate. Where all of \
             them are one device's, that may be the real-time device, there on purpose.",
@@ -21,12 +27,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Those last go to other CPUs with isolcpus=managed_irq, unless a queue's mask holds isolated CPUs only: \
             then fewer queues help, or no I/O from these CPUs.",
         ),
-        persist: &[
-            Lasting::word("irqaffinity=<H>"),
-            Lasting::other(
-                "A unit after the network that writes the lists; look again after link changes and module loads.",
-            ),
-        ],
+        persist: PLACES,
         cost: "Other CPUs get the load.",
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
@@ -43,13 +44,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, does so when a CPU is \
             plugged, vectors run short or the device is set up anew.",
         fix: Fix::prose("echo <H> > /proc/irq/N/smp_affinity_list for each of them."),
-        persist: &[
-            Lasting::word("irqaffinity=<H>"),
-            Lasting::other(
-                "A unit after the network that writes the lists; look again after link changes and module loads.",
-            ),
-        ],
-        cost: "None.",
+        persist: PLACES,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
             "kernel 7.3 kernel/irq/proc.c (requested and effective masks)",
@@ -107,7 +102,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             handles every device, and what runs there waits.",
         fix: Fix::prose("echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line."),
         persist: &[Lasting::other("A unit that writes the lists at boot.")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/irqchip/irq-gic-v3.c: gic_set_affinity",
@@ -131,7 +125,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Mend what was found: no shared address space with ordinary threads, no profiling, isolation complete.",
         )],
         undo: Fix::prose("Nothing to undo."),
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/kernel/irq.c, arch/arm64/kernel/smp.c", "rtla, tuned's rtentsk"],
         ..KNOB
@@ -161,24 +154,25 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Notes which lines were found, or that none of the `of` lines was.
+/// Adds the lines that were found to the evidence, or that none of the `of` lines was.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
     case.note(source, shown);
 }
 
-fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
-    let Ok(lines) = case.delivered_lines() else { return severity };
+/// Whether all interrupts that may be moved away belong to one device.
+fn is_one_device(case: &Case<'_>) -> bool {
+    let Ok(lines) = case.delivered_lines() else { return false };
     let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
     let devices: BTreeSet<&str> =
         ours.flat_map(|line| line.handlers(case)).map(|name| InterruptLine::device(name)).collect();
-    if devices.len() == 1 { severity.min(Medium) } else { severity }
+    devices.len() == 1
 }
 
 fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = case.delivered_lines()?;
-    // What nobody can move is irq.managed's to tell.
+    // `irq.managed` reports the lines that nobody can move.
     let lines: Vec<&InterruptLine> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
     let intruder = |line: &&&InterruptLine| line.intrudes(case);
     let show = |line: &&InterruptLine| {
@@ -187,7 +181,7 @@ fn affinity(case: &Case<'_>) -> Judged {
     };
     let intruders: Vec<String> = lines.iter().filter(intruder).map(show).collect();
     tell(case, "/proc/irq/*/effective_affinity_list", &intruders, lines.len());
-    if intruders.is_empty() { Ok(true) } else { case.bad_anyway() }
+    if intruders.is_empty() { case.shows_every_line().map(|()| true) } else { case.bad_anyway() }
 }
 
 fn requested(case: &Case<'_>) -> Judged {
@@ -204,13 +198,13 @@ fn requested(case: &Case<'_>) -> Judged {
     }
     Doubt::unknown_if(seen == 0, "the kernel does not show where interrupts may go")?;
     tell(case, "/proc/irq/*/smp_affinity_list, of lines delivered elsewhere", &found, seen);
-    Ok(found.is_empty())
+    if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 
-/// Why debugfs does not show what becomes of an interrupt.
+/// Why debugfs does not show which interrupts the kernel manages.
 fn unshown(case: &Case<'_>) -> &'static str {
     let debugfs = case.aside(|case| case.list("/sys/kernel/debug"));
-    // Where it is not mounted the folder is empty.
+    // An unmounted debugfs is an empty folder.
     match debugfs.known() {
         Some(names) if !names.is_empty() && !names.iter().any(|name| name == "irq") => {
             "which interrupts the kernel manages itself is only shown in debugfs, and this kernel was built without \
@@ -230,7 +224,7 @@ fn managed(case: &Case<'_>) -> Judged {
         lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
     let (mut found, mut doubt) = (Vec::new(), None);
     for line in &ours {
-        // The name alone suffices, and needs no debugfs.
+        // A queue's name suffices, and needs no debugfs.
         let said = if line.is_managed_queue(case) { Ok(true) } else { is_said_managed(line, case) };
         match said {
             Ok(true) => found.push(format!("{} ({})", line.number, line.handlers(case).join(", "))),
@@ -242,10 +236,10 @@ fn managed(case: &Case<'_>) -> Judged {
         return Err(doubt);
     }
     tell(case, "/sys/kernel/debug/irq/irqs/* and names of queues, of lines delivered here", &found, ours.len());
-    Ok(found.is_empty())
+    if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 
-/// Whether the kernel says that it places this one itself.
+/// Whether debugfs says that the kernel places this interrupt itself.
 fn is_said_managed(line: &InterruptLine, case: &Case<'_>) -> Result<bool, Doubt> {
     let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
     let state = case.peek(&path);
@@ -260,22 +254,14 @@ fn shared(case: &Case<'_>) -> Judged {
     let show = |line: &&&InterruptLine| format!("{} ({})", line.number, line.handlers(case).join(", "));
     let found: Vec<String> = ours.iter().filter(is_shared).map(show).collect();
     tell(case, "/proc/irq/*/ with more than one handler", &found, ours.len());
-    Ok(found.is_empty())
+    if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 
 fn gic_target(case: &Case<'_>) -> Judged {
-    let arch = case.known(
-        "/proc/sys/kernel/arch",
-        case.machine.kernel.arch.clone(),
-        TellsNothing("the kernel does not show where interrupts go"),
-    )?;
-    if arch != Arch::Arm64 {
-        return Doubt::not_applicable("only arm64's interrupt controller delivers to the first CPU of many");
-    }
+    case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
     case.has_housekeeping()?;
-    if case.housekeeping().len() == 1 {
-        return Doubt::not_applicable("one CPU is left to handle devices, and it has to handle all");
-    }
+    let is_single = case.housekeeping().len() == 1;
+    Doubt::not_applicable_if(is_single, "one CPU is left to handle devices, and it has to handle all")?;
     let lines = case.delivered_lines()?;
     let busy: Vec<&&InterruptLine> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
     Doubt::not_applicable_if(busy.len() < 2, "there are too few devices to spread")?;
@@ -287,26 +273,18 @@ fn gic_target(case: &Case<'_>) -> Judged {
     Ok(targets.len() > 1)
 }
 
-/// The two readings may cause up to this number of interrupts themselves.
+/// The two readings themselves may cause up to this number of interrupts.
 const MOST_IPIS: u64 = 3;
 
 fn ipis(case: &Case<'_>) -> Judged {
     const NAMES: [&str; 8] = ["RES", "CAL", "TLB", "IWI", "MCE", "NMI", "PMI", "THR"];
     case.has_housekeeping()?;
     let rises = case.rises(|name, _| NAMES.contains(&name) || name.starts_with("IPI"))?;
-    let shown: Vec<String> = rises
-        .iter()
-        .flat_map(|row| {
-            row.counts
-                .iter()
-                .filter(|(_, rise)| *rise > 0)
-                .map(|(cpu, rise)| format!("{} on CPU {cpu}: {rise}", row.name))
-        })
-        .collect();
+    let counted = rises.iter().flat_map(|row| row.counts.iter().filter(|one| one.count > 0).map(move |one| (row, one)));
+    let shown: Vec<String> =
+        counted.map(|(row, one)| format!("{} on CPU {}: {}", row.name, one.cpu, one.count)).collect();
     let shown = if shown.is_empty() { format!("none on CPUs {}", case.rt()) } else { shown.join(", ") };
     case.note("interrupts from other CPUs, between two looks at /proc/interrupts", shown);
-    let of = |cpu: u32| {
-        rises.iter().flat_map(|row| &row.counts).filter(move |(number, _)| *number == cpu).map(|(_, rise)| *rise)
-    };
+    let of = |cpu: u32| rises.iter().flat_map(|row| &row.counts).filter(move |one| one.cpu == cpu).map(|one| one.count);
     Ok(case.rt().iter().all(|cpu| of(cpu).fold(0, u64::saturating_add) <= MOST_IPIS))
 }

@@ -1,4 +1,4 @@
-//! Which CPUs handle devices. What was written and what is in force differ here more than anywhere.
+//! Which CPUs handle devices. Written and effective affinities differ often.
 
 pub(super) mod lines;
 pub(super) mod threads;

@@ -1,4 +1,4 @@
-//! Interrupt handlers that run in threads, and in which order.
+//! Interrupt handlers that run in threads, and the priorities of these threads.
 
 use crate::knobs::prelude::*;
 
@@ -39,16 +39,15 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The line a thread `irq/N-NAME` belongs to.
+/// The number of the interrupt line that a thread `irq/N-NAME` belongs to.
 fn line_of(name: &str) -> Option<u32> {
     name.strip_prefix("irq/")?.split('-').next()?.parse().ok()
 }
 
-/// Some drivers bring their own handler thread, so one thread proves nothing; most lines having one does.
+/// Good if most lines have a thread. A single thread proves nothing, since some drivers always bring one.
 fn threadirqs(case: &Case<'_>) -> Judged {
-    if case.flavour()? == Flavour::Rt {
-        return Doubt::not_applicable("PREEMPT_RT always does, and does not know the word threadirqs");
-    }
+    let is_rt = case.flavour()? == Flavour::Rt;
+    Doubt::not_applicable_if(is_rt, "PREEMPT_RT always does, and does not know the word threadirqs")?;
     let used: Vec<u32> =
         case.interrupt_lines()?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
     Doubt::unknown_if(used.is_empty(), "no interrupt line shows a handler")?;
@@ -58,7 +57,7 @@ fn threadirqs(case: &Case<'_>) -> Judged {
     Ok(threaded * 2 > used.len())
 }
 
-/// Above this the kernel's own helpers are held up.
+/// A higher priority would hold up the kernel's own helper threads.
 const HIGHEST: u32 = 95;
 
 fn order(case: &Case<'_>) -> Judged {

@@ -1,11 +1,12 @@
-//! Who may run on the real-time CPUs as control groups and the first process have it.
+//! Which CPUs control groups, systemd and process 1 may use.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::SLICES;
+use crate::knobs::seen::isolation;
 
-/// Where control groups of the second kind are mounted.
+/// Where control groups of version 2 are mounted.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-/// More groups than this are not looked at.
+/// At most this number of groups is read.
 const MOST_GROUPS: usize = 256;
 
 const KNOB: Knob =
@@ -78,7 +79,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The groups below a folder: their files all have a dot-separated controller as first word.
+/// The groups below a folder. Every other entry is a file, whose name begins with a controller and a dot.
 fn groups(case: &Case<'_>, folder: &str) -> Vec<String> {
     const FILES: [&str; 11] =
         ["cgroup", "cpu", "cpuset", "io", "memory", "pids", "hugetlb", "rdma", "misc", "irq", "dmem"];
@@ -126,18 +127,7 @@ fn partitions(case: &Case<'_>) -> Judged {
 
 fn first_process(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let path = "/proc/1/status";
-    let status = case.peek(path);
-    if let Some(trouble) = status.trouble() {
-        case.note(path, trouble);
-    }
-    let status = case.known(path, status, TellsNothing("the first process cannot be seen"))?;
-    let Some(list) = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")) else {
-        return Doubt::unknown(format!("{path} does not say where it may run"));
-    };
-    case.note(format!("{path} Cpus_allowed_list"), list.trim());
-    let allowed = CpuSet::parse_list(list.trim()).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
-    Ok(allowed.intersection(case.rt()).is_empty())
+    Ok(isolation::first_process(case)?.intersection(case.rt()).is_empty())
 }
 
 fn slices(case: &Case<'_>) -> Judged {

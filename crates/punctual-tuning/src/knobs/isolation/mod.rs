@@ -1,4 +1,4 @@
-//! CPUs kept free of other work: by the scheduler, the tick, RCU and the work queues.
+//! CPUs kept free of other work by the scheduler, the tick, RCU and the work queues.
 
 pub(super) mod cpusets;
 pub(super) mod rcu;
@@ -79,7 +79,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "rcu.normal",
         title: "RCU grace periods are not expedited",
-        severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
+        severity: Weight::of(Medium, Medium, Info).at_least(High, is_expedited),
         check: Check::Probe(rcu_normal),
         why: "An expedited grace period interrupts every busy CPU to get done sooner, at the expense of the \
             real-time work.",
@@ -106,16 +106,11 @@ fn is_expedited(case: &Case<'_>) -> bool {
     case.peek("/sys/kernel/rcu_expedited").known().is_some_and(|value| value != "0")
 }
 
-fn expedited_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if is_expedited(case) { severity.max(High) } else { severity }
-}
-
 fn rcu_normal(case: &Case<'_>) -> Judged {
     let missing = TellsNothing("the kernel does not show how RCU behaves");
     let normal = case.number("/sys/kernel/rcu_normal", missing)?;
     let expedited = case.number("/sys/kernel/rcu_expedited", missing)?;
-    if case.online().is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is no other CPU to interrupt this one");
-    }
+    let is_single = case.online().is_some_and(|online| online.len() == 1);
+    Doubt::not_applicable_if(is_single, "there is no other CPU to interrupt this one")?;
     Ok(normal != 0 && expedited == 0)
 }

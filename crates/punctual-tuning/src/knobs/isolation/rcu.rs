@@ -63,7 +63,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.kthread_prio",
         title: "RCU's threads have a priority from 1 to 49",
         severity: Weight::of(Info, Medium, Info),
-        // The threads of interrupts have 50 unless somebody changed it, and must not be pushed back.
+        // Interrupt threads have priority 50 unless somebody changed it, and RCU's threads must stay below.
         check: Check::seen(
             "/sys/module/rcutree/parameters/kthread_prio",
             Want::Within(1, 49),
@@ -91,7 +91,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Fails where these CPUs' callbacks are run by themselves.
+/// Not applicable if the callbacks of these CPUs are not moved to other threads.
 fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
     if isolation::rcu_nocbs(case)? {
         return Ok(());
@@ -102,16 +102,12 @@ fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
 fn nocb_poll(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
     offloaded(case)?;
-    let log = case.peek(LOG);
-    if let Some(trouble) = log.trouble() {
-        case.note(LOG, trouble);
-    }
-    let log = case.known(LOG, log, TellsNothing("only the kernel's log tells, and it was not read"))?;
+    let log = case.content_or_trouble(LOG, TellsNothing("only the kernel's log tells, and it was not read"))?;
     if log.contains("Poll for callbacks from no-CBs CPUs") {
         case.note(LOG, "Poll for callbacks from no-CBs CPUs");
         return Ok(true);
     }
-    // Both messages come one after the other, so one without the other is an answer.
+    // The kernel prints both messages in a row, so one without the other is an answer.
     if log.contains("Offload RCU callbacks from CPUs:") {
         case.note(LOG, "Offload RCU callbacks from CPUs, and no word of polling");
         return Ok(false);

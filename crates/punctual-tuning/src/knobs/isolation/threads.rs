@@ -1,9 +1,10 @@
-//! The kernel's own threads: where they may run, and ahead of whom.
+//! The kernel's own threads: on which CPUs they may run, and at which priority.
 
 use crate::knobs::case::ROLES_SWAPPED;
 use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob {
+    cost: "None.",
     severity: Weight::of(Medium, Medium, Info),
     confidence: Confidence::Medium,
     blast: Blast::Disturbing,
@@ -15,7 +16,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kthr.affinity",
         title: "No roaming kernel thread on the real-time CPUs",
         confidence: Confidence::High,
-        severity: Weight::of(Medium, Medium, Info).adjusted(roaming_severity),
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, is_best_placed),
         check: Check::Probe(roaming),
         why: "Kernel threads that may run anywhere also run on the real-time CPUs. Up to 6.12 only nohz_full= keeps \
             them away, isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
@@ -31,7 +32,6 @@ pub(crate) const KNOBS: &[Knob] = &[
                         runs taskset again and again, since threads made later start on the kernel's own mask.",
             ),
         }],
-        cost: "None.",
         sources: &[
             "kernel 6.1, 6.12 kernel/kthread.c (HK_TYPE_KTHREAD)",
             "kernel 7.3 kernel/kthread.c (HK_TYPE_DOMAIN)",
@@ -69,20 +69,19 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
         )],
-        cost: "None.",
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
         ..KNOB
     },
 ];
 
-/// Kernel threads that may run on the real-time CPUs though they might run elsewhere.
+/// Good if no kernel thread that could run elsewhere may run on the real-time CPUs.
 fn roaming(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    // The threads of interrupts follow their interrupt, see irq.affinity.
+    // The thread of an interrupt follows that interrupt, which `irq.affinity` judges.
     let movable = case.tasks(|task| task.is_kernel && task.cpus.is_some() && !task.name.starts_with("irq/"))?;
     Doubt::unknown_if(movable.is_empty(), "where kernel threads may run was not read")?;
     let cpus = |task: &Task| task.cpus.clone().unwrap_or_default();
-    // Bound to one CPU is bound on purpose.
+    // A thread that may run on one CPU only was bound there on purpose.
     let intrudes = |task: &&Task| {
         let cpus = cpus(task);
         cpus.len() > 1 && !cpus.intersection(case.rt()).is_empty()
@@ -96,16 +95,16 @@ fn roaming(case: &Case<'_>) -> Judged {
     )
 }
 
-/// On isolated CPUs of older kernels that tick, nothing keeps them away for good, and taking the tick away costs
-/// periodic work more.
-fn roaming_severity(case: &Case<'_>, severity: Severity) -> Severity {
+/// Whether nothing better can be done for periodic work: its CPUs are isolated and keep their tick, on a kernel before
+/// 7.0. Nothing keeps kernel threads off such CPUs for good, and removing the tick costs periodic work more.
+fn is_best_placed(case: &Case<'_>) -> bool {
     let is_in = |set: &Fact<CpuSet>| set.known().is_some_and(|set| case.rt().is_subset(set));
     let is_older = case.machine.kernel.version.known().is_some_and(|version| *version < ROLES_SWAPPED);
     let is_best = is_in(&case.machine.isolated) && !is_in(&case.machine.nohz_full);
-    if case.is(Kind::Periodic) && is_older && is_best { severity.min(Info) } else { severity }
+    case.is(Kind::Periodic) && is_older && is_best
 }
 
-/// Interrupts' threads have this priority unless somebody changed it.
+/// The priority of interrupt threads, unless somebody changed it.
 const INTERRUPTS: u32 = 50;
 
 fn priorities(case: &Case<'_>) -> Judged {
@@ -133,7 +132,7 @@ fn priorities(case: &Case<'_>) -> Judged {
 fn leftovers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_ours = |name: &str| ["punctual", "punctual-reader"].contains(&name);
-    // A task that sleeps keeps the CPU it ran on last, also when it may no longer run there.
+    // A sleeping task stays listed on the CPU it last ran on, even if it may no longer run there.
     let may_run = |task: &Task| task.cpus.as_ref().is_none_or(|cpus| !cpus.intersection(case.rt()).is_empty());
     let is_there = |task: &Task| case.rt().contains(task.cpu) && may_run(task);
     let found =

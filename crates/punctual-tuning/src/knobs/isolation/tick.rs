@@ -1,5 +1,6 @@
-//! The tick, and the timers that ride on it.
+//! The tick, and the timers that expire on it.
 
+use crate::knobs::case::CpuCount;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::domain;
 
@@ -11,7 +12,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.skew",
         title: "CPUs tick one after the other",
-        severity: Weight::of(Info, Info, Info).adjusted(skew_severity),
+        severity: Weight::of(Info, Info, Info)
+            .at_least(Medium, |case| case.online().is_some_and(|online| online.len() >= 32)),
         check: Check::Probe(skew),
         why: "CPUs that tick at the same moment queue for the same locks, the longer the more CPUs there are.",
         persist: &[Lasting::word("skew_tick=1")],
@@ -27,7 +29,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.idle",
         title: "The tick continues while a CPU is idle",
-        severity: Weight::of(Info, Info, Info).adjusted(idle_severity),
+        severity: Weight::of(Info, Info, Info).at_least(Medium, is_fast),
         check: Check::Probe(idle),
         why: "A CPU that stops its tick whenever it is idle does the book-keeping at every wake-up, which a fast \
             periodic loop pays in each period.",
@@ -103,9 +105,9 @@ pub(crate) const KNOBS: &[Knob] = &[
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tick {
     cpu: u32,
-    /// When it ticks next, or, where the tick is stopped, ticked last.
+    /// When the CPU's next tick is due; if the tick is stopped, when it last came.
     at_ns: Option<u64>,
-    /// Whether it may stop its tick when idle.
+    /// Whether the CPU may stop its tick when idle.
     may_stop: Option<bool>,
 }
 
@@ -123,7 +125,7 @@ fn ticks(list: &str) -> Vec<Tick> {
         let Some(current) = found.last_mut() else { continue };
         let line = line.trim_start();
         if line.starts_with('#') && line.contains('<') {
-            // The name changed between 6.1 and 6.12.
+            // The timer's function was renamed between 6.1 and 6.12.
             is_tick = line.contains("tick_sched_timer") || line.contains("tick_nohz_handler");
         } else if let Some(expiry) = line.strip_prefix("# expires at ").filter(|_| is_tick) {
             current.at_ns = number(expiry);
@@ -132,7 +134,7 @@ fn ticks(list: &str) -> Vec<Tick> {
             match (name.trim(), number(value)) {
                 (".nohz" | ".nohz_mode", Some(mode)) => current.may_stop = Some(mode != 0),
                 (".last_tick", when) => last_tick = when,
-                // While it is stopped the timer stands on the next event instead.
+                // While the tick is stopped, its timer is set to the next other event.
                 (".tick_stopped", Some(1)) => current.at_ns = last_tick,
                 _ => {}
             }
@@ -142,17 +144,7 @@ fn ticks(list: &str) -> Vec<Tick> {
 }
 
 fn timer_list(case: &Case<'_>) -> Result<Vec<Tick>, Doubt> {
-    let list = case.peek(TIMER_LIST);
-    if let Some(trouble) = list.trouble() {
-        case.note(TIMER_LIST, trouble);
-    }
-    let list = case.known(TIMER_LIST, list, TellsNothing("the kernel does not show its timers"))?;
-    Ok(ticks(&list))
-}
-
-fn skew_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_large = case.online().is_some_and(|online| online.len() >= 32);
-    if is_large { severity.max(Medium) } else { severity }
+    Ok(ticks(&case.content_or_trouble(TIMER_LIST, TellsNothing("the kernel does not show its timers"))?))
 }
 
 fn skew(case: &Case<'_>) -> Judged {
@@ -160,7 +152,7 @@ fn skew(case: &Case<'_>) -> Judged {
     let ticks = timer_list(case)?;
     let hz = case.config("HZ")?;
     let hz: u64 = hz.parse().ok().filter(|hz| *hz > 0).map_or_else(|| Doubt::unknown(format!("HZ is '{hz}'")), Ok)?;
-    // As the kernel rounds it (TICK_NSEC).
+    // Rounded as in the kernel (`TICK_NSEC`).
     let period = (1_000_000_000 + hz / 2) / hz;
     let phases: Vec<(u32, u64)> =
         ticks.iter().filter_map(|tick| Some((tick.cpu, tick.at_ns? % period.max(1)))).collect();
@@ -173,10 +165,9 @@ fn skew(case: &Case<'_>) -> Judged {
     Ok(is_skewed)
 }
 
-/// The kernel's own guide speaks of loops of 100 us.
-fn idle_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_fast = case.is(Kind::Periodic) && case.need.period.is_some_and(|period| period < Nanos::from_ms(1));
-    if is_fast { severity.max(Medium) } else { severity }
+/// More severe for periods below 1 ms: the kernel's own guide recommends this for loops of 100 us.
+fn is_fast(case: &Case<'_>) -> bool {
+    case.is(Kind::Periodic) && case.need.period.is_some_and(|period| period < Nanos::from_ms(1))
 }
 
 fn idle(case: &Case<'_>) -> Judged {
@@ -196,34 +187,29 @@ fn idle(case: &Case<'_>) -> Judged {
 
 fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
     let is_isolated = domain(case) == Ok(true);
-    if is_isolated && case.version()? < Version::new(6, 9) {
-        return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
-    }
+    let stays_in_domain = is_isolated && case.version()? < Version::new(6, 9);
+    Doubt::not_applicable_if(stays_in_domain, "before 6.9 timers move only between CPUs that the scheduler balances")?;
     let from_7_3 = is_isolated && case.version()? >= Version::new(7, 3);
-    if from_7_3 && case.tick_free()?.intersection(case.rt()).is_empty() {
-        return Doubt::not_applicable("from 7.3 on isolated CPUs take no part in it, unless they are tick-free");
-    }
-    Ok(())
+    let takes_no_part = from_7_3 && case.tick_free()?.intersection(case.rt()).is_empty();
+    Doubt::not_applicable_if(takes_no_part, "from 7.3 on isolated CPUs take no part in it, unless they are tick-free")
 }
 
-/// A stopped tick comes at most this number of times between the two readings.
+/// A stopped tick still comes up to this number of times between the two readings.
 const MOST_TICKS: u64 = 2;
 
 fn stopped(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("work that sleeps and wakes is better off with a tick, see iso.nohz_full");
-    }
+    let sleeps = !case.is(Kind::Poll);
+    Doubt::not_applicable_if(sleeps, "work that sleeps and wakes is better off with a tick, see iso.nohz_full")?;
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     let ours = case.rt().intersection(&tick_free);
     Doubt::not_applicable_if(ours.is_empty(), "these CPUs may not stop their tick, see iso.nohz_full")?;
-    // x86 has a row of its own, arm64 one for its timer's interrupt.
+    // x86 counts its local timer in a row `LOC`, arm64 in the row of the timer's interrupt.
     let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
     let rises = case.rises(is_timer)?;
-    let rises: Vec<&(u32, u64)> =
-        rises.iter().flat_map(|row| &row.counts).filter(|(cpu, _)| ours.contains(*cpu)).collect();
-    let shown: Vec<String> = rises.iter().take(16).map(|(cpu, ticks)| format!("CPU {cpu}: {ticks}")).collect();
+    let rises: Vec<&CpuCount> = rises.iter().flat_map(|row| &row.counts).filter(|one| ours.contains(one.cpu)).collect();
+    let shown: Vec<String> = rises.iter().take(16).map(|one| format!("CPU {}: {}", one.cpu, one.count)).collect();
     case.note("timer interrupts between two looks at /proc/interrupts", shown.join(", "));
-    Ok(rises.iter().all(|(_, ticks)| *ticks <= MOST_TICKS))
+    Ok(rises.iter().all(|one| one.count <= MOST_TICKS))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Work the kernel puts off until later, and the CPUs it may then run on.
+//! Work queues: work that the kernel puts off, and the CPUs it may then run on.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::{QUEUES, WORKQUEUES, common_mask, unbound};
 
-/// More queues than this are not looked at; storage with many devices has some dozens.
+/// At most this number of queues is read. Storage with many devices has some dozens.
 const MOST_QUEUES: usize = 256;
 
 const KNOB: Knob = Knob::of(Family::Isolation);
@@ -133,7 +133,7 @@ fn named(case: &Case<'_>) -> Judged {
         let Fact::Known(mask) = case.peek(&path) else { continue };
         let Ok(own) = CpuSet::parse_mask(&mask) else { return Doubt::unknown(format!("{path} holds '{mask}'")) };
         seen += 1;
-        // A mask that has nothing in common with that of all unbound work gives way to it.
+        // A queue's mask that shares no CPU with the mask of all unbound work is replaced by that mask.
         let both = own.intersection(&common);
         let in_force = if both.is_empty() { &common } else { &both };
         if !in_force.intersection(case.rt()).is_empty() {
@@ -143,8 +143,7 @@ fn named(case: &Case<'_>) -> Judged {
     let shown =
         if intruders.is_empty() { format!("none of {seen} on CPUs {}", case.rt()) } else { intruders.join("; ") };
     case.note(format!("{QUEUES}/*/cpumask"), shown);
-    if names.len() > MOST_QUEUES && intruders.is_empty() {
-        return Doubt::unknown("there are more work queues than were looked at");
-    }
+    let is_cut_off = names.len() > MOST_QUEUES && intruders.is_empty();
+    Doubt::unknown_if(is_cut_off, "there are more work queues than were looked at")?;
     Ok(intruders.is_empty())
 }

@@ -1,8 +1,9 @@
-//! What the kernel was built to be able to do. Where the running system shows the same thing, that decides and not
+//! What the kernel was built to be able to do. If the running system shows the same thing, the system decides and not
 //! the configuration.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::has_tracers;
+use crate::knobs::seen::isolation::offloaded_cpu;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, ..Knob::of(Family::Kernel) };
 
@@ -47,10 +48,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Kernel able to isolate CPUs",
         severity: Weight::of(High, High, Info),
         applies: |case| {
-            if case.online().is_some_and(|online| online.len() == 1) {
-                return Doubt::not_applicable("there is one CPU, and it has to do everything");
-            }
-            Ok(())
+            let is_single = case.online().is_some_and(|online| online.len() == 1);
+            Doubt::not_applicable_if(is_single, "there is one CPU, and it has to do everything")
         },
         check: Check::BuiltWith(&["CPU_ISOLATION", "CPUSETS"]),
         why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
@@ -78,7 +77,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.rcu_boost",
         title: "Readers that delay RCU are boosted",
-        severity: Weight::all(Info).adjusted(more_on_rt),
+        severity: Weight::all(Info).at_least(Medium, |case| case.flavour() == Ok(Flavour::Rt)),
         applies: |case| {
             Doubt::not_applicable_if(
                 !case.built_with("PREEMPT_RCU")?,
@@ -100,8 +99,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.rcu_lazy",
         title: "RCU callbacks not saved up",
         applies: |case| {
-            let is_offloader = |name: &str| name.starts_with("rcuop/") || name.starts_with("rcuos/");
-            if matches!(case.tasks(|task| task.is_kernel && is_offloader(&task.name)), Ok(found) if found.is_empty()) {
+            let offloaders = case.tasks(|task| task.is_kernel && offloaded_cpu(&task.name).is_some());
+            if offloaders.is_ok_and(|found| found.is_empty()) {
                 return Doubt::not_applicable(
                     "it happens only on CPUs whose callbacks are offloaded, and here none are",
                 );
@@ -289,14 +288,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn is_rt(case: &Case<'_>) -> bool {
-    case.is_rt()
-}
-
-fn more_on_rt(case: &Case<'_>, severity: Severity) -> Severity {
-    if is_rt(case) { severity.max(Medium) } else { severity }
-}
-
 fn preempt(case: &Case<'_>) -> Judged {
     match case.flavour()? {
         Flavour::Stock => {
@@ -311,9 +302,8 @@ fn preempt(case: &Case<'_>) -> Judged {
 }
 
 fn nohz_full(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("built in or not, it does nothing until nohz_full= is given, see iso.nohz_full");
-    }
+    let sleeps = !case.is(Kind::Poll);
+    Doubt::not_applicable_if(sleeps, "built in or not, it does nothing until nohz_full= is given, see iso.nohz_full")?;
     let file = NOHZ_FULL;
     let fact = case.peek(file);
     case.cite(file, &fact);
@@ -346,7 +336,7 @@ fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
 fn default_governor(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
     Doubt::not_applicable_if(!case.built_with("CPU_FREQ")?, "this kernel has no governors, see kconf.cpu_freq")?;
-    // What was built in, unless a word chose another.
+    // The governor that was built in, unless a word of the command line chose another.
     let unshown = TellsNothing("the default governor is not shown");
     match case.text("/sys/module/cpufreq/parameters/default_governor", unshown) {
         Ok(governor) if !governor.is_empty() => Ok(governor == "performance"),
@@ -363,12 +353,11 @@ fn ondemand(case: &Case<'_>) -> Judged {
     Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
 }
 
-/// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and
-/// firmware.
+/// Drivers of displays that only show what the CPU wrote, as in servers' management controllers and virtual machines.
 const ONLY_PIXELS: [&str; 9] =
     ["ast", "mgag200", "hibmc-drm", "bochs-drm", "cirrus", "hyperv_drm", "simple-framebuffer", "efidrm", "vesadrm"];
 
-/// The name of the driver that serves a card; where it does not show, what the card is called.
+/// The driver that serves a card, or the card's name if the driver is not shown.
 fn driver_of(case: &Case<'_>, card: &str) -> String {
     let link = case.link(&format!("/sys/class/drm/{card}/device/driver"));
     link.known().and_then(|target| target.rsplit('/').next()).unwrap_or(card).to_owned()
@@ -402,11 +391,10 @@ fn drm(case: &Case<'_>) -> Judged {
     })
 }
 
-/// The option was last seen in 6.12; from 7.0 on there is nothing to switch.
+/// Kernel 6.12 has the option; from 7.0 on it is gone, and so are the lists.
 fn slub_partial(case: &Case<'_>) -> Judged {
-    if case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")? {
-        return Doubt::not_applicable("this kernel does without these lists");
-    }
+    let is_gone = case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")?;
+    Doubt::not_applicable_if(is_gone, "this kernel does without these lists")?;
     if case.built_with("SLUB_CPU_PARTIAL") == Ok(false) {
         return Ok(true);
     }
@@ -418,7 +406,7 @@ fn slub_partial(case: &Case<'_>) -> Judged {
         match case.peek(&path) {
             Fact::Known(number) if number.trim() == "0" => seen += 1,
             Fact::Absent => {}
-            // The first one that has such a list, or that only the administrator may read, decides.
+            // The first cache that has such a list, or whose list only root may read, decides.
             fact => {
                 case.cite(&path, &fact);
                 return case.known(&path, fact, TellsNothing("not shown")).map(|_| false);
@@ -429,5 +417,5 @@ fn slub_partial(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::unknown("no cache shows such a list") } else { Ok(true) }
 }
 
-/// More caches than this are not looked at; machines have some hundreds.
+/// At most this number of caches is read. Machines have some hundreds.
 const MOST_CACHES: usize = 512;

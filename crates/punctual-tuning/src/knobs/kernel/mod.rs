@@ -1,4 +1,4 @@
-//! How the kernel was built and how it preempts: what no run-time setting makes up for.
+//! How the kernel was built and how it preempts, which no run-time setting can replace.
 
 pub(super) mod build;
 
@@ -11,7 +11,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.flavour",
         title: "A kernel made for real time",
-        severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
+        severity: Weight::of(Fatal, Medium, Medium)
+            .at_most(High, |case| case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1))),
         check: Check::Probe(|case| {
             let flavour = case.flavour()?;
             case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
@@ -123,7 +124,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
-        severity: Weight::all(High).adjusted(group_severity),
+        // A group with a budget may have real-time threads, which `sched.rt_runtime` then judges.
+        severity: Weight::all(High).at_most(Info, |case| may_be_real_time(case) == Ok(true)),
         check: Check::Probe(|case| has_rt_group(case).map(|is_on| !is_on)),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
@@ -150,10 +152,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.lockdown",
         title: "Kernel not locked down",
         applies: |case| {
-            if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
-                return Doubt::not_applicable("kernels before 5.4 have no lockdown");
-            }
-            Ok(())
+            let is_old = case.version().is_ok_and(|version| version < Version::new(5, 4));
+            Doubt::not_applicable_if(is_old, "kernels before 5.4 have no lockdown")
         },
         check: Check::file(
             "/sys/kernel/security/lockdown",
@@ -170,11 +170,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn flavour_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_roomy = case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1));
-    if is_roomy { severity.min(High) } else { severity }
-}
 
 fn config(case: &Case<'_>) -> Judged {
     let config = &case.machine.config;
@@ -206,7 +201,8 @@ fn preempt(case: &Case<'_>) -> Judged {
             let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
                            what the command line asks for proves nothing";
             let mode = case.marked("/sys/kernel/debug/sched/preempt", TellsNothing(because))?;
-            // Lazy preemption spares only ordinary tasks; audio on a desktop has some of those in its path.
+            // Lazy preemption delays real-time work behind no task. It spares ordinary tasks, which a desktop's audio
+            // depends on.
             Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
         }
         Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),
@@ -215,7 +211,7 @@ fn preempt(case: &Case<'_>) -> Judged {
     }
 }
 
-/// Notes which of the options are on; good is none.
+/// Good if none of the options is on. Those that are on become the evidence.
 fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
     let config = &case.machine.config;
     let mut on = Vec::new();
@@ -223,7 +219,7 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
         match config.is_on(option) {
             Fact::Known(true) => on.push(format!("CONFIG_{option}=y")),
             Fact::Known(false) => {}
-            // Lets the case say why the configuration is not known.
+            // Reading the option through the case says why the configuration is not known.
             _ => return case.config(option).map(|_| false),
         }
     }
@@ -236,23 +232,6 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
 }
 
 fn debug_heavy(case: &Case<'_>) -> Judged {
-    none_on(
-        case,
-        &[
-            "PROVE_LOCKING",
-            "DEBUG_LOCK_ALLOC",
-            "KASAN",
-            "KCSAN",
-            "KMSAN",
-            "DEBUG_OBJECTS",
-            "SLUB_DEBUG_ON",
-            "DEBUG_KMEMLEAK",
-        ],
-    )
-}
-
-/// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which
-/// `sched.rt_runtime` tells.
-fn group_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if may_be_real_time(case) == Ok(true) { severity.min(Info) } else { severity }
+    const OPTIONS: &str = "PROVE_LOCKING DEBUG_LOCK_ALLOC KASAN KCSAN KMSAN DEBUG_OBJECTS SLUB_DEBUG_ON DEBUG_KMEMLEAK";
+    none_on(case, &OPTIONS.split(' ').collect::<Vec<_>>())
 }

@@ -1,14 +1,14 @@
-//! Words for the kernel, put where this machine's boot loader finds them.
+//! Words of the kernel command line, added where this machine's boot loader reads them.
 //!
-//! A command names files and options that their manuals describe; where one could not be checked against a manual or
-//! the code of another tool, the text says so.
+//! A command names files and options that their manuals describe. If a command could not be checked against a manual or
+//! another tool's code, its text says so.
 
 use super::{Case, Direction};
 use crate::own_files::GRUB;
 use punctual_facts::machine::{Cmdline, Initramfs, Loader};
 
-/// How to add a word, or to take the added word off again. Nothing is to be added where the machine was booted with it,
-/// unless its loader's files do not hold it; and what stood there before is not ours to take off.
+/// How to add a word, or how to take it off again. A word that the machine was booted with is not added again, unless
+/// the loader's files lack it. A word that stood there before is not taken off.
 pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String {
     let name = word.split('=').next().unwrap_or(word);
     let standing = standing(case, name);
@@ -77,13 +77,13 @@ pub(super) fn no_word(case: &Case<'_>, name: &str, direction: Direction) -> Stri
     how.unwrap_or_else(|| format!("Kernel command line: without {word}"))
 }
 
-/// Whether a text of the machine may stand in a command that somebody will copy: no quotes, no blanks, nothing a shell
-/// or sed reads as more than itself.
+/// Whether a text of the machine may be part of a command that a person will copy: without quotes, blanks and
+/// everything else that a shell or sed interprets.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b"=,.:-_/+@%".contains(&b))
 }
 
-/// Words that may be given several times, since each of them counts.
+/// Whether a word may be given several times, because each of them counts.
 fn accumulates(name: &str) -> bool {
     matches!(name, "console" | "earlycon" | "module_blacklist" | "initcall_blacklist" | "hugepagesz" | "hugepages")
 }
@@ -94,7 +94,7 @@ fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
         let line = Cmdline::parse(place.line.known()?);
         let value = line.value(name)?;
         let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
-        // Of several files, the last one that names it.
+        // The last file that contains the name, since a later file overrides an earlier one.
         let names_it = |file: &&String| case.peek(file).known().is_some_and(|text| text.contains(name));
         let file = place.files.iter().rev().find(names_it).unwrap_or(&place.place);
         let file = if is_plain(file) { file.as_str() } else { "the boot loader's files" };
@@ -115,7 +115,7 @@ fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String
     }
 }
 
-/// Whether the loader has a program that edits words, so that no file needs to be named.
+/// Whether the loader has a program that edits words, so that the text names no file.
 fn has_tool(loader: Loader) -> bool {
     matches!(loader, Loader::Bls | Loader::Ostree | Loader::Kernelstub | Loader::MachineConfig)
 }
@@ -136,14 +136,25 @@ fn put_back(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String 
     }
 }
 
-/// The edit of a file, and the command that has to follow it.
+/// The edit of a file, followed by the command that puts it into force.
 fn edited(case: &Case<'_>, loader: Loader, edit: &str) -> String {
     match loader {
         Loader::UpdateGrub => format!("{edit}, then update-grub"),
         Loader::Grub => format!("{edit}, then {}", mkconfig(case)),
         Loader::UBootMenu => format!("{edit}, then u-boot-update"),
         Loader::SystemdBoot | Loader::Uki => format!("{edit}, then {}", install(case)),
-        _ => edit.to_owned(),
+        Loader::Bls
+        | Loader::Ostree
+        | Loader::Kernelstub
+        | Loader::Extlinux
+        | Loader::Armbian
+        | Loader::RaspberryPi
+        | Loader::UBootEnv
+        | Loader::UbuntuCore
+        | Loader::NixOs
+        | Loader::MachineConfig
+        | Loader::Talos
+        | Loader::Yocto => edit.to_owned(),
     }
 }
 
@@ -155,7 +166,7 @@ fn mkconfig(case: &Case<'_>) -> &'static str {
     }
 }
 
-/// Rebuilds the boot loader entry of the running kernel, which Debian keeps elsewhere than others.
+/// Rebuilds the boot loader entry of the running kernel, whose image Debian keeps in another folder.
 fn install(case: &Case<'_>) -> &'static str {
     if case.machine.boot.initramfs == Some(Initramfs::InitramfsTools) {
         "kernel-install add \"$(uname -r)\" \"/boot/vmlinuz-$(uname -r)\""
@@ -186,7 +197,7 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
             "mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> {GRUB} && \
              update-grub"
         ),
-        // Whatever the file holds, a line at its end counts: it is a shell script to whoever reads it.
+        // The file is a shell script to its readers, so a line at its end counts whatever stands before it.
         Loader::Grub => {
             format!(
                 "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> /etc/default/grub && {}",
@@ -243,7 +254,7 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
 
 fn take_off(case: &Case<'_>, loader: Loader, word: &str) -> String {
     let cut = format!("s| {word}||");
-    // The whole line that was added, and no other that ends alike.
+    // Matches only the whole line that was added, not a longer line with the same end.
     let ours = format!("\\|^GRUB_CMDLINE_LINUX=\"[$]GRUB_CMDLINE_LINUX {word}\"$|d");
     match loader {
         Loader::UpdateGrub => format!("sed -i '{ours}' {GRUB} && update-grub"),

@@ -1,8 +1,7 @@
-//! How a change is made to outlive the next boot, as data: the audit prints it, for the boot loader and the init the
-//! machine has.
+//! How a change is made to outlive the next boot, as data. The audit prints it for this machine's boot loader and init.
 //!
-//! One kind of place, one variant. What none of them describes is [`Lasting::Other`], in words. [`Lasting::here`] and
-//! [`Lasting::undo_here`] turn it into commands: whoever prints them runs nothing.
+//! Each kind of place is a variant. [`Lasting::Other`] describes what fits no kind, in words. [`Lasting::here`] and
+//! [`Lasting::undo_here`] return commands as text; nothing here runs them.
 
 mod cmdline;
 mod places;
@@ -27,11 +26,11 @@ pub enum Lasting {
     /// An `options` line of `/etc/modprobe.d`, without the word `options`.
     Module(Template<'static>),
     NoModule(&'static str),
-    /// The programs that the knob of this id wants silent, as the table of programs has them.
+    /// The programs that the table of programs wants silent for the knob of this id.
     Silence(&'static str),
     /// A setting of the application's own unit, in its `[Service]` section.
     Unit(Template<'static>),
-    /// The other CPUs for everything that systemd starts, in its own configuration.
+    /// Restricts everything that systemd starts to the housekeeping CPUs, in systemd's own configuration.
     Manager,
     Limit(Template<'static>),
     /// An option to build the kernel with, or without.
@@ -39,7 +38,7 @@ pub enum Lasting {
         option: &'static str,
         is_on: bool,
     },
-    /// A setting of the firmware, and where it is usually found.
+    /// A setting of the firmware, and where its menus usually have it.
     Firmware(&'static str),
     Other(Template<'static>),
     /// One of two places, depending on the machine or the work.
@@ -161,7 +160,7 @@ impl Lasting {
         }
     }
 
-    /// The place to name if nothing is known of the machine and the work.
+    /// The place to name if nothing is known about the machine and the work.
     pub(super) fn usual(&self) -> &Self {
         if let Self::Either { then, .. } = self { then.usual() } else { self }
     }
@@ -170,8 +169,8 @@ impl Lasting {
         self.chosen(case).on(case, Direction::Do)
     }
 
-    /// How to undo it on this machine; values written at run time stay until the next boot. `None` if the
-    /// knob's own undo is all there is to say.
+    /// How to undo the change on this machine; values written at run time stay until the next boot. `None` if the
+    /// knob's own undo suffices.
     pub fn undo_here(&self, case: &Case<'_>) -> Option<String> {
         let chosen = self.chosen(case);
         let undone = (!matches!(chosen, Self::Firmware(_) | Self::Other(_))).then(|| chosen.on(case, Direction::Undo));
@@ -226,8 +225,8 @@ enum Direction {
     Undo,
 }
 
-/// Fills in a word about CPUs. If all CPUs are real-time CPUs, nobody has chosen yet, and a word that names all of them
-/// must not be printed for copying.
+/// Fills in a word about CPUs. If no housekeeping CPU remains, the user has not chosen CPUs yet, so the word names a
+/// blank and not all CPUs.
 fn choice(case: &Case<'_>, word: Template<'_>) -> String {
     if case.housekeeping().is_empty() {
         word.filled(|part| match part {

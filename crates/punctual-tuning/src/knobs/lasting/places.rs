@@ -1,4 +1,4 @@
-//! Everything that lasts and is no word for the kernel: files the init and its helpers read.
+//! The lasting places other than the kernel command line: files that the init and its helpers read.
 
 use super::{Case, Direction, Each, File, Template};
 use crate::own_files::{LIMITS, MANAGER, MODPROBE, SYSCTL, TMPFILES, UDEV};
@@ -31,7 +31,7 @@ pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direct
         return nixos(&format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";"), "switch", direction);
     }
     match direction {
-        // procps and BusyBox both take a file by name; only systemd and procps read the folder at boot.
+        // Both procps and BusyBox read a file given by name, but BusyBox reads no folder of files at boot.
         Direction::Do if matches!(init(case), Some(Init::Busybox)) => {
             format!("echo '{name} = {value}' >> /etc/sysctl.conf, and sysctl -p /etc/sysctl.conf in a start script")
         }
@@ -46,7 +46,7 @@ pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direct
 pub(super) fn write(case: &Case<'_>, file: File, value: &str, direction: Direction) -> String {
     let path = file.path_of("$c");
     let cpus = file.each().map(|each| if each == Each::RealTime { case.rt() } else { case.housekeeping() });
-    // debugfs is mounted beside tmpfiles, not before.
+    // tmpfiles runs in parallel with the mounting of debugfs, so its lines may come too early.
     let is_early = !path.starts_with("/sys/kernel/debug") && !path.starts_with("/sys/kernel/tracing");
     if case.machine.boot.is_systemd() && is_early {
         return tmpfiles(case, &path, cpus, value, direction);
@@ -74,7 +74,7 @@ pub(super) fn write(case: &Case<'_>, file: File, value: &str, direction: Directi
 }
 
 fn tmpfiles(case: &Case<'_>, path: &str, cpus: Option<&CpuSet>, value: &str, direction: Direction) -> String {
-    // A per cent sign starts a specifier there.
+    // A percent sign starts a specifier in a line of tmpfiles.
     let line = format!("w {path} - - - - {}", value.replace('%', "%%"));
     if is_nixos(case) {
         let line = line.replace("cpu$c", "cpuN");
@@ -104,7 +104,7 @@ fn command(path: &str, cpus: Option<&CpuSet>, value: &str) -> String {
     }
 }
 
-/// The numbers of CPUs as a shell takes them: `0 $(seq 2 63)`.
+/// The numbers of CPUs as arguments of a shell loop: `0 $(seq 2 63)`.
 fn numbers(cpus: &CpuSet) -> String {
     if cpus.is_empty() {
         return "CPUS".to_owned();
@@ -124,7 +124,7 @@ pub(super) fn udev(rule: &str, direction: Direction) -> String {
     }
 }
 
-/// A line for modprobe. The initramfs is built anew, since the module may be loaded from there.
+/// A line for modprobe. The initramfs is built again, since the module may be loaded from there.
 pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> String {
     let boot = &case.machine.boot;
     let is_ostree = boot.loaders.iter().any(|loader| loader.what == Loader::Ostree);
@@ -145,7 +145,7 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
     }
 }
 
-/// Keeps programs from running, or lets them run again. What a person did by hand is taken back by hand.
+/// Keeps programs from running, or lets them run again. Steps by hand are not undone here.
 pub(super) fn silence(case: &Case<'_>, silencing: &Silencing, direction: Direction) -> String {
     if matches!(init(case), Some(Init::Systemd) | None) && !is_nixos(case) {
         return match direction {
@@ -159,7 +159,7 @@ pub(super) fn silence(case: &Case<'_>, silencing: &Silencing, direction: Directi
     units.chain(by_hand).collect::<Vec<_>>().join("; ")
 }
 
-/// The same for one unit where systemd does not run the machine, or is configured by NixOS.
+/// Like `silence`, for one unit of a machine without systemd or with NixOS.
 fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
     let (name, kind) = unit.rsplit_once('.').unwrap_or((unit, "service"));
     if is_nixos(case) {
@@ -215,7 +215,8 @@ pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String 
     }
 }
 
-/// Only systemd can be given CPUs. Lists in several files add up; an empty list discards those before it.
+/// CPUs for everything the init starts, which only systemd offers. Lists in several files add up, and an empty list
+/// discards the earlier ones.
 pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     let cpus = case.fill(Template::new("<H>")).replace(',', " ");
     match (init(case), direction) {
@@ -261,7 +262,7 @@ pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String
 fn service_limit(item: &str, value: &str) -> Option<String> {
     let value = match value {
         "unlimited" | "infinity" | "-1" if item != "nice" => "infinity".to_owned(),
-        // PAM counts these in KiB.
+        // PAM counts these limits in KiB.
         kib if matches!(item, "memlock" | "stack" | "as" | "data") => format!("{kib}K"),
         other => other.to_owned(),
     };

@@ -1,4 +1,4 @@
-//! A rule of udev, for devices that come and go: which devices it is about, and what it does to them.
+//! A udev rule for devices that come and go: which devices it matches, and what it sets.
 
 use crate::knobs::case::Case;
 use crate::knobs::template::Template;
@@ -7,9 +7,9 @@ use crate::knobs::template::Template;
 pub struct Rule {
     pub event: Event,
     pub subsystem: &'static str,
-    /// The kernel's name of the device, with stars; empty for any.
+    /// The kernel's name of the device, where `*` stands for any characters; empty for any device.
     pub kernel: &'static str,
-    /// What the device has to say of itself.
+    /// Attributes that a device must have for the rule to match.
     pub when: &'static [Attribute],
     pub then: Then,
 }
@@ -24,7 +24,7 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     Set(&'static [Attribute]),
-    /// A program to run; a rule that this program writes by itself never does.
+    /// A program to run. Only people install such a rule, see `Rule::is_ours`.
     Run(&'static str),
 }
 
@@ -44,8 +44,8 @@ impl Rule {
         Self { event: Event::Add, subsystem, kernel: "", when: &[], then: Then::Set(set) }
     }
 
-    /// Whether this program may write the rule by itself: rules for network cards would change all of them, and not only
-    /// those of the real-time work.
+    /// Whether this program may write the rule itself. It writes no rule for network cards, since the rule would change
+    /// every card and not only those of the real-time work.
     pub(crate) fn is_ours(self) -> bool {
         matches!(self.then, Then::Set(_)) && self.subsystem != "net"
     }
@@ -54,7 +54,7 @@ impl Rule {
         matches!(self.then, Then::Set(set) if set.iter().any(|attribute| attribute.value.names_housekeeping()))
     }
 
-    /// The rule as udev reads it, unless a person still has to choose something.
+    /// The rule as udev reads it; `None` while a blank is left that a person has to fill.
     pub(crate) fn whole(self, case: &Case<'_>) -> Option<String> {
         let Then::Set(set) = self.then else { return None };
         let is_whole = set.iter().all(|attribute| case.fill_whole(attribute.value).is_some());

@@ -1,4 +1,4 @@
-//! What can make memory slow to reach: pages that are moved, merged, split or given away under a running thread.
+//! What makes memory slow to reach: pages that are moved, merged, split or taken away while a thread runs.
 
 mod probes;
 
@@ -36,7 +36,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)"),
         ),
         why: "khugepaged collapses pages under a running program, and making room for huge pages moves others.",
-        // Writing it makes the kernel compute vm.min_free_kbytes anew, which no undo of ours would put back.
+        // Writing the file makes the kernel compute vm.min_free_kbytes again, which no undo of ours would restore.
         fix: Fix::prose("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
         persist: &[Lasting::word("transparent_hugepage=madvise")],
         cost: "More TLB misses in programs that do not ask for huge pages.",
@@ -60,7 +60,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.compact",
         title: "Memory not compacted unasked",
-        severity: Weight::all(Medium).adjusted(probes::compact_severity),
+        severity: Weight::all(Medium).at_most(Info, probes::keeps_locked),
         check: Check::Probe(probes::compact),
         why: "Compaction moves pages, and a thread that touches one meanwhile waits in a fault. Where \
             compact_unevictable_allowed is 1 that goes for locked pages, too.",
@@ -122,10 +122,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The application locks and touches its memory first",
         severity: Weight::all(High),
         applies: |case| {
-            if case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent {
-                return Doubt::not_applicable("this kernel was built without an MMU: nothing faults");
-            }
-            Ok(())
+            let has_no_mmu = case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent;
+            Doubt::not_applicable_if(has_no_mmu, "this kernel was built without an MMU: nothing faults")
         },
         check: Check::advice(
             "cannot be seen before the application runs: in /proc/PID/status VmLck should be near VmRSS, and \

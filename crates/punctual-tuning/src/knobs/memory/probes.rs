@@ -1,8 +1,8 @@
-//! How the state of memory is told.
+//! The probes of the memory knobs.
 
 use crate::knobs::prelude::*;
 
-/// The lines of a field of `/proc/meminfo` hold kilobytes, or pages.
+/// The number in a field of `/proc/meminfo`, in kilobytes or pages as the field has it.
 pub(super) fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     let path = "/proc/meminfo";
     let info = case.content(path, TellsNothing("/proc/meminfo is not there"))?;
@@ -13,7 +13,7 @@ pub(super) fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     Ok(number)
 }
 
-/// What memory is swapped to.
+/// The files and devices that memory is swapped to.
 pub(super) fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let path = "/proc/swaps";
     let table = case.content(path, CannotBe("this kernel cannot swap"))?;
@@ -23,7 +23,7 @@ pub(super) fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     Ok(areas)
 }
 
-/// Goes on only where memory is swapped.
+/// Not applicable if nothing is swapped.
 pub(super) fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(swap_areas(case)?.is_empty(), "nothing is swapped here")
 }
@@ -62,18 +62,15 @@ pub(super) fn compact(case: &Case<'_>) -> Judged {
     }
 }
 
-/// Goes on only where the statistics of isolated CPUs are collected like those of others.
+/// Not applicable if the kernel leaves isolated CPUs out of its statistics.
 pub(super) fn counts_isolated(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12) {
-        return Doubt::not_applicable("from 6.12 isolated CPUs are left out");
-    }
-    Ok(())
+    let is_left_out = case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12);
+    Doubt::not_applicable_if(is_left_out, "from 6.12 isolated CPUs are left out")
 }
 
-/// Pages that are locked stay where they are: what remains is work in the background.
-pub(super) fn compact_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let keeps_locked = case.peek("/proc/sys/vm/compact_unevictable_allowed") == Fact::Known("0".to_owned());
-    if keeps_locked { severity.min(Info) } else { severity }
+/// Whether locked pages stay where they are, so that compaction is only work in the background.
+pub(super) fn keeps_locked(case: &Case<'_>) -> bool {
+    case.peek("/proc/sys/vm/compact_unevictable_allowed") == Fact::Known("0".to_owned())
 }
 
 const EARLY_BYTES: u64 = 256 << 20;
@@ -105,9 +102,9 @@ pub(super) fn oom(case: &Case<'_>) -> Result<(), Doubt> {
 const NODES: &str = "/sys/devices/system/node";
 const NO_NODES: Missing = CannotBe("this kernel knows one memory node");
 
-/// The nodes a file names; goes on only where there are several.
+/// The nodes that a file lists. Not applicable with a single node.
 pub(super) fn nodes(case: &Case<'_>, file: &str) -> Result<CpuSet, Doubt> {
-    // Lists of nodes are written as lists of CPUs are.
+    // Lists of nodes have the format of lists of CPUs.
     let online = case.cpu_list(&format!("{NODES}/online"), NO_NODES)?;
     Doubt::not_applicable_if(online.len() < 2, "there is one memory node")?;
     case.cpu_list(&format!("{NODES}/{file}"), NO_NODES)
@@ -127,7 +124,7 @@ pub(super) fn numa(case: &Case<'_>) -> Judged {
     if touched == 0 { Doubt::unknown("no node names the real-time CPUs") } else { Ok(touched == 1) }
 }
 
-/// Drivers of balloons, and the folders that have an entry for each device they drive.
+/// Folders of balloon drivers, and the beginning of the entry that each has for a device.
 const BALLOONS: [(&str, &str); 3] = [
     ("/sys/bus/virtio/drivers/virtio_balloon", "virtio"),
     ("/sys/bus/vmbus/drivers/hv_balloon", "vmbus"),
@@ -135,9 +132,7 @@ const BALLOONS: [(&str, &str); 3] = [
 ];
 
 pub(super) fn balloon(case: &Case<'_>) -> Judged {
-    let unseen = TellsNothing("nothing here tells whether there is a hypervisor");
-    let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), unseen)?;
-    Doubt::not_applicable_if(virtualisation.hypervisor.is_none(), "this is no guest")?;
+    Doubt::not_applicable_if(case.known_virtualisation()?.hypervisor.is_none(), "this is no guest")?;
     let is_device = |name: &String, kind: &str| match kind {
         "virtio" => name.starts_with("virtio"),
         "vmbus" => name.len() == 36,

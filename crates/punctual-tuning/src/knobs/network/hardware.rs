@@ -1,9 +1,9 @@
-//! What the network hardware was told: settings that only ethtool shows.
+//! Settings of network hardware that only ethtool shows.
 
 use super::{Nic, nics};
 use crate::knobs::prelude::*;
 
-/// What whoever reads the live machine put there: one line `name value` for each setting of a device.
+/// The settings of each device and subject, which the reader of the live machine supplies: a line `name value` each.
 pub(super) const ETHTOOL: &str = "punctual:/ethtool";
 
 /// Settings of one device.
@@ -16,7 +16,7 @@ impl Settings {
     }
 }
 
-/// Whether the settings of every device that has them are as wanted.
+/// Good if the settings are as wanted on every device that has them.
 pub(super) fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
     for Nic { name, driver } in nics(case)? {

@@ -1,4 +1,4 @@
-//! Work that packets make, and for whom.
+//! The work that packets cause, and the CPUs it runs on.
 
 mod hardware;
 mod receiving;

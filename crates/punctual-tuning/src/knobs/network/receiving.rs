@@ -3,7 +3,7 @@
 use super::{FOLDER, Nic, devices, nics};
 use crate::knobs::prelude::*;
 
-/// Whether the file of every device with hardware holds what is wanted; n/a where no device has it.
+/// Good if the file holds what is wanted on every device with hardware that has the file.
 pub(super) fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Judged {
     let (mut seen, mut all) = (false, true);
     for Nic { name, .. } in nics(case)? {
@@ -37,9 +37,8 @@ fn nics_or_none(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
 pub(super) fn ethercat(case: &Case<'_>) -> Judged {
     let modules = "/sys/module";
     let loaded = case.names(modules, TellsNothing("/sys/module cannot be seen here"))?;
-    if !case.has_module("ec_master")? {
-        return Doubt::not_applicable("no EtherCAT master is loaded (a master in user space does not show)");
-    }
+    let has_no_master = !case.has_module("ec_master")?;
+    Doubt::not_applicable_if(has_no_master, "no EtherCAT master is loaded (a master in user space does not show)")?;
     let drivers: Vec<&str> =
         loaded.iter().filter(|name| name.starts_with("ec_") && *name != "ec_master").map(String::as_str).collect();
     case.note(modules, format!("ec_master, {}", drivers.join(", ")));

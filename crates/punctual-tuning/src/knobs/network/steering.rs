@@ -1,9 +1,9 @@
-//! To which CPUs the kernel itself sends packets.
+//! The CPUs to which the kernel itself steers packets.
 
 use super::{FOLDER, devices};
 use crate::knobs::prelude::*;
 
-/// Whether no queue of that kind has real-time CPUs in its mask.
+/// Good if no queue of that kind has real-time CPUs in its mask.
 pub(super) fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
     case.has_housekeeping()?;
     let (mut queues, mut steered) = (0_usize, Vec::new());
@@ -11,7 +11,7 @@ pub(super) fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) 
         let names = case.list(&format!("{FOLDER}/{device}/queues"));
         for queue in names.known().into_iter().flatten().filter(|name| name.starts_with(kind)) {
             let path = format!("{FOLDER}/{device}/queues/{queue}/{file}");
-            // A device with one queue refuses to tell a mask.
+            // A device with a single queue refuses to show its mask.
             let Some(text) = case.peek(&path).known().cloned() else { continue };
             queues += 1;
             match CpuSet::parse_mask(&text) {

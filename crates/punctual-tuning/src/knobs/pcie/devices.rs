@@ -1,9 +1,9 @@
-//! USB, storage and sound: devices that sleep when nobody asks for them.
+//! USB, storage and sound: devices that sleep while they are idle.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{MOST_DEVICES, sata};
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Pcie) };
+const KNOB: Knob = Knob { cost: "Power.", confidence: Confidence::Medium, ..Knob::of(Family::Pcie) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -18,7 +18,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::word("usbcore.autosuspend=-1"),
             Lasting::Udev(Rule::add("usb", &[attribute("power/control", "on")])),
         ],
-        cost: "Power.",
         sources: &[
             "kernel driver-api/usb/power-management.rst",
             "kernel 7.3 drivers/usb/core/usb.c: autosuspend",
@@ -36,7 +35,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::word("ahci.mobile_lpm_policy=1"),
             Lasting::Udev(Rule::add("scsi_host", &[attribute("link_power_management_policy", "max_performance")])),
         ],
-        cost: "Power.",
         sources: &["kernel 7.3 drivers/ata/libata-sata.c, ahci.c: mobile_lpm_policy", "unverified: the time"],
         ..KNOB
     },
@@ -68,7 +66,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "After some seconds of silence the codec is turned off; turning it on again takes time and clicks, and on a \
             machine without need for sound it is work for nothing.",
         persist: &[Lasting::module("snd_hda_intel power_save=0")],
-        cost: "Power.",
         sources: &["kernel 7.3 sound/hda/controllers/intel.c: power_save", "kernel sound/designs/powersave.rst"],
         ..KNOB
     },
@@ -78,7 +75,8 @@ fn usb(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/usb/devices";
     let none = CannotBe("there is no USB");
     let names = case.names(folder, none)?;
-    // Interfaces have a colon, root hubs are called usbN; a hub sleeps only when all behind it does.
+    // Interfaces have a colon in their names and root hubs are called usbN. A hub sleeps only when every device behind
+    // it does.
     let is_device = |name: &&String| !name.contains(':') && !name.starts_with("usb");
     let (mut seen, mut sleepy) = (0_usize, Vec::new());
     for device in names.iter().filter(is_device).take(MOST_DEVICES) {
@@ -107,7 +105,7 @@ fn nvme(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(drives.is_empty(), "there is no NVMe drive")?;
     let mut all_awake = true;
     for drive in drives.iter().take(64) {
-        // A drive that cannot choose for itself has no such file.
+        // A drive that does not choose its sleep states itself has no such file.
         let path = format!("{folder}/{drive}/power/pm_qos_latency_tolerance_us");
         let cannot = CannotBe("the drive does not choose sleep states itself");
         match case.text(&path, cannot) {

@@ -1,9 +1,10 @@
-//! PCI: links that sleep, and devices behind them.
+//! PCI links that sleep, and the devices behind them.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Disturbing, ..Knob::of(Family::Pcie) };
+const KNOB: Knob =
+    Knob { cost: "Power.", confidence: Confidence::Medium, blast: Blast::Disturbing, ..Knob::of(Family::Pcie) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -18,7 +19,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Not pcie_aspm=off: that leaves on what the firmware turned on.",
         ),
         persist: &[Lasting::word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
-        cost: "Power.",
         sources: &[
             "kernel 7.3 drivers/pci/pcie/aspm.c",
             "kernel ABI testing/sysfs-bus-pci",
@@ -40,7 +40,6 @@ pub(crate) const KNOBS: &[Knob] = &[
                 ..Rule::add("pci", &[attribute("link/clkpm", "0")])
             }),
         ],
-        cost: "Power.",
         sources: &[
             "kernel 7.3 drivers/pci/pcie/aspm.c: clkpm",
             "kernel ABI testing/sysfs-bus-pci",
@@ -67,7 +66,6 @@ pub(crate) const KNOBS: &[Knob] = &[
                 ..Rule::add("pci", &[attribute("power/control", "on")])
             }),
         ],
-        cost: "Power.",
         sources: &[
             "kernel power/pci.rst",
             "kernel ABI testing/sysfs-devices-power: control",
@@ -77,7 +75,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The PCI devices, some of them at least.
+/// The PCI devices; not applicable if there is none.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let devices = case.names(PCI, CannotBe(NO_PCI))?;
     if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
@@ -123,7 +121,7 @@ fn runtime(case: &Case<'_>) -> Judged {
     let (mut looked_at, mut sleepy) = (0_usize, Vec::new());
     for device in devices(case)?.iter().take(MOST_DEVICES) {
         let Fact::Known(class) = case.peek(&format!("{PCI}/{device}/class")) else { continue };
-        // Network controllers of any kind, and CAN controllers.
+        // The classes of network controllers of any kind, and of CAN controllers.
         if !["0x02", "0x0c09"].iter().any(|start| class.starts_with(start)) {
             continue;
         }

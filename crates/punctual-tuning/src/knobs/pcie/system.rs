@@ -1,4 +1,4 @@
-//! The whole machine asleep.
+//! Suspending the whole machine.
 
 use crate::knobs::prelude::*;
 use crate::programs::Silencing;
@@ -29,9 +29,8 @@ fn sleep(case: &Case<'_>) -> Judged {
             return Ok(true);
         }
     }
-    if !case.exists("/run/systemd/system") {
-        return Doubt::unknown("who may send this machine to sleep is not known: systemd does not run it");
-    }
+    let is_unknown_init = !case.exists("/run/systemd/system");
+    Doubt::unknown_if(is_unknown_init, "who may send this machine to sleep is not known: systemd does not run it")?;
     case.note("/etc/systemd/system", format!("{target} is not masked"));
     Ok(false)
 }

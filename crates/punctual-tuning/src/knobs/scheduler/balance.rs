@@ -1,4 +1,4 @@
-//! What the scheduler does beside choosing: balance, account, boost, and what was switched on for its own debugging.
+//! What the scheduler does besides choosing tasks: balancing, accounting, boosting and debugging.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::domain;
@@ -92,8 +92,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// What each of the CPUs is balanced with, out of `/proc/schedstat`; CPUs without a domain are balanced with nobody.
-/// Nothing where a line makes no sense.
+/// For each CPU of `/proc/schedstat`, all CPUs that the scheduler balances it with; none for a CPU without a domain.
+/// `None` if a line cannot be read.
 fn widest(schedstat: &str) -> Option<Vec<(u32, CpuSet)>> {
     let mut found: Vec<(u32, CpuSet)> = Vec::new();
     for line in schedstat.lines() {
@@ -102,7 +102,7 @@ fn widest(schedstat: &str) -> Option<Vec<(u32, CpuSet)>> {
         if let Some(cpu) = first.strip_prefix("cpu") {
             found.push((cpu.parse().ok()?, CpuSet::new()));
         } else if first.starts_with("domain") {
-            // From version 17 of the format the domain's name stands before the mask: SMT, MC, PKG, NUMA.
+            // From version 17 of the format on, the domain's name (SMT, MC, PKG, NUMA) stands before the mask.
             let second = words.next()?;
             let is_mask = second.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b','));
             let span = CpuSet::parse_mask(if is_mask { second } else { words.next()? }).ok()?;
@@ -122,9 +122,8 @@ fn domains(case: &Case<'_>) -> Judged {
     let Some(all) = widest(&text) else { return Doubt::unknown(format!("{path} is not as it is known here")) };
     let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt().contains(*cpu)).collect();
     Doubt::unknown_if(ours.len() != case.rt().len(), format!("{path} does not show all of CPUs {}", case.rt()))?;
-    if domain(case) == Ok(false) {
-        return Doubt::not_applicable("these CPUs are not set apart, which iso.domain tells already");
-    }
+    let is_balanced = domain(case) == Ok(false);
+    Doubt::not_applicable_if(is_balanced, "these CPUs are not set apart, which iso.domain tells already")?;
     let mixed: Vec<String> = ours
         .iter()
         .filter(|(_, span)| !span.is_subset(case.rt()))
@@ -136,9 +135,8 @@ fn domains(case: &Case<'_>) -> Judged {
 
 fn has_ext_server(case: &Case<'_>) -> Result<(), Doubt> {
     let state = case.text("/sys/kernel/sched_ext/state", CannotBe("this kernel cannot load a scheduler"))?;
-    if state.trim() == "disabled" {
-        return Doubt::not_applicable("no BPF scheduler is loaded, so nothing is reserved for its tasks");
-    }
+    let is_unused = state.trim() == "disabled";
+    Doubt::not_applicable_if(is_unused, "no BPF scheduler is loaded, so nothing is reserved for its tasks")?;
     Doubt::unknown_if(!case.exists("/sys/kernel/debug/sched/features"), NO_DEBUGFS)?;
     Ok(())
 }
@@ -153,7 +151,8 @@ fn features(case: &Case<'_>) -> Judged {
 }
 
 impl Case<'_> {
-    /// Features of the scheduler that are on, and exist for its own debugging or are off by default on this kernel.
+    /// The features of the scheduler in this list that only serve its debugging, or that the running kernel has off by
+    /// default.
     pub(crate) fn harmful_features<'t>(&self, features: &'t str) -> Vec<&'t str> {
         const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
         let is_rt = self.is_rt();

@@ -1,4 +1,4 @@
-//! Who shares the real-time classes with the real-time work, and on what terms.
+//! Other tasks in the real-time classes, and the terms on which they share the CPUs.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
@@ -105,7 +105,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Numbers of scheduling policies, as `/proc/PID/stat` has them.
+/// Numbers of scheduling policies in `/proc/PID/stat`.
 const FIFO: u32 = 1;
 const RR: u32 = 2;
 const DEADLINE: u32 = 6;
@@ -116,7 +116,7 @@ fn names(tasks: &[&Task]) -> String {
 }
 
 fn deadline(case: &Case<'_>) -> Judged {
-    // A governor's kernel threads (sugov:N) are of this class by design, and short.
+    // A governor's kernel threads (sugov:N) are deadline tasks by design, and run only briefly.
     let ours = case
         .tasks(|task| !task.is_kernel && case.rt().contains(task.cpu) && [FIFO, RR, DEADLINE].contains(&task.policy))?;
     let (deadline, fixed): (Vec<&Task>, Vec<&Task>) = ours.iter().partition(|task| task.policy == DEADLINE);
@@ -127,7 +127,7 @@ fn deadline(case: &Case<'_>) -> Judged {
 }
 
 fn dl_period(case: &Case<'_>) -> Judged {
-    // A governor's kernel threads are of this class, too, and ask for no such period.
+    // A governor's kernel threads are deadline tasks as well, but need no such period.
     let users = case.tasks(|task| !task.is_kernel && task.policy == DEADLINE)?;
     case.note("deadline tasks", names(&users.iter().collect::<Vec<_>>()));
     Doubt::not_applicable_if(users.is_empty(), "no task with a deadline runs here")?;

@@ -1,12 +1,12 @@
-//! Who sets the clock of the real-time CPUs.
+//! How the clock of the real-time CPUs is set.
 
 use crate::knobs::case::Missing::CannotBe;
 use crate::knobs::case::{Case, Judged, Missing};
 
 pub(crate) const NO_DRIVER: Missing = CannotBe("no cpufreq driver: the firmware or the host sets the frequency");
 
-/// Whether Linux holds the clock of the real-time CPUs: by a governor that ignores load, or by one frequency as minimum
-/// and maximum. Fails without a cpufreq driver.
+/// Whether Linux holds the clock of the real-time CPUs, either by a governor that ignores load or by equal minimum and
+/// maximum. Not applicable without a cpufreq driver.
 pub(crate) fn governor(case: &Case<'_>) -> Judged {
     let read = |file: &str| case.of_rt(&format!("cpufreq/{file}"), NO_DRIVER);
     let governors = read("scaling_governor")?;

@@ -1,5 +1,4 @@
-//! Whether control groups limit the real-time class, and what the caller's group may use of it.
-//!
+//! Whether control groups limit the real-time class, and which budget the caller's group has.
 
 use crate::knobs::case::{Case, Doubt, Judged};
 
@@ -9,10 +8,19 @@ pub(crate) const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice"
 /// Where the CPU controller of cgroup v1 is usually mounted.
 const V1_MOUNTS: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 
-/// The path of the caller's group: in the cgroup v1 hierarchy of the CPU controller, or else in cgroup v2.
+/// The path of the caller's group. `First` is the hierarchy of the CPU controller in cgroup v1, `Second` is cgroup v2.
 enum Group {
     First(String),
     Second(String),
+}
+
+/// The path of the group of a controller (`""` for cgroup v2) in a `cgroup` file of a process.
+pub(crate) fn group_of<'t>(cgroup: &'t str, controller: &str) -> Option<&'t str> {
+    cgroup.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let is_wanted = parts.next()?.split(',').any(|name| name == controller);
+        parts.next().filter(|_| is_wanted)
+    })
 }
 
 fn caller(case: &Case<'_>) -> Result<Group, Doubt> {
@@ -21,17 +29,8 @@ fn caller(case: &Case<'_>) -> Result<Group, Doubt> {
         case.cite("/proc/self/cgroup", &groups);
         return Doubt::unknown("the caller's control group is not known");
     };
-    let path = |wanted: &dyn Fn(&str) -> bool| {
-        lines.lines().find_map(|line| {
-            let mut parts = line.splitn(3, ':').skip(1);
-            let controllers = parts.next()?;
-            let group = parts.next()?.trim_end_matches('/');
-            wanted(controllers).then(|| group.to_owned())
-        })
-    };
-    let first = path(&|controllers| controllers.split(',').any(|name| name == "cpu"));
-    let second = || path(&|controllers| controllers.is_empty());
-    match first.map(Group::First).or_else(|| second().map(Group::Second)) {
+    let path = |controller| group_of(lines, controller).map(|group| group.trim_end_matches('/').to_owned());
+    match path("cpu").map(Group::First).or_else(|| path("").map(Group::Second)) {
         Some(group) => Ok(group),
         None => Doubt::unknown("/proc/self/cgroup names no group"),
     }
@@ -64,8 +63,8 @@ pub(crate) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
     Ok(is_on)
 }
 
-/// Whether the caller's group may have real-time threads. In cgroup v2 a group cannot be given a budget: it has none as
-/// soon as the CPU controller is enabled for it.
+/// Whether the caller's group may have real-time threads. A group in cgroup v2 cannot be given a budget: it has none
+/// once the CPU controller is enabled for it.
 pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
     if let Some((file, budget)) = budget(case) {
         return budget
@@ -87,7 +86,7 @@ pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let Some(mount) = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().find(is_mount).copied() else {
         return Doubt::unknown("the control groups cannot be seen here");
     };
-    // The root has no cpu.max, and a group without the controller is accounted in its parent.
+    // The root group has no `cpu.max`, and a group without the controller is accounted in its parent.
     let parts: Vec<&str> = group.split('/').filter(|part| !part.is_empty()).collect();
     let files = (1..=parts.len()).rev().map(|n| format!("{mount}/{}/cpu.max", parts[..n].join("/")));
     let found = files.into_iter().find(|file| case.exists(file));

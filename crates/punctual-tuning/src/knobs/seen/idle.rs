@@ -12,12 +12,13 @@ pub(crate) struct Sleep {
     pub(crate) folder: String,
 }
 
-/// The longest exit latency that the need tolerates: a quarter of the budget, or 10 us without one.
+/// The longest exit latency that the need tolerates, in microseconds: a quarter of the budget, or 10 us without a
+/// budget.
 pub(crate) fn tolerable_us(case: &Case<'_>) -> u64 {
     case.need.budget.map_or(10, |budget| budget.whole(Nanos::from_us(1)) / 4)
 }
 
-/// The states of a CPU that are not switched off; limits may exclude some of them.
+/// The states of a CPU that are not switched off. A latency limit may still exclude some of them.
 pub(crate) fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Doubt> {
     states(case, cpu, true)
 }
@@ -47,7 +48,8 @@ pub(crate) fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Ve
     Ok(found)
 }
 
-/// The limit set for one CPU; `n/a` allows no latency at all and `0` means no limit.
+/// The limit on the exit latency of one CPU's states, in microseconds; `None` means no limit. The file says `n/a` for a
+/// limit of 0 and `0` for no limit.
 pub(crate) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, Doubt> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
     Ok(match case.peek(&path) {
@@ -58,18 +60,25 @@ pub(crate) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, 
     })
 }
 
-/// A program that keeps this file open limits the sleep of all CPUs.
+/// The file that a program keeps open to limit the sleep of all CPUs.
 pub(crate) const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// The limit on the sleep of all CPUs that programs hold now. The file holds a binary number of four bytes.
-pub(crate) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
+/// What that file reads, in microseconds.
+pub(crate) fn read_device_us(case: &Case<'_>) -> Fact<i32> {
     case.peek_bytes(DEVICE).and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
-        Ok(four) => u64::try_from(i32::from_le_bytes(four)).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known),
+        Ok(four) => Fact::Known(i32::from_le_bytes(four)),
         Err(_) => Fact::Garbled(format!("holds {} bytes, not 4", bytes.len())),
     })
 }
 
-/// The names of the states that the first real-time CPU may enter, without the limit for all CPUs.
+/// The limit that programs hold on the sleep of all CPUs, in microseconds. The file holds a binary number of four
+/// bytes.
+pub(crate) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
+    read_device_us(case)
+        .and_then(|limit_us| u64::try_from(limit_us).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known))
+}
+
+/// The names of the states that the first real-time CPU may enter, ignoring the limit for all CPUs.
 pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let cpu = case.first_rt()?;
     let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
@@ -79,8 +88,8 @@ pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     Ok(names)
 }
 
-/// The deepest state that the first real-time CPU may enter, if its exit latency is not tolerable. The first CPU stands
-/// for all: `pm.idle_state` looks at each.
+/// The deepest state that the first real-time CPU may enter, if its exit latency is not tolerable. The first CPU
+/// represents all of them; `pm.idle_state` judges each.
 pub(crate) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
     let cpu = case.first_rt()?;
     let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);

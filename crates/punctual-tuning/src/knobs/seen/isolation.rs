@@ -1,5 +1,4 @@
-//! Which work keeps off the real-time CPUs. Knobs about one kind of work and knobs that compare two kinds share these
-//! functions.
+//! Which work keeps off the real-time CPUs. Several families use these probes.
 
 use crate::knobs::case::Missing::{CannotBe, TellsNothing};
 use crate::knobs::case::{Case, Doubt, Judged};
@@ -15,9 +14,8 @@ pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 pub(crate) fn domain(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     let online = case.online();
-    if online.is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is one CPU, and it has to do everything");
-    }
+    let is_single = online.is_some_and(|online| online.len() == 1);
+    Doubt::not_applicable_if(is_single, "there is one CPU, and it has to do everything")?;
     let at_boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
     let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
     let by_cpuset = if case.peek(partitions).known().is_some() {
@@ -29,29 +27,34 @@ pub(crate) fn domain(case: &Case<'_>) -> Judged {
     Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
 }
 
+/// The CPU whose RCU callbacks a kernel thread of this name runs. A kernel without preemptible RCU calls it `rcuos/`.
+pub(crate) fn offloaded_cpu(thread: &str) -> Option<u32> {
+    thread.strip_prefix("rcuop/").or_else(|| thread.strip_prefix("rcuos/"))?.parse().ok()
+}
+
+/// The CPUs that have a thread for their RCU callbacks, kept as evidence.
+pub(crate) fn with_rcu_thread(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    let threads = case.tasks(|task| task.is_kernel && offloaded_cpu(&task.name).is_some())?;
+    let cpus: CpuSet = threads.iter().filter_map(|task| offloaded_cpu(&task.name)).collect();
+    let shown = if cpus.is_empty() { "none".to_owned() } else { format!("for CPUs {cpus}") };
+    case.note("kernel threads rcuop/N, rcuos/N", shown);
+    Ok(cpus)
+}
+
 /// Whether the RCU callbacks of the real-time CPUs run on other CPUs.
 pub(crate) fn rcu_nocbs(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let is_offloader = |name: &str| {
-        let cpu = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
-        cpu.parse::<u32>().ok()
-    };
-    let threads = case.tasks(|task| task.is_kernel && is_offloader(&task.name).is_some())?;
-    let with_thread: CpuSet = threads.iter().filter_map(|task| is_offloader(&task.name)).collect();
-    case.note(
-        "kernel threads rcuop/N, rcuos/N",
-        if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
-    );
+    let with_thread = with_rcu_thread(case)?;
     let online = case.online().cloned().unwrap_or_default();
-    // Kernels before 6.1 make these threads only for the CPUs they offload; later ones make them for all.
+    // Kernels before 6.1 create these threads only for the CPUs they offload, later kernels for all CPUs.
     if !case.rt().is_subset(&with_thread) || !online.is_subset(&with_thread) {
         return Ok(case.rt().is_subset(&with_thread));
     }
     Ok(case.rt().is_subset(&offloaded_at_boot(case)?))
 }
 
-/// The CPUs that the kernel offloads, given that the threads prove it offloads some: the tick-free ones and those on
-/// the command line.
+/// The CPUs whose callbacks are offloaded, if the threads prove that some are: the tick-free CPUs and those that the
+/// command line names.
 fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("")).or_else(|doubt| match doubt {
         Doubt::NotApplicable(_) => Ok(CpuSet::new()),
@@ -64,7 +67,7 @@ fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(list) = line.value("rcu_nocbs") else {
         case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
-        // A kernel that is built to offload all CPUs offloads only the tick-free ones if there are any.
+        // A kernel built to offload every CPU offloads the tick-free CPUs only, if there are any.
         let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
         return Ok(if is_all { case.rt().clone() } else { tick_free });
     };
@@ -104,4 +107,17 @@ pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
         if left_alone.is_empty() { "none".to_owned() } else { left_alone.to_string() },
     );
     Ok(!case.rt().is_empty() && case.rt().is_subset(&left_alone))
+}
+
+/// The CPUs on which process 1, and so everything it starts, may run.
+pub(crate) fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    let path = "/proc/1/status";
+    let missing = TellsNothing("process 1 cannot be seen");
+    let status = case.content_or_trouble(path, missing)?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim();
+    case.note(format!("{path} Cpus_allowed_list"), list);
+    match CpuSet::parse_list(list) {
+        Ok(cpus) if !cpus.is_empty() => Ok(cpus),
+        _ => Doubt::unknown(format!("{path} says '{list}' of where it may run")),
+    }
 }

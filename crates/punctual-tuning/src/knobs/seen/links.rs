@@ -4,13 +4,13 @@ use crate::knobs::case::Missing::CannotBe;
 use crate::knobs::case::{Case, Doubt, Judged};
 use punctual_facts::fact::Fact;
 
-/// More devices than this on one bus are not looked at.
+/// At most this number of devices is read on one bus.
 pub(crate) const MOST_DEVICES: usize = 512;
 pub(crate) const PCI: &str = "/sys/bus/pci/devices";
 pub(crate) const NO_PCI: &str = "there is no PCI bus";
 pub(crate) const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
 
-/// Whether the kernel controls the power management of any link: it shows the states of those it controls.
+/// Whether the kernel controls the power management of any link. It shows the states of the links it controls.
 pub(crate) fn controls_links(case: &Case<'_>) -> bool {
     let devices = case.list(PCI);
     devices.known().into_iter().flatten().any(|device| {
@@ -32,8 +32,7 @@ pub(crate) fn sata(case: &Case<'_>) -> Judged {
     }
     Doubt::not_applicable_if(policies.is_empty(), "there is no SATA controller that can let its links sleep")?;
     case.note(format!("{folder}/*/link_power_management_policy"), policies.join(", "));
-    if policies.iter().any(|policy| policy == "keep_firmware_settings") {
-        return Doubt::unknown("what the firmware chose was kept, and is not shown");
-    }
+    let is_firmwares = policies.iter().any(|policy| policy == "keep_firmware_settings");
+    Doubt::unknown_if(is_firmwares, "what the firmware chose was kept, and is not shown")?;
     Ok(policies.iter().all(|policy| policy == "max_performance"))
 }

@@ -1,6 +1,6 @@
-//! What several families ask of a machine, each thing read and judged in one place.
+//! Probes and readers that several families share.
 //!
-//! Families use what is here and not one another: a family can be read, changed and removed alone.
+//! A family uses this module and no other family, so that it can be read, changed and removed alone.
 
 pub(super) mod frequency;
 pub(super) mod groups;
@@ -10,7 +10,7 @@ pub(super) mod links;
 pub(super) mod uncore;
 mod units;
 
-/// Whether a list of tracers has those that name what took the CPU.
+/// Whether a list of tracers has osnoise and timerlat, which name what took the CPU.
 pub(crate) fn has_tracers(names: &str) -> bool {
     ["osnoise", "timerlat"].iter().all(|name| names.split_whitespace().any(|word| word == *name))
 }

@@ -1,4 +1,4 @@
-//! Parts of the chip beside the CPUs that change their clock: the uncore, and devices that devfreq controls.
+//! Parts of the chip other than CPUs that change their clock: the uncore, and devices that devfreq controls.
 
 use crate::knobs::case::Missing::CannotBe;
 use crate::knobs::case::{Case, Doubt, Missing};
@@ -10,7 +10,7 @@ pub(crate) const DEVFREQ: &str = "/sys/class/devfreq";
 /// A kind of device that devfreq controls.
 #[derive(Clone, Copy)]
 pub(crate) struct Clocked {
-    /// The name of such a device contains one of these.
+    /// Parts of names: a device belongs to this kind if its name contains one of them.
     parts: &'static [&'static str],
     pub(crate) what: &'static str,
 }
@@ -22,7 +22,7 @@ pub(crate) const GPU: Clocked = Clocked { parts: &["gpu", "mali"], what: "a GPU"
 pub(crate) const NPU: Clocked = Clocked { parts: &["npu"], what: "a neural unit" };
 
 impl Case<'_> {
-    /// The folders in which the clock of this machine's uncore is set.
+    /// The folders that hold the clock limits of this machine's uncore.
     pub(crate) fn uncore_places(&self) -> Result<Vec<String>, Doubt> {
         let names = self.names(UNCORE, NO_UNCORE)?;
         let is_place = |name: &&String| name.starts_with("package_") || name.starts_with("uncore");
@@ -30,7 +30,7 @@ impl Case<'_> {
         if places.is_empty() { Doubt::not_applicable("no control of the uncore frequency here") } else { Ok(places) }
     }
 
-    /// The devices of a kind, by their names. The memory's bus is no other bus.
+    /// The names of the devices of a kind. A memory bus does not count as a bus.
     pub(crate) fn clocked(&self, kind: Clocked) -> Result<Vec<String>, Doubt> {
         let mut devices = self.names(DEVFREQ, CannotBe("no device here changes its frequency by devfreq"))?;
         let is_memory_bus = |name: &str| name.contains("mbus") && !kind.parts.contains(&"mbus");
@@ -38,7 +38,7 @@ impl Case<'_> {
         Ok(devices)
     }
 
-    /// Whether a device keeps its clock, by the name of its governor.
+    /// Whether a governor of this name keeps the clock constant.
     pub(crate) fn is_steady(governor: &str) -> bool {
         matches!(governor, "performance" | "powersave")
     }

@@ -1,17 +1,17 @@
-//! Units of systemd, and which programs are at work or will be after the next boot.
+//! Units of systemd, and which programs are at work or start at boot.
 
 use crate::knobs::case::Missing::TellsNothing;
 use crate::knobs::case::{Case, Doubt, Judged};
 use crate::programs::{self, Program, Silencing};
 use punctual_facts::fact::Fact;
 
-/// Where systemd keeps a link for each unit that is active.
+/// The folder in which systemd keeps a link for each active unit.
 const UNITS: &str = "/run/systemd/units";
 
-/// How the link of an active unit begins.
+/// The beginning of the name of such a link.
 const ACTIVE: &str = "invocation:";
 
-/// Where links of enabled units stand, below `/etc/systemd/system`.
+/// Folders with links of enabled units, below `/etc/systemd/system`.
 const WANTED: [&str; 5] = [
     "multi-user.target.wants",
     "graphical.target.wants",
@@ -23,7 +23,7 @@ const WANTED: [&str; 5] = [
 pub(crate) struct AtWork {
     /// The unit; `None` if only the process is known.
     pub(crate) unit: Option<&'static str>,
-    /// A description that names the process or the target.
+    /// How the program shows: its running process, the active unit, or the target that starts the unit.
     pub(crate) how: String,
 }
 
@@ -51,14 +51,14 @@ impl Case<'_> {
         self.list(&format!("/etc/systemd/system/{target}"))
     }
 
-    /// Whether the links of enabled units can be seen.
+    /// Whether the links of enabled units can be listed.
     fn sees_enabled_units(&self) -> bool {
         WANTED.iter().any(|target| self.enabled(target).known().is_some())
     }
 
-    /// Good if at most one is at work of the programs that set what this knob is about.
+    /// Good if at most one program is at work of those the table calls owners of this knob's settings.
     pub(crate) fn one_owner(&self, knob: &str) -> Judged {
-        // Fails if not seeing any of their tasks proves nothing.
+        // Fails if the list of tasks cannot prove that a program does not run.
         self.tasks(|task| programs::owners(knob).any(|owner| owner.processes.contains(&task.name.as_str())))?;
         let mut found = 0;
         for owner in programs::owners(knob) {
@@ -67,9 +67,8 @@ impl Case<'_> {
                 found += 1;
             }
         }
-        if found <= 1 && self.machine.boot.is_systemd() && !self.sees_enabled_units() {
-            return Doubt::unknown("which units systemd starts cannot be seen, and some do their work and end");
-        }
+        let is_unseen = found <= 1 && self.machine.boot.is_systemd() && !self.sees_enabled_units();
+        Doubt::unknown_if(is_unseen, "which units systemd starts cannot be seen, and some do their work and end")?;
         if found == 0 {
             let names: Vec<&str> = programs::owners(knob).map(|owner| owner.name).collect();
             self.note("tasks and enabled units", format!("none of {}", names.join(", ")));
@@ -77,7 +76,8 @@ impl Case<'_> {
         Ok(found <= 1)
     }
 
-    /// What silences the programs at work that a knob wants silent; what silences all of them where none is.
+    /// What silences those programs that the knob wants silent and that are at work; if none is at work, what silences
+    /// all of them.
     pub(crate) fn silencing(&self, knob: &str) -> Silencing {
         let mut found = Silencing::default();
         for program in programs::ended_for(knob) {
@@ -88,7 +88,8 @@ impl Case<'_> {
         if found.is_empty() { Silencing::of(knob) } else { found }
     }
 
-    /// Every unit of a program that is at work: its process runs, the unit is active, or a target starts it at boot.
+    /// Every unit of a program that is at work: its process runs, the unit is active, or a target starts the unit at
+    /// boot.
     pub(crate) fn at_work(&self, program: &Program) -> Vec<AtWork> {
         let running = self.tasks(|task| !task.is_kernel && program.processes.contains(&task.name.as_str()));
         let running = running.ok().and_then(|mut tasks| tasks.pop()).map(|task| format!("runs ({})", task.name));

@@ -1,8 +1,8 @@
-//! Hardware errors: who looks for them, who hears of them first, and whether there are any.
+//! Hardware errors: how the kernel learns of them, and whether there are any.
 
 use crate::knobs::prelude::*;
 
-/// More PCI devices than this are not asked for their errors.
+/// At most this number of PCI devices is asked for errors.
 const MOST_DEVICES: usize = 512;
 const MACHINE_CHECKS: &str = "/sys/devices/system/machinecheck/machinecheck0";
 const NO_MACHINE_CHECKS: Missing = CannotBe("this machine reports no machine checks to this kernel");
@@ -260,7 +260,7 @@ fn ipmi(case: &Case<'_>) -> Judged {
     }
     let unshown = TellsNothing("how long kipmi may spin is not shown");
     let limits = case.text("/sys/module/ipmi_si/parameters/kipmid_max_busy_us", unshown)?;
-    // An array: one number per controller, and none set means no limit.
+    // The parameter is an array with a number for each controller. A number that is not set means no limit.
     let is_limited = |limit: &str| limit.trim().parse::<u64>().is_ok_and(|limit_us| (1..=500).contains(&limit_us));
     Ok(limits.split(',').all(is_limited))
 }

@@ -28,7 +28,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.soft",
         title: "No lock-up detector on the real-time CPUs",
-        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nmi),
+        // One mask serves both detectors, and `wd.nmi` then reports it.
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, |case| nmi(case) == Ok(false)),
         check: Check::Probe(soft),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
             seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
@@ -100,11 +101,6 @@ fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.cpu_list("/proc/sys/kernel/watchdog_cpumask", TellsNothing("which CPUs are watched is not shown"))
 }
 
-/// One mask serves both detectors: where the other one tells of it, this one adds nothing.
-fn told_by_nmi(case: &Case<'_>, severity: Severity) -> Severity {
-    if nmi(case) == Ok(false) { severity.min(Info) } else { severity }
-}
-
 fn soft(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel has no soft lock-up detector");
     if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
@@ -117,9 +113,8 @@ fn soft(case: &Case<'_>) -> Judged {
 fn others_watched(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let none = CannotBe("this kernel has no soft lock-up detector");
-    if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
-        return Doubt::not_applicable("the detector is off; a hardware watchdog (wd.hw) is what remains");
-    }
+    let is_off = case.number("/proc/sys/kernel/soft_watchdog", none)? == 0;
+    Doubt::not_applicable_if(is_off, "the detector is off; a hardware watchdog (wd.hw) is what remains")?;
     let watched = watched(case)?;
     Ok(!watched.intersection(case.housekeeping()).is_empty())
 }
@@ -143,9 +138,7 @@ fn hardware(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/watchdog";
     let none = TellsNothing("no driver of a watchdog is loaded; most boards have one");
     let dogs = case.names(folder, none)?;
-    if dogs.is_empty() {
-        return Doubt::unknown("no driver of a watchdog is loaded; most boards have one");
-    }
+    Doubt::unknown_if(dogs.is_empty(), "no driver of a watchdog is loaded; most boards have one")?;
     let mut is_running = false;
     for dog in dogs.iter().take(8) {
         let unshown = TellsNothing("this kernel does not show whether the watchdog runs");

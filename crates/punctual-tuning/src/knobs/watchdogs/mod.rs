@@ -1,4 +1,4 @@
-//! Things that look after the machine and stop it to do so.
+//! Watchdogs, and error handling that stops the machine to do its work.
 
 pub(super) mod errors;
 pub(super) mod lockups;

@@ -9,12 +9,12 @@ use punctual_facts::machine::{Arch, BOOT_CPU, CoreKind, Machine, Node};
 use punctual_facts::tree::{Tree, text};
 
 const CPUS: &str = "/sys/devices/system/cpu";
-/// CPUs of the topmost control group that can be seen, which in a container is the container's own.
+/// CPUs of the topmost control group that can be seen. In a container this is the container's own group.
 const GROUP_CPUS: [&str; 2] = ["/sys/fs/cgroup/cpuset.cpus.effective", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"];
 /// CPUs of isolated cpuset partitions, which the scheduler avoids like those isolated at boot.
 const PARTITIONED: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
-/// Cores count as one kind down to this percentage of the fastest one's capacity, because clusters of the same core
-/// often differ a little in their highest clock.
+/// Cores whose capacity is at least this percentage of the fastest core's count as one kind, because clusters of the
+/// same core often differ a little in their highest clock.
 const SAME_KIND_PERCENT: u128 = 90;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct KindOfCore {
     pub cpus: CpuSet,
 }
 
-/// CPUs that are kept from the scheduler, and by which means.
+/// CPUs that the scheduler does not use, and the means that isolates them.
 #[derive(Clone, Debug)]
 pub(super) struct Isolated {
     pub cpus: CpuSet,
@@ -33,13 +33,13 @@ pub(super) struct Isolated {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
-    /// CPUs that exist, online or not, where that is known.
+    /// CPUs that exist, online or not, if they are known.
     pub present: Option<CpuSet>,
     pub online: CpuSet,
-    /// CPUs that can be chosen: all that are online or, in a container, those it was given.
+    /// CPUs that can be chosen: all online CPUs or, in a container, those it was given.
     pub usable: CpuSet,
     pub isolated: Option<Isolated>,
-    /// The online CPUs by core; single CPUs where the machine does not show which share a core.
+    /// The online CPUs by core; single CPUs if the machine does not show which CPUs share a core.
     pub cores: Vec<CpuSet>,
     /// Whether the machine shows which CPUs share a core.
     pub knows_cores: bool,
@@ -47,7 +47,7 @@ pub(super) struct Layout {
     pub l2: Vec<CpuSet>,
     /// CPUs that share a third-level cache.
     pub l3: Vec<CpuSet>,
-    /// Kinds of cores, the fastest first; none where there is one kind, or nothing is known of kinds.
+    /// Kinds of cores, the fastest first; empty if there is one kind, or nothing is known of kinds.
     pub kinds: Vec<KindOfCore>,
     pub nodes: Vec<Node>,
     /// Whether there is a host, which may hide siblings from this machine.
@@ -56,7 +56,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Reads the layout; `None` where not even the online CPUs are known.
+    /// Reads the layout; `None` if not even the online CPUs are known.
     pub fn read(tree: &dyn Tree, machine: &Machine) -> Option<Self> {
         let topology = &machine.topology;
         let allowed = allowed(tree);
@@ -93,13 +93,13 @@ impl Layout {
         cpus.iter().fold(CpuSet::new(), |all, cpu| all.union(&self.core(cpu)))
     }
 
-    /// The CPU that is a housekeeping CPU in any case: the boot CPU, or the first one where that is not usable.
+    /// The CPU that is always a housekeeping CPU: the boot CPU, or the first usable CPU if the boot CPU is not usable.
     pub fn keeper(&self) -> u32 {
         if self.usable.contains(BOOT_CPU) { BOOT_CPU } else { self.usable.first().unwrap_or(BOOT_CPU) }
     }
 }
 
-/// The set among these that contains the CPU; the CPU alone where none does.
+/// The set that contains the CPU; the CPU alone if no set does.
 pub(super) fn share(sets: &[CpuSet], cpu: u32) -> CpuSet {
     sets.iter().find(|set| set.contains(cpu)).cloned().unwrap_or_else(|| [cpu].into_iter().collect())
 }
@@ -141,7 +141,7 @@ fn cores(tree: &dyn Tree, online: &CpuSet) -> (Vec<CpuSet>, bool) {
 
 /// The levels of caches that are compared when CPUs are chosen.
 const LEVELS: [&str; 2] = ["2", "3"];
-/// The indices of these caches in the kernel's list: the usual ones first.
+/// The indices that such a cache may have in the kernel's list, the usual ones first.
 const INDEXES: [u32; 3] = [2, 3, 1];
 
 fn caches(tree: &dyn Tree, online: &CpuSet) -> [Vec<CpuSet>; 2] {
@@ -184,7 +184,7 @@ fn kinds(tree: &dyn Tree, machine: &Machine, online: &CpuSet) -> Vec<KindOfCore>
     }))
 }
 
-/// CPUs by their capacity, the fastest first; none where all are alike.
+/// CPUs by their capacity, the fastest first; empty if all CPUs are alike.
 fn by_capacity(capacities: impl Iterator<Item = (u64, u32)>) -> Vec<KindOfCore> {
     let mut capacities: Vec<(u64, u32)> = capacities.collect();
     capacities.sort_by_key(|(capacity, cpu)| (std::cmp::Reverse(*capacity), *cpu));

@@ -26,14 +26,15 @@ use serde::Serialize;
 pub struct Choice {
     /// CPUs for the real-time work.
     pub cpus: CpuSet,
-    /// CPUs for everything else: never empty, and without those to be taken offline. Only CPUs that run.
+    /// Online CPUs for everything else. There is at least one, and CPUs that are to be taken offline are not among
+    /// them.
     pub housekeeping: CpuSet,
     /// Siblings of chosen CPUs that were not chosen themselves and can be taken offline, so that no core is split.
     /// While they are online, they are housekeeping CPUs.
     pub offline: CpuSet,
     /// The reasons for the choice, one sentence for each step.
     pub reasons: Vec<String>,
-    /// What is questionable about it.
+    /// Doubts about this choice of CPUs.
     pub warnings: Vec<Warning>,
 }
 

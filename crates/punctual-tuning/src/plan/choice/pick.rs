@@ -1,7 +1,7 @@
-//! Chooses CPUs where the user named none: whole cores of one kind on one node, near to each other and far from the rest.
+//! Chooses CPUs if the user named none: whole cores of one kind on one node, near to each other and far from the rest.
 //!
-//! It chooses half of the cores and at most four, or one for audio on a desktop. A control job is a loop or two and what
-//! wakes them, so one more core would be missing elsewhere and gain nothing. A user who needs more names the CPUs.
+//! It chooses half of the cores and at most four, or one for audio on a desktop. A control job is a loop or two and
+//! what wakes them, so one more core would gain nothing and be missing elsewhere. A user who needs more names the CPUs.
 
 use super::layout::{Layout, share};
 use super::refusal::{ChoiceRefusal, named, verb};
@@ -72,7 +72,7 @@ fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
     format!("{taken} of {cores} cores: {rule}.")
 }
 
-/// The cores of the fastest kind that has one left.
+/// The cores of the fastest kind that has a core left.
 fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -> Vec<CpuSet> {
     for kind in &layout.kinds {
         let found: Vec<CpuSet> = cores.iter().filter(|core| core.is_subset(&kind.cpus)).cloned().collect();
@@ -119,7 +119,7 @@ fn of_one_node(
             ));
             (mine, most)
         }
-        // Every core is alone on its node.
+        // Every core is the only one on its node.
         None => (cores, 1),
     }
 }
@@ -130,7 +130,7 @@ struct Domain {
     cpus: CpuSet,
 }
 
-/// The cores by the cache that they share; one domain where no caches are known.
+/// The cores by the cache that they share; one domain if no caches are known.
 fn domains(caches: &[CpuSet], cores: &[CpuSet]) -> Vec<Domain> {
     let mut found: Vec<Domain> = Vec::new();
     for core in cores {
@@ -152,8 +152,8 @@ fn is_free(domain: &Domain, all: &[CpuSet]) -> bool {
     !domain.cpus.is_empty() && sharing == domain.cores.len()
 }
 
-/// The key to prefer cores by: those with fewer threads, because the siblings of a loop stay idle; then those with the
-/// highest numbers, because interrupts and daemons gather on the lowest.
+/// The key by which cores are preferred: first cores with fewer threads, because the siblings of a loop stay idle; then
+/// the highest numbers, because interrupts and daemons gather on the lowest.
 fn preferred(core: &CpuSet) -> (usize, Reverse<Option<u32>>) {
     (core.len(), Reverse(core.first()))
 }

@@ -1,16 +1,16 @@
-//! Why a choice of CPUs is refused, and what is questionable about a choice: a sentence with a remedy for each.
+//! Why a choice of CPUs is refused, and doubts about a choice, with a sentence and a remedy for each.
 
 use super::layout::KindOfCore;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Node;
 use std::fmt;
 
-/// Why CPUs cannot be set apart.
+/// Why CPUs cannot be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceRefusal {
     #[error("which CPUs run is not known: neither /sys nor /proc says so")]
     Unknown,
-    /// The request names CPUs that do not exist; `present` are those that do, or those that are online.
+    /// The request names CPUs that do not exist; `present` are those that exist, or those that are online.
     #[error("{} {} not exist: there {} {present}", named(.cpus), verb(.cpus, "does", "do"), verb(.present, "is", "are"))]
     Missing { cpus: CpuSet, present: CpuSet },
     #[error("{} {} offline", named(.cpus), verb(.cpus, "is", "are"))]
@@ -25,7 +25,7 @@ pub enum ChoiceRefusal {
     NoHousekeeping { cpus: CpuSet, usable: CpuSet },
     #[error("there is one CPU ({cpu}), and it has to do everything")]
     OneCpu { cpu: u32 },
-    /// All CPUs are threads of one core, so that none can be chosen without a request.
+    /// All CPUs are threads of one core, so that none can be chosen unless the user names it.
     #[error(
         "{} are threads of one core: whichever did real-time work, the others would take half of it away",
         named(.cpus)
@@ -44,7 +44,7 @@ pub(super) fn verb<'a>(cpus: &CpuSet, one: &'a str, more: &'a str) -> &'a str {
 }
 
 impl ChoiceRefusal {
-    /// What to do about it.
+    /// What the user can do about the refusal.
     pub fn remedy(&self) -> String {
         match self {
             Self::Unknown => "Mount /sys, or run where it can be seen.".to_owned(),
@@ -65,7 +65,7 @@ impl ChoiceRefusal {
     }
 }
 
-/// What is questionable about a choice that is possible all the same.
+/// A doubt about a choice that is possible all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum Warning {
@@ -106,7 +106,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// What to do about it.
+    /// What the user can do about the doubt.
     pub fn remedy(&self) -> String {
         match self {
             Self::SplitCore { siblings, offline, .. } if siblings.is_subset(offline) => {

@@ -1,4 +1,4 @@
-//! What is questionable about a choice, whether the user or this program made it.
+//! Doubts about a choice of CPUs, whether the user or this program made it.
 
 use super::layout::{Isolated, KindOfCore, Layout, share};
 use super::refusal::Warning;
@@ -72,7 +72,8 @@ fn nodes(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Vec<Warning> 
     found
 }
 
-/// Siblings of a chosen CPU are left out: the warning about split cores names them.
+/// The warning about housekeeping CPUs on the same second-level cache. Siblings of chosen CPUs are left out, since the
+/// warning about split cores names them.
 fn shared_l2(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Option<Warning> {
     let (mut mine, mut with) = (CpuSet::new(), CpuSet::new());
     for cpu in cpus.iter() {

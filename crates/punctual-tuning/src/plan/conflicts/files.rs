@@ -1,5 +1,5 @@
-//! Files of others that set the same values at boot. Files of a kind are read in the order of their names, across their
-//! folders; a name in `/etc` hides the same name elsewhere.
+//! Files of others that set the same values at boot. Files of one kind are read in the order of their names, across
+//! their folders; a name in `/etc` hides the same name elsewhere.
 
 use super::{Conflict, Resolution, Touched, is_same};
 use crate::knobs::Case;
@@ -12,7 +12,7 @@ struct Family {
     folders: &'static [&'static str],
     /// Our file of this kind.
     own: &'static str,
-    /// Whether the first line about a thing decides it, and not the last.
+    /// Whether the first line about a subject decides, instead of the last.
     first_wins: bool,
 }
 
@@ -20,14 +20,14 @@ const SYSCTL: Family = Family { folders: own_files::SYSCTL_FOLDERS, own: own_fil
 const TMPFILES: Family = Family { folders: own_files::TMPFILES_FOLDERS, own: own_files::TMPFILES, first_wins: true };
 const RULES: Family = Family { folders: own_files::UDEV_FOLDERS, own: own_files::UDEV, first_wins: false };
 const MODPROBE: Family = Family { folders: own_files::MODPROBE_FOLDERS, own: own_files::MODPROBE, first_wins: false };
-/// A larger file is no configuration and is not read.
+/// A larger file is not a configuration, and is not read.
 const MOST_BYTES: usize = 1 << 20;
 
 /// A line of a file that is in force.
 struct ForeignLine {
     path: String,
     text: String,
-    /// Whether it counts more than our file, by the order of names.
+    /// Whether the line overrides our file, by the order of names.
     wins: bool,
 }
 
@@ -69,7 +69,7 @@ fn plain(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The conflicts in all files of others with what a plan touches.
+/// The conflicts of a plan with the files of others.
 pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     type Clashes = fn(&str, &Touched) -> Vec<String>;
     let kinds: [(&Family, bool, Clashes); 4] = [
@@ -114,7 +114,7 @@ fn meet(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| fits(a, b) || fits(b, a))
 }
 
-/// A file of the kernel to which another value is written: `type path mode user group age argument`.
+/// The file of the kernel to which a line `type path mode user group age argument` of tmpfiles writes another value.
 fn tmpfile(line: &str, touched: &Touched) -> Vec<String> {
     let mut words = line.split_whitespace();
     let (Some(kind), Some(path)) = (words.next(), words.next()) else { return Vec::new() };
@@ -131,7 +131,7 @@ fn assigned(rule: &str) -> Vec<(String, String)> {
     while let Some((before, after)) = rest.split_once("ATTR{") {
         rest = after;
         let Some((name, value)) = after.split_once("}=\"") else { continue };
-        // ATTRS, SYSCTL and a name with a quote in it are something else.
+        // ATTRS, SYSCTL and names with a quote assign no attribute of the device.
         let is_own = before.is_empty() || before.ends_with([' ', ',', '\t']);
         let Some((value, _)) = value.split_once('"').filter(|_| is_own && !name.contains(['"', '}'])) else { continue };
         found.push((name.to_owned(), value.to_owned()));

@@ -27,9 +27,9 @@ pub struct Conflict {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Resolution {
-    /// The plan stops it and keeps it from starting.
+    /// The plan stops the program and keeps it from starting.
     Silenced,
-    /// The value of the plan counts more.
+    /// The value of the plan overrides the other one.
     Overridden,
     /// The value of the plan replaces the other one.
     Replaced,
@@ -37,7 +37,7 @@ pub enum Resolution {
     LeftAlone(String),
 }
 
-/// What a plan changes that others may set as well.
+/// What a plan changes and others may set as well.
 #[derive(Debug, Default)]
 struct Touched {
     /// Words of the command line with their values, which may be empty.
@@ -77,7 +77,13 @@ impl Touched {
             },
             Step::Policy { task, .. } => self.threads.push(task.comm.clone()),
             Step::Silence { unit, .. } => self.silenced.push(unit.clone()),
-            _ => {}
+            Step::Own { .. }
+            | Step::Edit { .. }
+            | Step::Remove { .. }
+            | Step::Folder { .. }
+            | Step::Affinity { .. }
+            | Step::Nic { .. }
+            | Step::Run { .. } => {}
         }
     }
 
@@ -120,12 +126,12 @@ fn owners(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     found
 }
 
-/// Whether two names are the same to the kernel, for which `-` and `_` are alike.
+/// Whether two names are the same to the kernel, which treats `-` and `_` alike.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| a == b || matches!((a, b), (b'-', b'_') | (b'_', b'-')))
 }
 
-/// Words that have another value already, in the files of the boot loader, or else on the command line of this boot.
+/// Words that already have another value, in the files of the boot loader, or else on the command line of this boot.
 fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let wanted = touched.words.iter().map(|(name, value)| (name, Some(value)));
     let all = wanted.chain(touched.no_words.iter().map(|name| (name, None)));
@@ -158,7 +164,7 @@ fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     for (name, wanted) in &touched.sysctls {
         let word = format!("sysctl.{name}");
         if let Some(value) = case.cmdline().and_then(|line| line.value(&word)).filter(|value| value != wanted) {
-            // The kernel sets it before init starts, and the files of the plan are read after that.
+            // The kernel sets the word before init starts, and the files of the plan are read after that.
             let what = format!("{word}={value} on the command line");
             found.push(Conflict { what, evidence: CMDLINE.to_owned(), resolved: Resolution::Overridden });
         }

@@ -37,7 +37,7 @@ fn programs_are_silenced_or_said_to_be_left() {
     assert!(found(machine, &silenced)[1].ends_with("runs (irqbalance) | Silenced"));
     let ranked = Touched { threads: vec!["irq/24-eth0".to_owned()], ..Touched::default() };
     assert!(found(machine, &ranked).iter().any(|told| told.contains("rtirq.service started with multi-user")));
-    // A program that sets none of these values is no conflict.
+    // A program that sets none of these values is not in conflict.
     let swap = Touched { files: pairs(&[("/sys/kernel/mm/ksm/run", "0")]), ..Touched::default() };
     assert!(found(machine, &swap).is_empty());
     assert!(found("/proc/1/comm = systemd", &ranked).is_empty());

@@ -1,4 +1,4 @@
-//! Armbian, whose boot script reads one file of settings and has one command line.
+//! Armbian, whose boot script reads one file of settings and knows one command line.
 
 use super::line::Settled;
 use super::{Lasted, Obstacle, Wanted, block, edit, required};
@@ -6,7 +6,7 @@ use super::{Lasted, Obstacle, Wanted, block, edit, required};
 const ENV: &str = "/boot/armbianEnv.txt";
 const NAME: &str = "extraargs=";
 
-/// Sets the extra words anew. U-Boot skips lines that begin with a hash, and obeys the last line of a name.
+/// Replaces the extra words. U-Boot skips lines that begin with a hash, and obeys the last line of a name.
 pub(super) fn adopt(tree: &dyn punctual_facts::tree::Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, ENV)?;
     let base = block::base(&seen);

@@ -1,4 +1,4 @@
-//! Lines of ours in a file of somebody else, between two marks.
+//! Lines of this program in a file of somebody else, between two marks.
 
 pub(super) const OPEN: &str = "# punctual { (undone by `punctual revert`)\n";
 pub(super) const CLOSE: &str = "# } punctual\n";
@@ -19,7 +19,7 @@ pub(super) fn base(text: &str) -> String {
     without(text).unwrap_or_else(|| text.to_owned())
 }
 
-/// The text without marked lines; `None` where it has none.
+/// The text without marked lines; `None` if the text has none.
 pub(super) fn without(text: &str) -> Option<String> {
     without_one(text, "")
 }

@@ -1,5 +1,5 @@
-//! Systems whose command line is made elsewhere: an edit on the machine would be lost, or would invalidate the signature of
-//! its image. The obstacle says what to do instead.
+//! Systems whose command line is made elsewhere: an edit on the machine would be lost, or would invalidate the
+//! signature of the image. The obstacle says what to do instead.
 
 use super::{Obstacle, Wanted};
 use punctual_facts::machine::Loader;

@@ -6,11 +6,11 @@ use crate::plan::{may_be_written, sysctl_file};
 /// Longest value of a sysctl, of a kernel's file and of a rule.
 const VALUE_BYTES: usize = 512;
 
-/// Why a file of the kernel is none of ours to write.
+/// Why this program does not write certain files of the kernel.
 const NEVER: &str =
     "it reaches further than a value does: it names programs, or puts the machine to sleep, or is firmware's";
 
-/// Refuses the value for this reason unless it is fit.
+/// Refuses the value for this reason, unless `is_fit`.
 fn ensure(is_fit: bool, value: &str, why: &str) -> Result<(), Obstacle> {
     let unfit = || Obstacle::Unfit { value: value.to_owned(), why: why.to_owned() };
     if is_fit { Ok(()) } else { Err(unfit()) }
@@ -53,7 +53,7 @@ fn unquoted(value: &str) -> Result<(), Obstacle> {
     ensure(is_plain, value, "a quote or a backslash would be read as more than itself")
 }
 
-/// A file of the kernel, and what is written to it at boot.
+/// Checks a file of the kernel, and the value that is written to it at boot.
 pub(super) fn write(path: &str, value: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:/+@*?[]-".contains(&b);
     let is_kernels = path.starts_with("/sys/") || path.starts_with("/proc/");
@@ -63,7 +63,7 @@ pub(super) fn write(path: &str, value: &str) -> Result<(), Obstacle> {
     unquoted(value)
 }
 
-/// A rule of udev may set attributes, and must not run anything.
+/// Checks a udev rule, which may set attributes and must not run anything.
 pub(super) fn rule(rule: &str) -> Result<(), Obstacle> {
     line(rule)?;
     let mut keys = rule.split(',').filter_map(|part| part.split(['=', '{', '+', '!', ':']).next());
@@ -77,7 +77,7 @@ pub(super) fn module(name: &str) -> Result<(), Obstacle> {
     ensure(is_name, name, "it is no name of a module")
 }
 
-/// A module's name and its options.
+/// Checks the name of a module and its options.
 pub(super) fn module_options(options: &str) -> Result<(), Obstacle> {
     line(options)?;
     let (name, rest) = options.split_once(' ').unwrap_or((options, ""));
@@ -96,7 +96,7 @@ pub(super) fn limit(limit: &str) -> Result<(), Obstacle> {
     ensure(is_fit, limit, "a limit has four fields: who, soft or hard or -, what, how much")
 }
 
-/// The path of a program, as a unit or a script names it.
+/// Checks the path of a program that a unit or a script will name.
 pub(super) fn exe(path: &str) -> Result<(), Obstacle> {
     let is_plain = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.,/+-".contains(&b));
     let is_absolute = path.starts_with('/') && !path.ends_with('/') && !path.contains("/../");

@@ -19,7 +19,7 @@ const NAME: &str = "a-punctual-trial";
 const REMARK: &str = "# Options changed by punctual; undone by `punctual revert`.\n";
 /// The file from which later kernels take their words.
 const KERNEL_INSTALL: &str = "/etc/kernel/cmdline";
-/// The remark about that file, which cannot hold one itself.
+/// The file with the remark about `KERNEL_INSTALL`, which cannot hold a remark itself.
 const NOTE: &str = "/etc/kernel/cmdline.punctual";
 
 struct LoaderEntry {
@@ -44,7 +44,7 @@ impl LoaderEntry {
         if is_first { format!("{text}options {options}\n") } else { text }
     }
 
-    /// The entry of a trial: our title, and nothing that sorts it before others.
+    /// The entry of a trial: it has our title, and no key that sorts it before other entries.
     fn tried(&self, options: &str) -> String {
         let ours = self.with(options);
         let is_kept = |line: &&str| !["title", "sort-key", "id"].iter().any(|key| value(line, key).is_some());
@@ -56,7 +56,7 @@ impl LoaderEntry {
         self.content.lines().any(|line| value(line, "linux").is_some())
     }
 
-    /// Whether it boots this system, judged by its root where the root of this boot is known.
+    /// Whether the entry boots this system, judged by its root if the root of this boot is known.
     fn is_of(&self, machine: &Machine) -> bool {
         let root = machine.cmdline.known().and_then(|line| line.value("root"));
         let options = self.options();
@@ -111,7 +111,7 @@ fn systemd_folder(tree: &dyn Tree) -> Result<String, Obstacle> {
 
 const BLS: &str = "/boot/loader/entries";
 
-/// An entry of its own that systemd-boot takes once.
+/// A separate entry that systemd-boot boots once.
 pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let folder = systemd_folder(tree)?;
     let entry = running(tree, &folder, machine)?;
@@ -128,7 +128,7 @@ pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
     Ok(Trial { steps, limits: limits(wanted), starts: Starts::NextBoot })
 }
 
-/// An entry of its own that GRUB takes once.
+/// A separate entry that GRUB boots once.
 pub(super) fn bls_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let entry = running(tree, BLS, machine)?;
     let folder = grub::folder(machine);
@@ -170,7 +170,8 @@ pub(super) fn systemd_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
     adopt(tree, machine, wanted, &folder)
 }
 
-/// Does the same for GRUB, and takes back the choice of a trial that was not booted.
+/// Writes the words into every entry of this system's kernels that GRUB reads, and takes back the choice of a trial
+/// that was not booted.
 pub(super) fn bls_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let mut lasted = adopt(tree, machine, wanted, BLS)?;
     lasted.steps.extend(grub::not_once(tree, grub::folder(machine), NAME)?);

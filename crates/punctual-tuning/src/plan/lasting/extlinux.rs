@@ -20,9 +20,9 @@ const PARAMETERS: &str = "U_BOOT_PARAMETERS";
 
 struct Label<'a> {
     lines: Vec<&'a str>,
-    /// Index of its first line in the file.
+    /// Index of the label's first line in the file.
     first: usize,
-    /// Index of the line among `lines` that has the words for the kernel.
+    /// Index, among `lines`, of the line that has the words for the kernel.
     append: usize,
     words: &'a str,
 }
@@ -53,7 +53,7 @@ impl<'a> Label<'a> {
         Ok(Self { words: split(lines[append]).1, append, first, lines })
     }
 
-    /// The line of the words, with other words.
+    /// The line of the label that has the words, with these words instead.
     fn line_with(&self, words: &str) -> String {
         let old = self.lines[self.append];
         let start = old.find(self.words).filter(|_| !self.words.is_empty());
@@ -79,7 +79,7 @@ fn without_trial(text: &str) -> String {
     block::without_one(text, &format!("LABEL {ENTRY}\n")).unwrap_or_else(|| text.to_owned())
 }
 
-/// A label of its own that a person picks at the console.
+/// A separate label that a person picks at the console.
 pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
@@ -99,7 +99,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle>
     Ok(Trial { steps, limits, starts: Starts::Menu(TITLE.to_owned()) })
 }
 
-/// The words in the default label, between marks.
+/// Writes the words into the default label, between marks.
 pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
@@ -114,7 +114,7 @@ pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     Ok(Lasted { steps: vec![edit(CONF, &seen, content)], limits: vec![limit.to_owned()], lost: Vec::new() })
 }
 
-/// The text with other words in that label.
+/// The text with these words in that label.
 fn replaced(text: &str, label: &Label<'_>, words: &str) -> String {
     let line = label.line_with(words);
     let at = label.first + label.append;
@@ -154,7 +154,7 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
     if has_fragments {
         shell::refuse_later(tree, MENU_FRAGMENTS, ".conf", |text| text.contains(PARAMETERS))?;
     }
-    // The default of u-boot-update.
+    // The value that u-boot-update uses by default.
     let text = format!(": \"${{{PARAMETERS}:=ro quiet}}\"\n{}", shell::fragment(PARAMETERS, &[], &settled));
     let update = Invocation::new("u-boot-update", []);
     Ok(Lasted { steps: vec![undoing(update.clone()), file.with(&text), doing(update)], ..Lasted::default() })

@@ -6,7 +6,7 @@ use punctual_facts::cmdline::{KEPT_BYTES, Token, same_dashes, words};
 use punctual_facts::cpu_set::CpuSet;
 use std::collections::BTreeSet;
 
-/// Words of which each occurrence counts, in their order.
+/// Words whose every occurrence counts, in their order.
 const ADD_UP: &str =
     "blacklist console crashkernel dyndbg earlycon hugepages hugepagesz initcall_blacklist memmap module_blacklist";
 
@@ -22,12 +22,12 @@ pub(super) struct Settled {
     pub(super) line: String,
     /// Words to add, with the flags that were there before.
     pub(super) add: Vec<String>,
-    /// Words to take off: `name` with any value, or `name=value`.
+    /// Words to take off: `name` for any value, or `name=value`.
     pub(super) strip: Vec<String>,
 }
 
 impl Settled {
-    /// Merges the words. A line that is not changed may be longer than the kernel keeps.
+    /// Merges the words. An unchanged line may be longer than the kernel keeps.
     pub(super) fn of(current: &str, wanted: &Wanted) -> Result<Self, Obstacle> {
         if current.matches('"').count() % 2 == 1 {
             let why = "the command line holds a quote that is not closed; words behind it would be lost".to_owned();
@@ -48,7 +48,7 @@ impl Settled {
         Ok(Self { line, add, strip })
     }
 
-    /// Takes off only words of this line, and words that were taken off before.
+    /// Takes off only words of this line, and words that earlier plans took off.
     pub(super) fn stripping_only(mut self, line: &str, before: &[String]) -> Self {
         let tokens = words(line.as_bytes());
         let stands = |word: &String| tokens.iter().any(|token| is_stripped(token, std::slice::from_ref(word)));
@@ -95,13 +95,13 @@ fn added(kernels: &[Token], wanted: &Wanted) -> Vec<String> {
         adds_up(&name) || !wanted.words[at + 1..].iter().any(|later| name_of(later) == name)
     };
     let words = wanted.words.iter().enumerate().filter(is_last).map(|(_, word)| word);
-    // Words that add up stay together in their order.
+    // Words whose every occurrence counts stay together in their order.
     let (last, first): (Vec<&String>, Vec<&String>) = words.partition(|word| adds_up(&name_of(word)));
     let all = first.into_iter().chain(last);
     all.map(|word| isolcpus(kernels, word).unwrap_or_else(|| word.clone())).collect()
 }
 
-/// `isolcpus=` with its flags and those that are there already, because the user may need them.
+/// `isolcpus=` with the wanted flags and those that the line has already, because the user may need them.
 fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
     let cpus_and_flags = word.strip_prefix("isolcpus=")?;
     let there = kernels.iter().rev().find(|token| token.name == "isolcpus")?.value.as_deref()?;
@@ -124,7 +124,7 @@ fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
     Some(format!("isolcpus={}", flags.join(",")))
 }
 
-/// Whether the value that is there has the same flags and CPUs, in any order.
+/// Whether the value on the line has the same flags and CPUs, in any order.
 fn is_the_same(flags: &[&str], cpus: &str, there: &str) -> bool {
     let (others, theirs) = split_flags(there);
     let all: BTreeSet<&str> = others.into_iter().collect();
@@ -143,7 +143,7 @@ fn split_flags(value: &str) -> (Vec<&str>, &str) {
     (flags, value.get(behind..).unwrap_or(""))
 }
 
-/// The words to take off: those that are not wanted, and older ones with the name of a wanted word.
+/// The words to take off: unwanted words, and older words with the name of a wanted one.
 fn stripped(add: &[String], wanted: &Wanted) -> Vec<String> {
     let plain = |word: &String| match word.split_once('=') {
         Some((name, value)) => format!("{}={value}", same_dashes(name)),
@@ -166,14 +166,15 @@ fn is_stripped(token: &Token, strip: &[String]) -> bool {
     })
 }
 
-/// Whether this is a wanted word that can stay at its place: it has the wanted value, and occurs once unless it adds up.
+/// Whether this is a wanted word that can stay in its place: it has the wanted value, and occurs once or may occur
+/// several times.
 fn is_in_place(kernels: &[Token], token: &Token, new: &[Token]) -> bool {
     let is_once = || kernels.iter().filter(|other| other.name == token.name).count() == 1;
     new.iter().any(|word| is_same(word, token)) && (adds_up(&token.name) || is_once())
 }
 
-/// The wanted words that are missing. Words that add up are missing unless all of them are there in a row, because their
-/// order matters.
+/// The wanted words that the line lacks. Words whose every occurrence counts are missing unless all of them stand in a
+/// row, because their order matters.
 fn missing<'a>(kept: &[&Token], new: &'a [Token]) -> impl Iterator<Item = &'a Token> {
     let run: Vec<&Token> = new.iter().filter(|word| adds_up(&word.name)).collect();
     let has_run = !run.is_empty()

@@ -38,7 +38,7 @@ use punctual_facts::machine::{Loader, Machine};
 use punctual_facts::tree::{Tree, text};
 use serde::Serialize;
 
-/// What is to hold after the next boot.
+/// The settings that are to hold after the next boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Words for the kernel: `name=value` or `name`.
@@ -48,7 +48,7 @@ pub struct Wanted {
     pub sysctls: Vec<KeptValue>,
     /// Files of the kernel and what is written to them at boot; a path may hold `*`.
     pub writes: Vec<KeptValue>,
-    /// Rules for udev, one a line.
+    /// Rules for udev, each a single line.
     pub udev: Vec<String>,
     /// Options of modules: `snd_hda_intel power_save=0`.
     pub module_options: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Wanted {
     pub limits: Vec<String>,
     /// CPUs for everything that the init starts.
     pub manager_cpus: Option<CpuSet>,
-    /// The longest exit from idle in microseconds that a service of ours asks for.
+    /// The longest exit latency from idle in microseconds that a service of ours asks for.
     pub hold_latency_us: Option<u32>,
     /// Whether this program is to run once at every boot.
     pub boot_service: bool,
@@ -86,13 +86,13 @@ impl Wanted {
 pub struct Lasted {
     /// The steps in order; they are undone in reverse order.
     pub steps: Vec<Step>,
-    /// What the user must know, one sentence each.
+    /// Facts that the user must know, one sentence each.
     pub limits: Vec<String>,
-    /// Values that are left out because they would not count.
+    /// Values that are left out because another file overrides them.
     pub lost: Vec<Lost>,
 }
 
-/// A value that would not hold after the next boot, because another file counts more.
+/// A value that would not hold after the next boot, because another file overrides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// A sysctl's name, or a file of the kernel.
@@ -113,11 +113,11 @@ pub struct Trial {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", content = "by", rename_all = "kebab-case")]
 pub enum Starts {
-    /// The machine has these words already, or none are wanted.
+    /// The machine already has these words, or no words are wanted.
     NotNeeded,
-    /// The next boot takes it, and only that one.
+    /// The next boot takes the command line, and later boots do not.
     NextBoot,
-    /// A reboot by this command takes it, and only that one.
+    /// A reboot by this command takes the command line, and later boots do not.
     Reboot(Invocation),
     /// A person chooses the entry of this name in the boot loader's menu.
     Menu(String),
@@ -228,12 +228,12 @@ fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Obsta
     Ok(names(tree, folder)?.into_iter().filter(|name| name.ends_with(end)).collect())
 }
 
-/// A file of ours that everybody may read.
+/// The step that writes a file of ours, readable by everybody.
 fn own(path: &str, content: String) -> Step {
     Step::Own { path: path.to_owned(), content, mode: 0o644 }
 }
 
-/// A file of somebody else with another text.
+/// The step that changes the text of somebody else's file.
 fn edit(path: &str, seen: &str, content: String) -> Step {
     Step::Edit {
         path: path.to_owned(),

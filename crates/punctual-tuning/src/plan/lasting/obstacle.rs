@@ -4,7 +4,7 @@ use punctual_facts::fact::printable;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// Another tool owns this; what to do there.
+    /// Another tool owns this setting; the text says what to do there.
     #[error("to be done by hand here: {0}")]
     ByHand(String),
     #[error("no boot loader was found; put the words where this machine's firmware or boot script keeps them")]

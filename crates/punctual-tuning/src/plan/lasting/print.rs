@@ -36,13 +36,13 @@ pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<Strin
         Artefact::Sysctl => files::sysctl_text(&wanted.sysctls),
         Artefact::Tmpfiles => files::tmpfiles_text(&wanted.writes),
         Artefact::Systemd => {
-            let file = |(path, content): (String, String)| format!("# {path}\n{content}");
+            let file = |files::UnitFile { path, text }| format!("# {path}\n{text}");
             files::units(wanted).into_iter().map(file).collect::<Vec<_>>().join("\n")
         }
     })
 }
 
-/// Whether a boot loader adds this word by itself.
+/// Whether a boot loader adds this word itself.
 fn is_loaders(word: &str) -> bool {
     ["BOOT_IMAGE=", "initrd="].iter().any(|start| word.starts_with(start))
 }

@@ -28,7 +28,7 @@ fn settled(path: &str, text: &str, wanted: &Wanted) -> Result<Settled, Obstacle>
     Settled::of(line, wanted)
 }
 
-/// A second set of files that the firmware reads once.
+/// The second set of files, which the firmware reads once.
 pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let (folder, path) = place(tree)?;
     let text = required(tree, path)?;
@@ -58,7 +58,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle>
     Ok(Trial { steps, limits, starts: Starts::Reboot(Invocation::new("reboot", ["0 tryboot"])) })
 }
 
-/// Writes the words into the firmware's line, and a remark into a file beside it, because the line can hold none.
+/// Writes the words into the firmware's line. The line can hold no remark, so the remark goes into a separate file.
 pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let (folder, path) = place(tree)?;
     let seen = required(tree, path)?;

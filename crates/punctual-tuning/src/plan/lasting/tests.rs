@@ -31,7 +31,7 @@ fn wanted() -> Wanted {
 
 fn bytes(text: &mut String, bytes: &[u8]) {
     let shown = String::from_utf8_lossy(bytes);
-    // The padding of an environment block says nothing.
+    // The length of the padding of an environment block does not matter.
     let padding = shown.len() - shown.trim_end_matches('#').len();
     let shown = if padding > 8 { format!("{}#...", shown.trim_end_matches('#')) } else { shown.into_owned() };
     for line in shown.lines() {
@@ -82,7 +82,7 @@ fn lasted(text: &mut String, result: Result<Lasted, Obstacle>) {
     }
 }
 
-/// Everything that is planned for a machine; what is adopted is planned after the trial was done.
+/// Everything that is planned for a machine. Adoption is planned on the machine as the trial left it.
 fn planned(tree: &MemTree) -> String {
     let (machine, wanted) = (Machine::read(tree), wanted());
     let mut text = "trial\n".to_owned();
@@ -156,7 +156,7 @@ fn what_was_done_is_not_done_again() {
         for result in [adopt(&tree, &machine, &wanted()), files(&tree, &machine, &wanted())] {
             assert_eq!(result.map(|lasted| lasted.steps).unwrap_or_default(), [], "{}", path.display());
         }
-        // A later plan that wants something else keeps what an earlier one brought.
+        // A later plan that wants something else keeps the lines of the earlier plan.
         later.words = vec!["skew_tick=1".to_owned()];
         later.sysctls = vec![KeptValue { place: "kernel.watchdog".to_owned(), value: "0".to_owned() }];
         later.hold_latency_us = None;
@@ -209,7 +209,7 @@ fn what_counts_more_than_ours_is_a_conflict_or_costs_that_one_value() {
     tree.file("/etc/sysctl.d/99-zzz.conf", Fact::Known(b"vm/stat_interval=1\nkernel.timer_migration=0\n".to_vec()));
     assert_eq!(lost(&tree), ["vm.stat_interval"]);
     tree.file("/etc/sysctl.d/99-zzz.conf", Fact::Absent);
-    // A file named as it is counts more than one that is matched, whichever line comes first.
+    // A line that names the file counts more than a pattern, whichever comes first.
     let named = "w /sys/kernel/debug/sched/fair_server/cpu2/runtime - - - - 50000000\n";
     tree.file("/usr/lib/tmpfiles.d/x.conf", Fact::Known(named.as_bytes().to_vec()));
     assert_eq!(lost(&tree), ["/sys/kernel/debug/sched/fair_server/cpu*/runtime"]);

@@ -1,11 +1,11 @@
-//! Words of the command line that tell a second kernel its CPUs: Cobalt takes a mask, EVL a list.
+//! Words of the command line that tell a second kernel its CPUs. Cobalt takes a mask, EVL a list.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{BOOT_CPU, Version};
 
-/// The mask is an unsigned long.
+/// The number of CPUs in the mask, which is an unsigned long.
 const MASK_BITS: u32 = 64;
-/// Since this version Cobalt switches itself off where the mask lacks CPU 0 (commit 5ac4984a6 of July 2021).
+/// From this version on, Cobalt switches itself off if the mask lacks CPU 0 (commit 5ac4984a6 of July 2021).
 const NEEDS_BOOT_CPU: Version = Version::new(3, 2);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum DualKernelRefusal {
     UnknownVersion { version: Version },
 }
 
-/// The mask that Cobalt of this Xenomai version takes for these CPUs.
+/// The words that give these CPUs to Cobalt of this Xenomai version.
 pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords, DualKernelRefusal> {
     if version.major != 3 {
         return Err(DualKernelRefusal::UnknownVersion { version });
@@ -52,7 +52,7 @@ pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords,
                 .to_owned()
         });
     }
-    // That file takes a signed number.
+    // The file that takes the mask at run time reads a signed number.
     if !cpus.contains(BOOT_CPU) && bits(cpus) >> (MASK_BITS - 1) == 0 {
         notes.push(format!(
             "Threads are kept off CPU 0 by writing {:#x} to /proc/xenomai/affinity at boot, before the first is made.",

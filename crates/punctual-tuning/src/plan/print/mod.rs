@@ -1,6 +1,6 @@
 //! Artefacts for people who build images: texts, and values to be written.
 //!
-//! Each is a pure function of what is wanted and of what the machine shows.
+//! Each is a pure function of the wanted settings and of what the machine shows.
 
 mod dual_kernel;
 mod kconfig;

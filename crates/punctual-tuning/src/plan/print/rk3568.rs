@@ -6,7 +6,7 @@
 
 use punctual_facts::cpu_set::{CpuListError, CpuSet};
 
-/// The number of cores, and of quarters of the cache.
+/// The number of cores, which is also the number of quarters of the cache.
 const FOUR: u32 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,8 @@ pub enum L3SplitRefusal {
     Empty { cpus: CpuSet },
 }
 
-/// Reads who owns which quarters (`3=2-3;0-2=0-1`: core 3 the upper two, the others the lower two) and makes the word.
+/// Reads which cores own which quarters (`3=2-3;0-2=0-1`: core 3 the upper two, the others the lower two), and makes
+/// the word.
 pub fn rk3568_l3(owners: &str) -> Result<L3Split, L3SplitRefusal> {
     let mut quarters: [CpuSet; FOUR as usize] = Default::default();
     for part in owners.split(';').map(str::trim).filter(|part| !part.is_empty()) {

@@ -1,15 +1,15 @@
 //! Ways of the caches for the real-time CPUs alone, as [`resctrl`] computes them from the limits of the hardware.
 
 use super::super::print::{Partition, resctrl};
-use super::{Found, Notes, Remedy, Site};
+use super::{Found, KnobRemedy, Notes, Site};
 use crate::knobs::Doubt;
 
-/// All levels at once: one group holds the ways of each.
+/// Partitions all levels at once, because one group holds the ways of each level.
 pub(super) fn ways(site: &Site<'_>) -> Found {
     match resctrl(site.case, site.case.rt(), site.case.housekeeping()) {
         Ok(partition) => {
             let notes = notes(&partition);
-            Ok(Remedy::Steps(partition.steps, notes))
+            Ok(KnobRemedy::Steps(partition.steps, notes))
         }
         Err(refusal) => Doubt::unknown(format!("{refusal}; {}", refusal.remedy())),
     }

@@ -1,38 +1,17 @@
-//! Keeps devices and links awake, each by its own file.
+//! Keeps devices and links awake, by a file of each device.
 
 use super::super::{Expected, Reading};
 use super::draft::Draft;
 use super::{Found, Site};
-use crate::knobs::{Case, Doubt, LINK_STATES, MOST_DEVICES, Missing, NO_PCI, PCI};
+use crate::knobs::{LINK_STATES, NO_PCI, PCI};
 use punctual_facts::fact::Fact;
 
 const POWER: &str = "More power, and warmth.";
 
-fn names(case: &Case<'_>, folder: &str, none: &'static str) -> Result<Vec<String>, Doubt> {
-    let mut names = case.known(folder, case.list(folder), Missing::CannotBe(none))?;
-    names.truncate(MOST_DEVICES);
-    Ok(names)
-}
-
-/// A value for a file of each device in a folder.
-fn each(
-    site: &Site<'_>,
-    folder: &str,
-    none: &'static str,
-    proof: &str,
-    write: impl Fn(&mut Draft, &Case<'_>, &str),
-) -> Found {
-    let mut draft = Draft::default();
-    for device in names(site.case, folder, none)? {
-        write(&mut draft, site.case, &device);
-    }
-    Ok(draft.apart(POWER, proof))
-}
-
-/// Every USB device that may be suspended, except hubs: a hub sleeps only when all devices behind it do.
+/// Keeps every USB device awake that may be suspended, except hubs: a hub sleeps only when all devices behind it do.
 pub(super) fn usb(site: &Site<'_>) -> Found {
     let folder = "/sys/bus/usb/devices";
-    each(site, folder, "there is no USB", "power/runtime_status stays active", |draft, case, device| {
+    site.each(folder, "there is no USB", POWER, "power/runtime_status stays active", |draft, case, device| {
         let is_hub = || case.peek(&format!("{folder}/{device}/bDeviceClass")) == Fact::Known("09".to_owned());
         if !(device.contains(':') || device.starts_with("usb") || is_hub()) {
             draft.write(case, device, &format!("{folder}/{device}/power/control"), "on");
@@ -40,9 +19,9 @@ pub(super) fn usb(site: &Site<'_>) -> Found {
     })
 }
 
-/// Network and CAN cards, and devices that the user named.
+/// Keeps network and CAN cards awake, and devices that the user named.
 pub(super) fn runtime(site: &Site<'_>) -> Found {
-    each(site, PCI, NO_PCI, "power/runtime_status stays active", |draft, case, device| {
+    site.each(PCI, NO_PCI, POWER, "power/runtime_status stays active", |draft, case, device| {
         let class = case.peek(&format!("{PCI}/{device}/class"));
         let is_card = |class: &String| ["0x02", "0x0c09"].iter().any(|start| class.starts_with(start));
         if class.known().is_some_and(is_card) || site.is_named(device) {
@@ -51,46 +30,46 @@ pub(super) fn runtime(site: &Site<'_>) -> Found {
     })
 }
 
-/// The policy for all links, or the switches of each link where the policy is right and the switches are not.
+/// Sets the policy for all links. If the policy is right and the switches of single links are not, sets these switches.
 pub(super) fn aspm(site: &Site<'_>) -> Found {
     let case = site.case;
     case.not_a_guest()?;
     let policy = "/sys/module/pcie_aspm/parameters/policy";
     let risk = "Links are set up anew, one by one; more power.";
+    let proof = "link/*_aspm of each device reads 0";
     let mut draft = Draft::default();
     draft.write_as(case, "all links", policy, "performance", Expected::same(Reading::Marked));
     if !draft.is_empty() {
-        return Ok(draft.remedy(risk, "link/*_aspm of each device reads 0"));
+        return Ok(draft.remedy(risk, proof));
     }
-    for device in names(case, PCI, NO_PCI)? {
+    site.each(PCI, NO_PCI, risk, proof, |draft, case, device| {
         for state in LINK_STATES {
-            draft.write(case, &device, &format!("{PCI}/{device}/link/{state}"), "0");
+            draft.write(case, device, &format!("{PCI}/{device}/link/{state}"), "0");
         }
-    }
-    Ok(draft.apart(risk, "link/*_aspm of each device reads 0"))
+    })
 }
 
 pub(super) fn clock(site: &Site<'_>) -> Found {
-    each(site, PCI, NO_PCI, "link/clkpm", |draft, case, device| {
+    site.each(PCI, NO_PCI, POWER, "link/clkpm", |draft, case, device| {
         draft.write(case, device, &format!("{PCI}/{device}/link/clkpm"), "0");
     })
 }
 
 pub(super) fn sata(site: &Site<'_>) -> Found {
     let folder = "/sys/class/scsi_host";
-    each(site, folder, "there is no SATA controller", "link_power_management_policy", |draft, case, host| {
+    site.each(folder, "there is no SATA controller", POWER, "link_power_management_policy", |draft, case, host| {
         let path = format!("{folder}/{host}/link_power_management_policy");
-        // The setting of the firmware is not shown, so it could not be put back.
+        // The firmware's own setting is not shown, so it could not be restored.
         if case.peek(&path).known().is_none_or(|policy| policy != "keep_firmware_settings") {
             draft.write(case, host, &path, "max_performance");
         }
     })
 }
 
-/// Drives that choose sleep states themselves.
+/// Keeps drives awake that choose sleep states themselves.
 pub(super) fn nvme(site: &Site<'_>) -> Found {
     let folder = "/sys/class/nvme";
-    each(site, folder, "there is no NVMe drive", "pm_qos_latency_tolerance_us", |draft, case, drive| {
+    site.each(folder, "there is no NVMe drive", POWER, "pm_qos_latency_tolerance_us", |draft, case, drive| {
         draft.write(case, drive, &format!("{folder}/{drive}/power/pm_qos_latency_tolerance_us"), "0");
     })
 }

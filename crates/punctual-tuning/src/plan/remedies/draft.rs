@@ -1,16 +1,16 @@
-//! A remedy while it is being put together: its steps, with the values before and after in one line each.
+//! A remedy while it is assembled: its steps, with the values before and after in one line each.
 
 use super::super::{Expected, Reading, Step};
-use super::{Notes, Remedy};
-use crate::knobs::Case;
+use super::{Found, KnobRemedy, Notes};
+use crate::knobs::{Case, Missing};
 use punctual_facts::fact::{Fact, printable};
 use std::collections::BTreeMap;
 
-/// The most subjects that are named for one value; the others are counted.
+/// The most subjects that are named for one value. Further subjects are counted.
 const MOST_NAMED: usize = 12;
 const LINE_CHARS: usize = 400;
 
-/// Steps, and the subjects by the value that each has before and after.
+/// Steps, and the subjects grouped by their values before and after.
 #[derive(Default)]
 pub(super) struct Draft {
     steps: Vec<Step>,
@@ -31,19 +31,19 @@ impl Draft {
         self.steps.push(step);
     }
 
-    /// A step that the plan does not show, because it only prepares the others.
+    /// Adds a step that the plan does not show, because it only prepares other steps.
     pub(super) fn silent(&mut self, step: Step) {
         self.steps.push(step);
     }
 
-    /// Writes a value to a file that reads back as it was written. A file that does not exist, or has the value already, is
-    /// left out. A file that may not be read now is written all the same, because another user may carry out the plan.
-    /// Returns whether the file exists.
+    /// Writes a value to a file that reads back as it was written. A file that does not exist, or has the value
+    /// already, is left out. A file that may not be read now is written all the same, because another user may carry
+    /// out the plan. Returns whether the file exists.
     pub(super) fn write(&mut self, case: &Case<'_>, subject: &str, path: &str, value: &str) -> bool {
         self.write_as(case, subject, path, value, Expected::same(Reading::Plain))
     }
 
-    /// Like [`write`](Self::write), for a file that reads back in another way.
+    /// Like [`write`](Self::write), for a file whose value reads back in another form.
     pub(super) fn write_as(
         &mut self,
         case: &Case<'_>,
@@ -53,7 +53,7 @@ impl Draft {
         expected: Expected,
     ) -> bool {
         let before = match case.peek(path) {
-            // Content that makes no sense could not be put back.
+            // Content that makes no sense could not be restored.
             Fact::Absent | Fact::Garbled(_) => return false,
             Fact::Known(text) => expected.reading.value(&text, value),
             Fact::Denied => "not known".to_owned(),
@@ -71,8 +71,8 @@ impl Draft {
         self.steps.is_empty()
     }
 
-    /// The remedy, with what can go wrong and what will show that it worked.
-    pub(super) fn remedy(self, risk: &str, proof: &str) -> Remedy {
+    /// The finished remedy, with its risk and its proof.
+    pub(super) fn remedy(self, risk: &str, proof: &str) -> KnobRemedy {
         let notes = Notes {
             before: told(&self.before),
             after: told(&self.after),
@@ -80,13 +80,13 @@ impl Draft {
             proof: proof.to_owned(),
             ..Notes::default()
         };
-        Remedy::Steps(self.steps, notes)
+        KnobRemedy::Steps(self.steps, notes)
     }
 
-    /// The remedy with independent steps.
-    pub(super) fn apart(self, risk: &str, proof: &str) -> Remedy {
+    /// The finished remedy, whose steps are independent.
+    pub(super) fn apart(self, risk: &str, proof: &str) -> KnobRemedy {
         let mut remedy = self.remedy(risk, proof);
-        if let Remedy::Steps(_, notes) = &mut remedy {
+        if let KnobRemedy::Steps(_, notes) = &mut remedy {
             notes.apart = true;
         }
         remedy
@@ -105,6 +105,22 @@ fn told(values: &BTreeMap<String, Vec<String>>) -> String {
 }
 
 impl super::Site<'_> {
+    /// A remedy whose independent steps write to files of each device in a folder.
+    pub(super) fn each(
+        &self,
+        folder: &str,
+        none: &'static str,
+        risk: &str,
+        proof: &str,
+        write: impl Fn(&mut Draft, &Case<'_>, &str),
+    ) -> Found {
+        let mut draft = Draft::default();
+        for device in self.case.names(folder, Missing::CannotBe(none))? {
+            write(&mut draft, self.case, &device);
+        }
+        Ok(draft.apart(risk, proof))
+    }
+
     /// Writes a value to a file of each of these CPUs; `{cpu}` in the path stands for the number.
     pub(super) fn per_cpu(
         &self,

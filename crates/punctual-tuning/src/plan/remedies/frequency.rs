@@ -1,8 +1,8 @@
-//! A steady clock for the real-time CPUs, for CPUs that share it, and for the path to memory.
+//! A steady clock for the real-time CPUs, for CPUs that share the clock, and for the path to memory.
 
 use super::draft::Draft;
-use super::{Found, Remedy, Site, by_hand};
-use crate::knobs::{BUS, Case, Clocked, DEVFREQ, Doubt, GPU, MEMORY, NPU, UNCORE};
+use super::{Found, KnobRemedy, Site, by_hand};
+use crate::knobs::{Case, Clocked, DEVFREQ, Doubt, UNCORE};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::fact::Fact;
 
@@ -51,14 +51,14 @@ fn neighbours(case: &Case<'_>) -> CpuSet {
     all.intersection(&online).difference(case.rt())
 }
 
-fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
+pub(super) fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
     let case = site.case;
     let groups = one_each(case, cpus)?;
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let offered = case.peek(&of(cpu, "scaling_available_governors"));
         if offered.known().is_some_and(|names| !names.split_whitespace().any(|name| name == "performance")) {
-            return Ok(Remedy::ByHand(format!(
+            return Ok(KnobRemedy::ByHand(format!(
                 "{subject} does not offer the governor performance: modprobe cpufreq_performance, or build the kernel with it"
             )));
         }
@@ -67,36 +67,20 @@ fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
     Ok(draft.remedy(HEAT, "scaling_governor, and scaling_cur_freq under load"))
 }
 
-pub(super) fn governor(site: &Site<'_>) -> Found {
-    performance(site, site.case.rt())
-}
-
-/// The governor of the other CPUs on the same clock.
+/// Sets the governor of the other CPUs on the same clock.
 pub(super) fn clock_domain(site: &Site<'_>) -> Found {
     let others = neighbours(site.case);
-    if others.is_empty() {
-        return Doubt::not_applicable("nobody else drives the clock of these CPUs");
-    }
+    Doubt::not_applicable_if(others.is_empty(), "nobody else drives the clock of these CPUs")?;
     performance(site, &others)
 }
 
-/// A hint for the real-time CPUs where the CPU chooses its own clock.
-fn hint(site: &Site<'_>, file: &str, value: &str, none: &str) -> Found {
+/// Sets a preference for the real-time CPUs that choose their own clock.
+pub(super) fn preference(site: &Site<'_>, file: &str, value: &str, none: &str) -> Found {
     let mut draft = Draft::default();
     if !site.per_cpu(&mut draft, site.case.rt().iter(), &of_each(file), value) {
         return Doubt::not_applicable(none);
     }
     Ok(draft.remedy(HEAT, file.rsplit('/').next().unwrap_or(file)))
-}
-
-pub(super) fn preference(site: &Site<'_>) -> Found {
-    let none = "the CPU does not choose its clock by a preference here";
-    hint(site, "cpufreq/energy_performance_preference", "performance", none)
-}
-
-/// The older hint of the same kind.
-pub(super) fn bias(site: &Site<'_>) -> Found {
-    hint(site, "power/energy_perf_bias", "0", "this CPU has no energy bias")
 }
 
 fn of_each(file: &str) -> String {
@@ -115,13 +99,12 @@ pub(super) fn turbo(site: &Site<'_>) -> Found {
             return Ok(draft.remedy(risk, &path));
         }
     }
-    if !site.per_cpu(&mut draft, case.rt().iter(), &of_each("cpufreq/boost"), "0") {
-        return Doubt::not_applicable("the kernel knows no turbo on this machine");
-    }
+    let has_no_turbo = !site.per_cpu(&mut draft, case.rt().iter(), &of_each("cpufreq/boost"), "0");
+    Doubt::not_applicable_if(has_no_turbo, "the kernel knows no turbo on this machine")?;
     Ok(draft.remedy(risk, "cpufreq/boost of each CPU"))
 }
 
-/// Switches the frequency driver on where it is off.
+/// Switches the frequency driver on if it is off.
 pub(super) fn driver(site: &Site<'_>) -> Found {
     let case = site.case;
     case.not_a_guest()?;
@@ -132,13 +115,11 @@ pub(super) fn driver(site: &Site<'_>) -> Found {
             draft.write(case, "frequency driver", &path, "active");
         }
     }
-    if draft.is_empty() {
-        return Doubt::not_applicable("no driver here can be switched on at run time");
-    }
+    Doubt::not_applicable_if(draft.is_empty(), "no driver here can be switched on at run time")?;
     Ok(draft.remedy("All CPUs change their clock while the driver takes over.", "scaling_driver"))
 }
 
-/// The highest frequency that a CPU sustains without turbo; `None` where it is not known.
+/// The highest frequency that a CPU sustains without turbo; `None` if it is not known.
 fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
     let top = khz(case, cpu, "cpuinfo_max_freq")?;
     let base = khz(case, cpu, "base_frequency");
@@ -159,13 +140,13 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let Some(wanted) = sustained(case, cpu) else {
-            return Ok(Remedy::ByHand(format!(
+            return Ok(KnobRemedy::ByHand(format!(
                 "nothing tells which frequency {subject} keeps up without turbo: choose one, and write it into \
                     scaling_max_freq and scaling_min_freq"
             )));
         };
         let lowest = khz(case, cpu, "scaling_min_freq").unwrap_or_default();
-        // The kernel refuses a lowest frequency above the highest, so the one that makes room is written first.
+        // The kernel refuses a lowest frequency above the highest, so the limit that makes room is written first.
         let mut files = [("highest", "scaling_max_freq"), ("lowest", "scaling_min_freq")];
         if wanted < lowest {
             files.reverse();
@@ -177,22 +158,21 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
     Ok(draft.remedy(HEAT, "scaling_min_freq and scaling_max_freq, and scaling_cur_freq under load"))
 }
 
-/// Raises the highest frequency where it was lowered.
+/// Raises the highest frequency if it was lowered.
 pub(super) fn limits(site: &Site<'_>) -> Found {
     let case = site.case;
     let groups = one_each(case, case.rt())?;
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let Some(top) = khz(case, cpu, "cpuinfo_max_freq") else { continue };
-        if sustained(case, cpu).is_some_and(|wanted| wanted != top) {
-            return Doubt::not_applicable("pm.freq_pin sets one frequency below turbo, which is as good");
-        }
+        let is_pinned = sustained(case, cpu).is_some_and(|wanted| wanted != top);
+        Doubt::not_applicable_if(is_pinned, "pm.freq_pin sets one frequency below turbo, which is as good")?;
         draft.write(case, &subject, &of(cpu, "scaling_max_freq"), &top.to_string());
     }
     Ok(draft.remedy(HEAT, "scaling_max_freq"))
 }
 
-/// Power limits are set by the maker and protect the hardware.
+/// Leaves power limits to a person, because the maker set them to protect the hardware.
 pub(super) fn rapl(_: &Site<'_>) -> Found {
     by_hand(
         "limits of power keep the hardware whole, so no program changes them here: improve cooling, or raise them in the \
@@ -201,7 +181,7 @@ pub(super) fn rapl(_: &Site<'_>) -> Found {
 }
 
 /// Writes the highest frequency to a file of each domain of the uncore.
-fn uncore_file(site: &Site<'_>, file: &str) -> Found {
+pub(super) fn uncore(site: &Site<'_>, file: &str) -> Found {
     let case = site.case;
     let mut draft = Draft::default();
     let mut any = false;
@@ -212,23 +192,12 @@ fn uncore_file(site: &Site<'_>, file: &str) -> Found {
             any |= draft.write(case, name, &format!("{place}/{file}"), &highest);
         }
     }
-    if !any {
-        return Doubt::not_applicable("no control of the uncore frequency here");
-    }
+    Doubt::not_applicable_if(!any, "no control of the uncore frequency here")?;
     Ok(draft.remedy(HEAT, &format!("{UNCORE}/*/current_freq_khz")))
 }
 
-pub(super) fn uncore(site: &Site<'_>) -> Found {
-    uncore_file(site, "min_freq_khz")
-}
-
-/// The frequency of the uncore while CPUs are idle.
-pub(super) fn uncore_elc(site: &Site<'_>) -> Found {
-    uncore_file(site, "elc_floor_freq_khz")
-}
-
 /// Sets devices of a kind to their highest frequency.
-fn devfreq(site: &Site<'_>, kind: Clocked) -> Found {
+pub(super) fn devfreq(site: &Site<'_>, kind: Clocked) -> Found {
     let case = site.case;
     let mut draft = Draft::default();
     for device in case.clocked(kind)? {
@@ -248,20 +217,4 @@ fn devfreq(site: &Site<'_>, kind: Clocked) -> Found {
     }
     Ok(draft
         .remedy("The change itself stops whoever uses the device for a moment; more heat.", "cur_freq stands still"))
-}
-
-pub(super) fn memory(site: &Site<'_>) -> Found {
-    devfreq(site, MEMORY)
-}
-
-pub(super) fn bus(site: &Site<'_>) -> Found {
-    devfreq(site, BUS)
-}
-
-pub(super) fn gpu(site: &Site<'_>) -> Found {
-    devfreq(site, GPU)
-}
-
-pub(super) fn npu(site: &Site<'_>) -> Found {
-    devfreq(site, NPU)
 }

@@ -1,16 +1,16 @@
 //! How deep the real-time CPUs may sleep.
 
 use super::draft::Draft;
-use super::{Found, Notes, Remedy, Site};
+use super::{Found, KnobRemedy, Notes, Site};
 use crate::knobs::{Case, Doubt};
 use punctual_facts::fact::Fact;
 use punctual_hist::Nanos;
 
 const LIMIT: &str = "/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us";
 const DEVICE: &str = "/dev/cpu_dma_latency";
-/// The value of the device without any limit.
+/// What the device reads while nothing limits the latency, in microseconds.
 const NO_LIMIT_US: u64 = 2_000_000_000;
-/// Without a budget the limit allows the first sleep state, whose exit takes at most this time.
+/// Limit without a budget: it allows the first sleep state, whose exit takes at most this time.
 const FIRST_STATE_US: u64 = 2;
 
 /// The largest exit latency that the need tolerates, which is a quarter of its budget.
@@ -18,12 +18,12 @@ fn wanted_us(case: &Case<'_>) -> u64 {
     case.need.budget.map_or(FIRST_STATE_US, |budget| budget.whole(Nanos::from_us(1)) / 4)
 }
 
-/// The limit of one CPU in this text; `None` where there is no limit.
+/// The limit of one CPU in this text; `None` means no limit.
 fn limit_us(text: &str) -> Option<u64> {
     if text == "n/a" { Some(0) } else { text.parse().ok().filter(|limit| *limit > 0) }
 }
 
-/// A limit for each real-time CPU, which needs no process to hold it.
+/// Sets a limit for each real-time CPU, which needs no process to hold it.
 pub(super) fn limit(site: &Site<'_>) -> Found {
     let case = site.case;
     let wanted_us = wanted_us(case);
@@ -39,9 +39,7 @@ pub(super) fn limit(site: &Site<'_>) -> Found {
         }
         draft.write(case, &format!("CPU {cpu}"), &path, &value);
     }
-    if !any {
-        return Doubt::not_applicable("this kernel has no limit of sleep per CPU; see pm.qos_global");
-    }
+    Doubt::not_applicable_if(!any, "this kernel has no limit of sleep per CPU; see pm.qos_global")?;
     let risk = if wanted_us == 0 {
         "These CPUs spin while idle: heat, and less for an SMT sibling. The kernel takes 'n/a' for no latency at all."
     } else {
@@ -50,13 +48,11 @@ pub(super) fn limit(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage of deeper states stands still"))
 }
 
-/// A limit for all CPUs, held by a process, where there is none per CPU.
+/// Holds a limit for all CPUs by a process, if the kernel has no limit per CPU.
 pub(super) fn hold(site: &Site<'_>) -> Found {
     let case = site.case;
     let has_own = |cpu: u32| case.peek(&LIMIT.replace("{cpu}", &cpu.to_string())) != Fact::Absent;
-    if case.rt().iter().any(has_own) {
-        return Doubt::not_applicable("each CPU has a limit of its own here, see pm.idle_state");
-    }
+    Doubt::not_applicable_if(case.rt().iter().any(has_own), "each CPU has a limit of its own here, see pm.idle_state")?;
     let now = case.aside(|case| case.peek_bytes(DEVICE)).and_then(|bytes| {
         let four = <[u8; 4]>::try_from(bytes.as_slice());
         four.map_or_else(|e| Fact::Garbled(e.to_string()), |four| Fact::Known(i32::from_le_bytes(four)))
@@ -66,9 +62,8 @@ pub(super) fn hold(site: &Site<'_>) -> Found {
     }
     let wanted_us = u32::try_from(wanted_us(case)).unwrap_or(u32::MAX);
     let limit_us = now.known().and_then(|limit| u32::try_from(*limit).ok());
-    if limit_us.is_some_and(|limit_us| limit_us <= wanted_us) {
-        return Doubt::not_applicable("a program holds such a limit already");
-    }
+    let is_held = limit_us.is_some_and(|limit_us| limit_us <= wanted_us);
+    Doubt::not_applicable_if(is_held, "a program holds such a limit already")?;
     let before = match limit_us {
         Some(limit_us) if u64::from(limit_us) >= NO_LIMIT_US => "no limit".to_owned(),
         Some(limit_us) => format!("{limit_us} us"),
@@ -81,5 +76,5 @@ pub(super) fn hold(site: &Site<'_>) -> Found {
         proof: format!("the four bytes read from {DEVICE}"),
         ..Notes::default()
     };
-    Ok(Remedy::Hold(wanted_us, notes))
+    Ok(KnobRemedy::Hold(wanted_us, notes))
 }

@@ -1,6 +1,6 @@
 //! Moves interrupts to housekeeping CPUs.
 //!
-//! All three remedies that move interrupts use the same function for the target, so they never disagree.
+//! All three remedies that move interrupts use the same function for the target, so they never contradict each other.
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
@@ -10,8 +10,8 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Arch;
 
-/// Numbers of the interrupts whose file cannot be written, which the live tree provides. Before kernel 6.12 the file can be
-/// opened for writing, and the write fails.
+/// Numbers of the interrupts whose affinity file cannot be written, which the reader of the live machine supplies.
+/// Before kernel 6.12 the file can be opened for writing, and only the write fails.
 const FIXED: &str = "punctual:/irq/fixed";
 const RISK: &str = "Moved while busy, an interrupt is handled on another CPU from the next one on; a CPU that gets all of \
     them may be too slow for a fast device.";
@@ -20,7 +20,7 @@ const RISK: &str = "Moved while busy, an interrupt is handled on another CPU fro
 struct Movable {
     number: u32,
     handlers: String,
-    /// The CPUs to which it may be delivered now, where the kernel shows them.
+    /// The CPUs to which the interrupt may be delivered now, if the kernel shows them.
     asked: Option<CpuSet>,
     delivered: Option<CpuSet>,
     wanted: CpuSet,
@@ -47,8 +47,8 @@ impl Site<'_> {
         fixed.known().is_some_and(is_listed) || state.known().is_some_and(is_held) || line.is_managed_queue(case)
     }
 
-    /// Every interrupt that has a handler and may be moved, with its target: all housekeeping CPUs, or one after the other
-    /// where the controller delivers only to the first of several.
+    /// Every interrupt that has a handler and may be moved, with its target: all housekeeping CPUs, or one housekeeping
+    /// CPU after the other if the controller delivers only to the first of several.
     fn movable(&self) -> Result<Vec<Movable>, Doubt> {
         let case = self.case;
         case.has_housekeeping()?;
@@ -79,7 +79,7 @@ impl Site<'_> {
         let mut draft = Draft::default();
         for line in self.movable()?.iter().filter(|line| meant(line)) {
             let folder = format!("/proc/irq/{}", line.number);
-            // An interrupt that was never delivered shows its effective CPUs only after the first one.
+            // An interrupt shows its effective CPUs only after it was delivered once.
             let is_delivered = line.delivered.as_ref().is_some_and(|cpus| !cpus.is_empty());
             let settles_at = is_delivered.then(|| format!("{folder}/effective_affinity_list"));
             let step = Step::Write {
@@ -112,12 +112,12 @@ pub(super) fn affinity(site: &Site<'_>) -> Found {
     site.moves(|line| touches(line.delivered.as_ref(), site))
 }
 
-/// Moves interrupts that are delivered to other CPUs and may be delivered to real-time CPUs later.
+/// Moves interrupts that are delivered to other CPUs but may be delivered to real-time CPUs later.
 pub(super) fn requested(site: &Site<'_>) -> Found {
     site.moves(|line| !touches(line.delivered.as_ref(), site) && touches(line.asked.as_ref(), site))
 }
 
-/// Spreads all interrupts over the housekeeping CPUs, where the controller has a single target.
+/// Spreads all interrupts over the housekeeping CPUs, if the controller delivers to a single CPU.
 pub(super) fn spread(site: &Site<'_>) -> Found {
     site.case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
     site.moves(|line| line.asked.as_ref() != Some(&line.wanted))
@@ -128,13 +128,11 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     case.has_housekeeping()?;
     let path = "/proc/irq/default_smp_affinity";
     let before = case.peek(path);
-    if matches!(before, Fact::Absent | Fact::Garbled(_)) {
-        return Doubt::not_applicable("this kernel does not show such a mask");
-    }
+    let has_no_mask = matches!(before, Fact::Absent | Fact::Garbled(_));
+    Doubt::not_applicable_if(has_no_mask, "this kernel does not show such a mask")?;
     let before = before.known().cloned().unwrap_or_else(|| "not known".to_owned());
-    if CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping()) {
-        return Doubt::not_applicable("it is so already");
-    }
+    let is_so = CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping());
+    Doubt::not_applicable_if(is_so, "it is so already")?;
     let mut draft = Draft::default();
     let mask = case.housekeeping().mask();
     let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };
@@ -142,7 +140,7 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     Ok(draft.remedy("None: it counts for interrupts requested from now on.", path))
 }
 
-/// Managed interrupts, which the kernel spreads itself and which nothing moves at run time.
+/// Leaves managed interrupts to a person: the kernel places them, and nothing moves them at run time.
 pub(super) fn managed(_: &Site<'_>) -> Found {
     by_hand(
         "the kernel lets nobody move these; fewer queues help (net.queues; a parameter of the storage driver), or no I/O \

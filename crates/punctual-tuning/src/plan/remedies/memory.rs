@@ -2,17 +2,17 @@
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, Site, by_hand};
 use crate::knobs::{Blast, Doubt, Missing};
 use punctual_facts::fact::Fact;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HugePages {
-    /// Size of one page in kB, as 2048 or 1048576.
+    /// Size of one page in kB, such as 2048 or 1048576.
     pub size_kb: u64,
     /// Wanted number of pages, on the node or in all.
     pub count: u64,
-    /// The memory node; `None` leaves it to the kernel.
+    /// The memory node; `None` lets the kernel choose.
     pub node: Option<u32>,
 }
 
@@ -26,15 +26,14 @@ impl HugePages {
     }
 }
 
-/// Reserves the pages that the user asked for. Otherwise a person must decide about pages that are reserved and unused.
+/// Reserves the pages that the user asked for. If pages are reserved and unused, a person must decide about them.
 pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     let case = site.case;
     if site.preferences.huge_pages.is_empty() {
-        return Ok(Remedy::ByHand(
+        return by_hand(
             "whoever reserved the pages may still map them; if nobody will, write 0 to \
-                /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages"
-                .to_owned(),
-        ));
+                /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
+        );
     }
     let mut draft = Draft::default();
     for wish in &site.preferences.huge_pages {
@@ -45,7 +44,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
         };
         match case.peek(&path) {
             Fact::Absent | Fact::Garbled(_) => return Doubt::not_applicable(format!("this machine has no {subject}")),
-            // Further pages belong to somebody else.
+            // The user did not ask for the further pages, so they belong to somebody else.
             Fact::Known(now) if now.parse::<u64>().is_ok_and(|now| now >= wish.count) => {}
             now => {
                 let before = now.known().cloned().unwrap_or_else(|| "not known".to_owned());
@@ -72,12 +71,10 @@ pub(super) fn watermark(site: &Site<'_>) -> Found {
     let wanted_kb = MOST_KB.min(total_kb / 100);
     let path = "/proc/sys/vm/min_free_kbytes";
     let now = case.peek(path);
-    if now.known().and_then(|text| text.parse::<u64>().ok()).is_some_and(|kb| kb >= wanted_kb) {
-        return Doubt::not_applicable("it is so already");
-    }
+    let is_so = now.known().and_then(|text| text.parse::<u64>().ok()).is_some_and(|kb| kb >= wanted_kb);
+    Doubt::not_applicable_if(is_so, "it is so already")?;
     let mut draft = Draft::default();
-    if !draft.write(case, "free memory, in kB", path, &wanted_kb.to_string()) {
-        return Doubt::not_applicable("this kernel does not show how much it keeps free");
-    }
+    let is_unshown = !draft.write(case, "free memory, in kB", path, &wanted_kb.to_string());
+    Doubt::not_applicable_if(is_unshown, "this kernel does not show how much it keeps free")?;
     Ok(draft.remedy("That memory is lost to programs.", path))
 }

@@ -1,8 +1,8 @@
-//! What to do about a finding where the catalogue alone does not tell: values per CPU, per device and per thread, which
+//! What to do about a finding if the catalogue alone does not tell: values per CPU, per device and per thread, which
 //! depend on the machine.
 //!
-//! A remedy reads and decides; it writes nothing and knows nothing of boot loaders. What is to last beyond the next boot
-//! is derived from the knob's [`Lasting`](crate::knobs::Lasting) places beside every remedy, so "not here" only means that
+//! A remedy reads and decides; it writes nothing and knows nothing of boot loaders. Lasting settings are derived from
+//! the knob's [`Lasting`](crate::knobs::Lasting) places in addition to every remedy, so "not here" only means that
 //! nothing can be done at run time.
 
 mod caches;
@@ -30,12 +30,12 @@ pub use memory::HugePages;
 pub use partition::{GROUP, SLICE};
 
 use super::Step;
-use crate::knobs::{Blast, Case, Doubt};
+use crate::knobs::{BUS, Blast, Case, Doubt, GPU, MEMORY, NPU};
 use plain::one;
 use services::{bad, owners};
 use threads::Threads;
 
-/// What the user wants of the changes, beyond what the real-time work needs of the machine.
+/// The user's wishes about the changes, as opposed to what the real-time work needs of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {
     /// Devices of the real-time work by their names in Linux: `eth1`, `0000:03:00.0`. Their interrupts stay where they are,
@@ -43,9 +43,9 @@ pub struct Preferences {
     pub devices: Vec<String>,
     /// Other interrupts that stay where they are, by number or name of the handler.
     pub keep_irqs: Vec<String>,
-    /// The priority of the real-time work, where it is known.
+    /// The priority of the real-time work, if it is known.
     pub priority: Option<u32>,
-    /// Whether to set the CPUs apart at run time, by a cpuset partition.
+    /// Whether to isolate the CPUs at run time, by a cpuset partition.
     pub partition: bool,
     /// Whether services stay silent after the next boot as well.
     pub for_good: bool,
@@ -58,9 +58,9 @@ pub struct Notes {
     pub before: String,
     pub after: String,
     pub risk: String,
-    /// What will show that it took effect.
+    /// How to see that the change took effect.
     pub proof: String,
-    /// The blast radius, where it is larger than the knob says.
+    /// The blast radius, if it is larger than the knob says.
     pub blast: Option<Blast>,
     /// Whether each step is independent: if the kernel refuses one, the others stay.
     pub apart: bool,
@@ -68,9 +68,9 @@ pub struct Notes {
 
 /// What can be done about a knob on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub enum KnobRemedy {
     Steps(Vec<Step>, Notes),
-    /// A process of ours keeps `/dev/cpu_dma_latency` open with this limit.
+    /// A process of this program keeps `/dev/cpu_dma_latency` open with this limit, in microseconds.
     Hold(u32, Notes),
     /// Nothing can be done at run time, for this reason.
     NotHere(String),
@@ -78,7 +78,7 @@ pub enum Remedy {
     ByHand(String),
 }
 
-impl Remedy {
+impl KnobRemedy {
     fn reaching(mut self, blast: Blast) -> Self {
         if let Self::Steps(_, notes) | Self::Hold(_, notes) = &mut self {
             notes.blast = Some(blast);
@@ -87,7 +87,7 @@ impl Remedy {
     }
 }
 
-/// The machine with the need, and what the user wants of the changes.
+/// The machine with the need, and the user's wishes about the changes.
 pub struct Site<'a> {
     pub case: &'a Case<'a>,
     pub preferences: &'a Preferences,
@@ -105,11 +105,11 @@ impl<'a> Site<'a> {
     }
 }
 
-type Found = Result<Remedy, Doubt>;
+type Found = Result<KnobRemedy, Doubt>;
 
 #[allow(clippy::unnecessary_wraps, reason = "it is found in the same way as every other remedy")]
 fn by_hand(what: &str) -> Found {
-    Ok(Remedy::ByHand(what.to_owned()))
+    Ok(KnobRemedy::ByHand(what.to_owned()))
 }
 
 /// The remedy of one knob.
@@ -120,9 +120,9 @@ pub struct RemedyOf {
 
 enum Way {
     Find(fn(&Site<'_>) -> Found),
-    /// Silence the programs that are bad for the knob; the risk is what the knob says of the cost.
+    /// Silence the programs that are bad for the knob. The knob's cost becomes the risk.
     Silence,
-    /// Leave one owner of what the knob is about.
+    /// Leave one owner of the knob's settings.
     OneOwner,
 }
 
@@ -138,8 +138,8 @@ const fn one_owner(knob: &'static str) -> RemedyOf {
     RemedyOf { knob, way: Way::OneOwner }
 }
 
-/// Every remedy in the order in which they are best applied: programs that would undo the rest are silenced first, places
-/// are made before things are moved there, and what removes a safety net comes last.
+/// Every remedy in the order in which remedies are best applied. Programs that would undo the rest are silenced first,
+/// targets are made before things are moved there, and safety nets are removed last.
 #[rustfmt::skip]
 pub const REMEDIES: &[RemedyOf] = &[
     silence("irq.irqbalance"),
@@ -174,18 +174,19 @@ pub const REMEDIES: &[RemedyOf] = &[
     find("net.napi_defer", network::defer),
     find("pm.turbo", frequency::turbo),
     find("pm.pstate_drv", frequency::driver),
-    find("pm.governor", frequency::governor),
+    find("pm.governor", |site| frequency::performance(site, site.case.rt())),
     find("pm.clock_domain", frequency::clock_domain),
-    find("pm.epp_epb", frequency::preference),
-    find("pm.epb", frequency::bias),
+    find("pm.epp_epb", |site| frequency::preference(site, "cpufreq/energy_performance_preference", "performance",
+        "the CPU does not choose its clock by a preference here")),
+    find("pm.epb", |site| frequency::preference(site, "power/energy_perf_bias", "0", "this CPU has no energy bias")),
     find("pm.freq_pin", frequency::pin),
     find("pm.limits", frequency::limits),
-    find("pm.uncore", frequency::uncore),
-    find("pm.uncore_elc", frequency::uncore_elc),
-    find("pm.devfreq", frequency::memory),
-    find("pm.devfreq_bus", frequency::bus),
-    find("pm.devfreq_gpu", frequency::gpu),
-    find("pm.devfreq_npu", frequency::npu),
+    find("pm.uncore", |site| frequency::uncore(site, "min_freq_khz")),
+    find("pm.uncore_elc", |site| frequency::uncore(site, "elc_floor_freq_khz")),
+    find("pm.devfreq", |site| frequency::devfreq(site, MEMORY)),
+    find("pm.devfreq_bus", |site| frequency::devfreq(site, BUS)),
+    find("pm.devfreq_gpu", |site| frequency::devfreq(site, GPU)),
+    find("pm.devfreq_npu", |site| frequency::devfreq(site, NPU)),
     find("pm.rapl", frequency::rapl),
     find("pm.idle_state", idle::limit),
     find("pm.idle_usage", idle::limit),
@@ -217,8 +218,8 @@ pub const REMEDIES: &[RemedyOf] = &[
     find("sched.rt_runtime", scheduler::throttling),
 ];
 
-/// What can be done about a knob on this machine; `None` where the catalogue alone tells.
-pub fn remedy(site: &Site<'_>, id: &str) -> Option<Remedy> {
+/// What can be done about a knob on this machine; `None` if the catalogue alone tells.
+pub fn remedy(site: &Site<'_>, id: &str) -> Option<KnobRemedy> {
     let RemedyOf { knob, way } = REMEDIES.iter().find(|remedy| remedy.knob == id)?;
     site.case.forget();
     let found = match way {
@@ -228,8 +229,10 @@ pub fn remedy(site: &Site<'_>, id: &str) -> Option<Remedy> {
     };
     site.case.forget();
     Some(match found {
-        Ok(Remedy::Steps(steps, _)) if steps.is_empty() => Remedy::NotHere("nothing is left to do about it".to_owned()),
+        Ok(KnobRemedy::Steps(steps, _)) if steps.is_empty() => {
+            KnobRemedy::NotHere("nothing is left to do about it".to_owned())
+        }
         Ok(found) => found,
-        Err(Doubt::Unknown(because) | Doubt::NotApplicable(because)) => Remedy::NotHere(because),
+        Err(Doubt::Unknown(because) | Doubt::NotApplicable(because)) => KnobRemedy::NotHere(because),
     })
 }

@@ -1,9 +1,9 @@
-//! Network devices: only those of the real-time work are set up for it, and packets of the others are kept away from its
-//! CPUs.
+//! Network devices: only those of the real-time work are set up for it, and packets of the others are kept away from
+//! its CPUs.
 
 use super::super::{Expected, Reading, SchedPolicy, Step};
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, Site, by_hand};
 use crate::knobs::{Blast, Case, Doubt, Missing};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -16,7 +16,7 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.known(FOLDER, case.list(FOLDER), Missing::CannotBe("there is no network"))
 }
 
-/// The devices of the real-time work that exist here; `None` where the user named none.
+/// The devices of the real-time work that exist here; `None` if the user named none.
 fn named(site: &Site<'_>) -> Result<Option<Vec<String>>, Doubt> {
     let all = devices(site.case)?;
     if site.preferences.devices.is_empty() {
@@ -34,11 +34,11 @@ fn setting(case: &Case<'_>, device: &str, subject: &str, name: &str) -> Option<u
 
 pub(super) fn coalesce(site: &Site<'_>) -> Found {
     let case = site.case;
-    let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
+    let Some(devices) = named(site)? else { return by_hand(NAME_IT) };
     let mut draft = Draft::default();
     for device in devices {
         let now = |name: &str| setting(case, &device, "coalesce", name);
-        // Where packets are counted, one is the least: some drivers take 0 for never.
+        // The packet count is set to 1, because some drivers take 0 for never.
         let wanted = [("adaptive-rx", 0), ("rx-usecs", 0), ("rx-frames", 1)];
         let is_due = |name: &str, value: u32| match now(name) {
             Some(now) if name == "rx-frames" => now > 1,
@@ -66,7 +66,7 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
     Ok(draft.remedy("More interrupts; some drivers reset the device for it.", "ethtool -c DEVICE"))
 }
 
-/// No more queues than CPUs that handle them.
+/// Limits the number of queues to the CPUs that handle them.
 pub(super) fn queues(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -81,9 +81,7 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
         let (before, after) = (format!("{} queues", now("combined")), format!("{most} queues"));
         draft.step(&device, &before, &after, Step::Nic { device: device.clone(), settings });
     }
-    if draft.is_empty() {
-        return Doubt::not_applicable("no device here has combined queues to give up");
-    }
+    Doubt::not_applicable_if(draft.is_empty(), "no device here has combined queues to give up")?;
     let risk = "The device is reset: its link goes down for seconds, and what talks over it with it.";
     Ok(draft.apart(risk, "ethtool -l DEVICE").reaching(Blast::Breaking))
 }
@@ -91,7 +89,7 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
 /// Handles packets in threads, and sets the priority of those that exist already.
 pub(super) fn threaded(site: &Site<'_>) -> Found {
     let case = site.case;
-    let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
+    let Some(devices) = named(site)? else { return by_hand(NAME_IT) };
     let mut draft = Draft::default();
     for device in &devices {
         draft.write(case, device, &format!("{FOLDER}/{device}/threaded"), "1");
@@ -106,19 +104,17 @@ pub(super) fn threaded(site: &Site<'_>) -> Found {
             draft.step(&thread.name.comm, &thread.policy.to_string(), &format!("fifo {priority}"), step);
         }
     }
-    if draft.is_empty() {
-        return Doubt::not_applicable("no device that was named has this switch, or all is so already");
-    }
+    Doubt::not_applicable_if(draft.is_empty(), "no device that was named has this switch, or all is so already")?;
     Ok(draft.remedy(
         "Threads that appear only now have ordinary priority until they are ranked by a second run.",
         "threads napi/DEVICE-N with their priority",
     ))
 }
 
-/// Stops deferring interrupts, for the devices of the real-time work.
+/// Stops the deferral of interrupts, for the devices of the real-time work.
 pub(super) fn defer(site: &Site<'_>) -> Found {
     let case = site.case;
-    let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
+    let Some(devices) = named(site)? else { return by_hand(NAME_IT) };
     let mut draft = Draft::default();
     for device in &devices {
         for file in ["napi_defer_hard_irqs", "gro_flush_timeout"] {
@@ -141,10 +137,8 @@ pub(super) fn steering(site: &Site<'_>) -> Found {
             if now.intersection(case.rt()).is_empty() {
                 continue;
             }
-            let kept = now.intersection(case.housekeeping());
-            let wanted = if kept.is_empty() { case.housekeeping().clone() } else { kept };
             let expected = Expected::same(Reading::CpuMask);
-            draft.write_as(case, &format!("{device} {queue}"), &path, &wanted.mask(), expected);
+            draft.write_as(case, &format!("{device} {queue}"), &path, &case.kept_off(&now).mask(), expected);
         }
     }
     Ok(draft.apart("The other CPUs get the packets.", "queues/rx-N/rps_cpus"))

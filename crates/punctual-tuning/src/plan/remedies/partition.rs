@@ -1,7 +1,7 @@
-//! CPUs set apart while the machine runs: an isolated cpuset partition, as the alternative to `isolcpus=`.
+//! CPUs isolated while the machine runs, by a cpuset partition, as the alternative to `isolcpus=`.
 //!
-//! systemd owns the tree of control groups and removes controllers that none of its units needs. Therefore the group is a
-//! slice, which needs the controller, and this program writes only the state of the partition.
+//! systemd owns the tree of control groups and removes controllers that none of its units needs. Therefore the group is
+//! a slice, which needs the controller, and this program writes only the state of the partition.
 
 use super::super::{Expected, Invocation, Reading, Step, SystemdOrder};
 use super::draft::Draft;
@@ -17,7 +17,7 @@ pub const SLICE: &str = "punctual.slice";
 pub const GROUP: &str = "/sys/fs/cgroup/punctual.slice";
 const ROOT: &str = "/sys/fs/cgroup";
 const UNIT: &str = "/run/systemd/system/punctual.slice";
-/// The first kernel that knows isolated partitions.
+/// The first kernel that has isolated partitions.
 const SINCE: Version = Version::new(6, 1);
 /// The first kernel whose threads and unbound work avoid isolated partitions.
 const WHOLE_SINCE: Version = Version::new(7, 0);
@@ -28,7 +28,7 @@ fn offers_cpusets(site: &Site<'_>, file: &str) -> bool {
     names.known().is_some_and(|names| names.split_whitespace().any(|name| name == "cpuset"))
 }
 
-/// A control group whose CPUs overlap with those to be set apart, for which the kernel would refuse the partition.
+/// A control group whose CPUs overlap with those to be isolated, so that the kernel would refuse the partition.
 fn in_the_way(site: &Site<'_>) -> Option<String> {
     let groups = site.case.list(ROOT);
     groups.known().into_iter().flatten().map(|name| format!("{ROOT}/{name}")).find(|group| {
@@ -38,7 +38,7 @@ fn in_the_way(site: &Site<'_>) -> Option<String> {
     })
 }
 
-/// The steps that make the group, for the init that runs.
+/// Adds the steps that make the group, as the running init requires.
 fn group(site: &Site<'_>, draft: &mut Draft) {
     let case = site.case;
     if case.machine.boot.is_systemd() {
@@ -66,7 +66,7 @@ fn group(site: &Site<'_>, draft: &mut Draft) {
     draft.silent(Step::Write { path, value, expected: Expected::same(Reading::CpuList) });
 }
 
-/// Makes the partition, where the user asked for one.
+/// Makes the partition if the user asked for one.
 pub(super) fn domain(site: &Site<'_>) -> Found {
     let case = site.case;
     if !site.preferences.partition {
@@ -78,9 +78,7 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     if let Some(container) = case.container() {
         return Doubt::not_applicable(format!("a container ({container}) cannot set CPUs of the machine apart"));
     }
-    if case.version()? < SINCE {
-        return Doubt::not_applicable("isolated partitions came with kernel 6.1");
-    }
+    Doubt::not_applicable_if(case.version()? < SINCE, "isolated partitions came with kernel 6.1")?;
     if !offers_cpusets(site, "cgroup.controllers") {
         return Doubt::unknown(format!(
             "{ROOT}/cgroup.controllers does not offer cpuset: control groups of the first kind, or none"
@@ -111,7 +109,7 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     Ok(if has_work { remedy.reaching(Blast::Breaking) } else { remedy })
 }
 
-/// A partition that the kernel does not honour. Its owner has to repair it.
+/// Leaves a partition that the kernel does not honour to its owner.
 pub(super) fn broken(site: &Site<'_>) -> Found {
     match group_file(site, GROUP, STATE) {
         Fact::Known(text) if text.contains("invalid") => {

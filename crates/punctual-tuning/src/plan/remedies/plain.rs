@@ -1,4 +1,4 @@
-//! Single files, of knobs whose catalogue entry names only a word or a module option for the next boot.
+//! Single files of knobs whose catalogue entry names only a word or a module option for the next boot.
 
 use super::draft::Draft;
 use super::{Found, Site};
@@ -13,32 +13,27 @@ pub(super) fn one(site: &Site<'_>, subject: &str, path: &str, value: &str, risk:
     Ok(draft.remedy(risk, path))
 }
 
-/// Ordinary instead of expedited grace periods.
+/// Switches RCU from expedited to ordinary grace periods.
 pub(super) fn rcu(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let mut any = draft.write(site.case, "rcu_expedited", "/sys/kernel/rcu_expedited", "0");
     any |= draft.write(site.case, "rcu_normal", "/sys/kernel/rcu_normal", "1");
-    if !any {
-        return Doubt::not_applicable("this kernel does not show the pace of RCU");
-    }
+    Doubt::not_applicable_if(!any, "this kernel does not show the pace of RCU")?;
     Ok(draft.remedy("Administration gets slower: loading modules, setting up the network.", "/sys/kernel/rcu_normal"))
 }
 
-/// The governor that considers the next timer.
+/// Sets the idle governor that considers the next timer.
 pub(super) fn idle_governor(site: &Site<'_>) -> Found {
     let folder = "/sys/devices/system/cpu/cpuidle";
     let offered = site.case.peek(&format!("{folder}/available_governors"));
-    if offered.known().is_some_and(|names| !names.split_whitespace().any(|name| name == "menu")) {
-        return Doubt::not_applicable("the governor menu is not built into this kernel");
-    }
+    let is_not_built_in = offered.known().is_some_and(|names| !names.split_whitespace().any(|name| name == "menu"));
+    Doubt::not_applicable_if(is_not_built_in, "the governor menu is not built into this kernel")?;
     one(site, "all CPUs", &format!("{folder}/current_governor"), "menu", "None.")
 }
 
 pub(super) fn fixup(site: &Site<'_>) -> Found {
     let path = "/sys/module/spurious/parameters/irqfixup";
-    if site.case.peek(path) == Fact::Known("0".to_owned()) {
-        return Doubt::not_applicable("it is so already");
-    }
+    Doubt::not_applicable_if(site.case.peek(path) == Fact::Known("0".to_owned()), "it is so already")?;
     let risk = "A machine whose interrupts are routed wrongly stops working.";
     Ok(one(site, "lost interrupts", path, "0", risk)?.reaching(Blast::Breaking))
 }

@@ -3,17 +3,17 @@
 use super::super::{SchedPolicy, Step};
 use super::draft::Draft;
 use super::threads::Thread;
-use super::{Found, Remedy, Site};
+use super::{Found, Site, by_hand};
 use crate::knobs::{Doubt, InterruptLine};
 
 /// The kernel's default priority for threads of interrupts.
 const INTERRUPTS: u32 = 50;
-/// Higher priorities would hold up the kernel's own helpers.
+/// Higher priorities would hold up the kernel's own helper threads.
 const HIGHEST: u32 = 95;
 
 impl Site<'_> {
-    /// The priority of threads that feed the real-time work: one above its priority where that is known, otherwise one above
-    /// the other devices.
+    /// The priority of threads that feed the real-time work: one above the work's priority if that is known, otherwise
+    /// one above the threads of other devices.
     pub(super) fn device_priority(&self) -> u32 {
         self.preferences
             .priority
@@ -61,8 +61,8 @@ fn line_of(comm: &str) -> Option<(&str, &str)> {
     number.bytes().all(|b| b.is_ascii_digit()).then(|| (number, name.strip_prefix("s-").unwrap_or(name)))
 }
 
-/// Raises the threads of devices that the user named, and gives other threads of interrupts the default priority where they
-/// have none or one that is too high.
+/// Raises the threads of devices that the user named. Other interrupt threads get the default priority if they have
+/// none or one that is too high.
 pub(super) fn interrupts(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let mut any = false;
@@ -70,7 +70,7 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
     for thread in site.kernel_threads()? {
         let Some((number, handler)) = line_of(&thread.name.comm) else { continue };
         any = true;
-        // The kernel cuts names to 15 bytes, so a long handler's name is incomplete.
+        // The kernel cuts thread names to 15 bytes, so the name of a long handler is incomplete.
         let is_named = site
             .preferences
             .devices
@@ -83,13 +83,9 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
             rank(&mut draft, thread, SchedPolicy::Fifo(INTERRUPTS));
         }
     }
-    if !any {
-        return Doubt::not_applicable("no interrupt has a thread, see irq.threadirqs");
-    }
+    Doubt::not_applicable_if(!any, "no interrupt has a thread, see irq.threadirqs")?;
     if draft.is_empty() && site.preferences.devices.is_empty() {
-        return Ok(Remedy::ByHand(
-            "name the device of the real-time work: its interrupt's thread is to come first".to_owned(),
-        ));
+        return by_hand("name the device of the real-time work: its interrupt's thread is to come first");
     }
     Ok(draft.apart(
         "On PREEMPT_RT the soft interrupts that a thread raises run at its priority, too.",

@@ -2,20 +2,20 @@
 
 use super::super::{Expected, Reading};
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, Site, by_hand};
 use crate::knobs::{Blast, Case, Doubt, Missing};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Version;
 
 const DEBUG: &str = "/sys/kernel/debug/sched";
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
-/// Since this version a fair server replaces throttling.
+/// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
-/// Kernels before this version forget what they reserved for fair servers when they build the scheduling domains at boot.
+/// Kernels before this version forget the reservations of fair servers when they build the scheduling domains at boot.
 /// They then refuse every smaller reservation as too large (`EBUSY`), unless there is no limit.
 const MISCOUNTED_BEFORE: Version = Version::new(6, 17);
-/// The limit for real-time threads. With fair servers it limits what `SCHED_DEADLINE` may reserve.
+/// The limit for real-time threads. On kernels with fair servers it only limits what `SCHED_DEADLINE` may reserve.
 const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
 /// Fails where even root could not write the scheduler's debug files.
@@ -39,12 +39,11 @@ fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
     }
 }
 
-/// Removes a reservation from each real-time CPU.
+/// Removes a server's reservation from each real-time CPU.
 fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     let case = site.case;
-    if case.version()? < FAIR_SERVER_SINCE {
-        return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
-    }
+    let has_no_server = case.version()? < FAIR_SERVER_SINCE;
+    Doubt::not_applicable_if(has_no_server, "kernels before 6.12 have none; they throttle, see sched.rt_runtime")?;
     debug_files(case)?;
     let mut draft = Draft::default();
     if case.version()? < MISCOUNTED_BEFORE && !is_grouped(case) {
@@ -58,7 +57,7 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
                 any |= draft.write(case, &format!("CPU {cpu}"), &path, "0");
             }
             Fact::Known(text) => return Doubt::unknown(format!("{path} holds '{text}', not a number")),
-            // Without a lockdown only root may read the file, and root carries out the plan.
+            // Unless the kernel is locked down, root may read the file, and root carries out the plan.
             Fact::Denied => any |= draft.write(case, &format!("CPU {cpu}"), &path, "0"),
             Fact::Absent | Fact::Garbled(_) => {}
         }
@@ -70,12 +69,12 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     Ok(draft.remedy(risk, &proof).reaching(Blast::Breaking))
 }
 
-/// Whether groups have limits of their own, so that real-time threads are still throttled.
+/// Whether control groups have limits of their own, so that real-time threads are still throttled.
 fn is_grouped(case: &Case<'_>) -> bool {
     case.machine.config.value("RT_GROUP_SCHED").known().is_some_and(|value| value == "y")
 }
 
-/// The CPU time that ordinary tasks get before real-time tasks.
+/// Removes the CPU time that ordinary tasks get before real-time tasks.
 pub(super) fn fair_server(site: &Site<'_>) -> Found {
     server(
         site,
@@ -86,7 +85,7 @@ pub(super) fn fair_server(site: &Site<'_>) -> Found {
     )
 }
 
-/// The CPU time that tasks of a BPF scheduler get before real-time tasks.
+/// Removes the CPU time that tasks of a BPF scheduler get before real-time tasks.
 pub(super) fn ext_server(site: &Site<'_>) -> Found {
     server(site, "ext_server", "Tasks of the loaded BPF scheduler can starve on these CPUs for good.")
 }
@@ -100,14 +99,13 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
         );
     }
     let mut draft = Draft::default();
-    if !draft.write(case, "real-time threads", LIMIT, "-1") {
-        return Doubt::not_applicable("this kernel does not show its limit for real-time threads");
-    }
+    let is_unshown = !draft.write(case, "real-time threads", LIMIT, "-1");
+    Doubt::not_applicable_if(is_unshown, "this kernel does not show its limit for real-time threads")?;
     let risk = "A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.";
     Ok(draft.remedy(risk, LIMIT).reaching(Blast::Breaking))
 }
 
-/// Full preemption, where it can be chosen at run time.
+/// Switches to full preemption, if it can be chosen at run time.
 pub(super) fn preempt(site: &Site<'_>) -> Found {
     let case = site.case;
     debug_files(case)?;
@@ -118,13 +116,12 @@ pub(super) fn preempt(site: &Site<'_>) -> Found {
         }
     }
     let mut draft = Draft::default();
-    if !draft.write_as(case, "preemption", &path, "full", Expected::same(Reading::Marked)) {
-        return Doubt::not_applicable("this kernel does not choose its preemption at run time");
-    }
+    let is_fixed = !draft.write_as(case, "preemption", &path, "full", Expected::same(Reading::Marked));
+    Doubt::not_applicable_if(is_fixed, "this kernel does not choose its preemption at run time")?;
     Ok(draft.remedy("The kernel patches itself, which stops all CPUs for a moment.", &path))
 }
 
-/// Features that exist for debugging the scheduler.
+/// Leaves the features that only serve the scheduler's debugging to a person.
 pub(super) fn features(site: &Site<'_>) -> Found {
     let case = site.case;
     debug_files(case)?;
@@ -132,10 +129,8 @@ pub(super) fn features(site: &Site<'_>) -> Found {
     let missing = Missing::TellsNothing("the scheduler's features are not shown");
     let text = case.known(&path, case.peek(&path), missing)?;
     let wrong = case.harmful_features(&text);
-    if wrong.is_empty() {
-        return Doubt::not_applicable("none of those that do harm is on");
-    }
-    // The file takes one word at a time and shows all words, so reading it back proves nothing about one step.
+    Doubt::not_applicable_if(wrong.is_empty(), "none of those that do harm is on")?;
+    // The file takes one word at a time and shows all words, so reading it back does not prove a single step.
     let words: Vec<String> = wrong.iter().map(|name| format!("NO_{name}")).collect();
-    Ok(Remedy::ByHand(format!("as root, one after the other, to {path}: {}", words.join(", "))))
+    by_hand(&format!("as root, one after the other, to {path}: {}", words.join(", ")))
 }

@@ -2,7 +2,7 @@
 
 use super::super::Step;
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, Site, by_hand};
 use crate::knobs::{self, Blast, Doubt};
 use crate::programs::{self, Program};
 
@@ -13,27 +13,27 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
         return Doubt::not_applicable(format!("services of a container ({container}) are not the machine's"));
     }
     if !case.machine.boot.is_systemd() {
-        return Ok(Remedy::ByHand("systemd does not run this machine: stop them by its own init".to_owned()));
+        return by_hand("systemd does not run this machine: stop them by its own init");
     }
     let mut draft = Draft::default();
-    let mut by_hand = Vec::new();
+    let mut others = Vec::new();
     for program in programs {
         for at_work in case.at_work(program) {
             let Some(unit) = at_work.unit.filter(|_| program.by_hand.is_none()) else {
-                by_hand.push(program.by_hand.unwrap_or(program.name));
+                others.push(program.by_hand.unwrap_or(program.name));
                 continue;
             };
             let step = Step::Silence { unit: unit.to_owned(), lasting: site.preferences.for_good };
             draft.step(unit, &at_work.how, "silent", step);
         }
     }
-    by_hand.dedup();
-    match (draft.is_empty(), by_hand.is_empty()) {
+    others.dedup();
+    match (draft.is_empty(), others.is_empty()) {
         (true, true) => Doubt::not_applicable("none of their units is at work here"),
-        (true, false) => Ok(Remedy::ByHand(by_hand.join("; "))),
+        (true, false) => by_hand(&others.join("; ")),
         (false, true) => Ok(draft.apart(risk, "systemctl is-active says inactive")),
         (false, false) => {
-            let risk = format!("{risk} By hand: {}", by_hand.join("; "));
+            let risk = format!("{risk} By hand: {}", others.join("; "));
             Ok(draft.apart(&risk, "systemctl is-active says inactive"))
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn bad(site: &Site<'_>, knob: &str) -> Found {
     silenced(site, programs::bad_for(knob), knobs::find(knob).map_or("", |knob| knob.cost))
 }
 
-/// Silences those of several owners that no other knob silences.
+/// Silences those owners of a setting that no other knob silences.
 pub(super) fn owners(site: &Site<'_>, knob: &str) -> Found {
     let risk = "What they set besides goes with them: tuned takes its values back when it stops, and its words off the \
         command line.";

@@ -1,16 +1,16 @@
-//! The CPUs on which systemd runs programs: those of the first process, which its children inherit, and those of the
-//! slices, which no program can leave.
+//! The CPUs on which systemd runs programs: those of process 1, which its children inherit, and those of the slices,
+//! which no program can leave.
 
 use super::super::{Invocation, Step, SystemdOrder};
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, KnobRemedy, Site};
 use crate::knobs::{Blast, Doubt, SLICES};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// Moves the first process. Programs that it starts later inherit its CPUs, and may choose others.
+/// Moves process 1. Programs that it starts later inherit its CPUs, and may choose others.
 pub(super) fn first_process(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -33,14 +33,12 @@ fn slice_of(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::/"))?.split('/').next()
 }
 
-/// Limits the slices until the next boot. Their programs cannot use real-time CPUs at all then, so a slice with real-time
-/// work in it stays as it is.
+/// Limits the slices until the next boot. Their programs then cannot use real-time CPUs at all, so a slice that
+/// contains real-time work stays as it is.
 pub(super) fn slices(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
-    if !case.machine.boot.is_systemd() {
-        return Doubt::not_applicable("systemd does not run this machine");
-    }
+    Doubt::not_applicable_if(!case.machine.boot.is_systemd(), "systemd does not run this machine")?;
     let controllers = case.peek(&format!("{CGROUPS}/cgroup.controllers"));
     if !controllers.known().is_some_and(|names| names.split_whitespace().any(|name| name == "cpuset")) {
         return Doubt::unknown("the cpuset controller is not offered to control groups of the second kind here");
@@ -65,18 +63,17 @@ pub(super) fn slices(site: &Site<'_>) -> Found {
             let value = format!("AllowedCPUs={cpus}");
             Some(Invocation::systemd(SystemdOrder::SetRuntimeProperty, [slice, &value]))
         };
-        let kept = before.intersection(case.housekeeping());
-        let after = if kept.is_empty() { case.housekeeping().to_string() } else { kept.to_string() };
+        let after = case.kept_off(&before).to_string();
         let shown = if before.is_empty() { "no limit".to_owned() } else { before.to_string() };
         draft.step(slice, &shown, &after, Step::Run { doing: set(&after), undoing: set(&before.to_string()) });
     }
     if draft.is_empty() {
         return Ok(match busy.first() {
-            Some((slice, thread)) => Remedy::ByHand(format!(
+            Some((slice, thread)) => KnobRemedy::ByHand(format!(
                 "{thread} does real-time work in {slice}: give its unit a slice of its own (Slice=, AllowedCPUs={}) first",
                 case.rt()
             )),
-            None => Remedy::NotHere("no slice here may use the real-time CPUs".to_owned()),
+            None => KnobRemedy::NotHere("no slice here may use the real-time CPUs".to_owned()),
         });
     }
     let risk = "Nothing in these slices can use the real-time CPUs any more: real-time work started from a login or as a \

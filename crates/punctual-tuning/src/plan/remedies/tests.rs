@@ -1,6 +1,6 @@
 //! Whatever a machine answers, each remedy gives steps or a reason, and its steps write only sensible values.
 
-use super::{HugePages, Preferences, REMEDIES, Remedy, Site, remedy};
+use super::{HugePages, KnobRemedy, Preferences, REMEDIES, Site, remedy};
 use crate::knobs::Case;
 use crate::knobs::tests::{Always, Noise};
 use crate::plan::Step;
@@ -23,7 +23,7 @@ fn preferences() -> Preferences {
 }
 
 /// Every remedy on a machine, for each kind of choice of CPUs.
-fn all(tree: &dyn Tree) -> Vec<(&'static str, Remedy)> {
+fn all(tree: &dyn Tree) -> Vec<(&'static str, KnobRemedy)> {
     let machine = Machine::read(tree);
     let mut found = Vec::new();
     for cpus in ["", "0", "1-3", "2-3,8000"] {
@@ -41,7 +41,7 @@ fn all(tree: &dyn Tree) -> Vec<(&'static str, Remedy)> {
 fn a_machine_that_says_nothing_is_not_changed() {
     for answer in [Fact::Absent, Fact::Garbled("input/output error".to_owned())] {
         for (id, found) in all(&Always(answer.clone())) {
-            assert!(!matches!(found, Remedy::Steps(..)), "{answer:?}: {id} {found:?}");
+            assert!(!matches!(found, KnobRemedy::Steps(..)), "{answer:?}: {id} {found:?}");
         }
     }
 }
@@ -52,11 +52,11 @@ proptest! {
     #[test]
     fn no_machine_makes_a_remedy_panic_or_write_nonsense(seed in any::<u64>()) {
         for (id, found) in all(&Noise(seed)) {
-            let (Remedy::Steps(_, notes) | Remedy::Hold(_, notes)) = &found else { continue };
+            let (KnobRemedy::Steps(_, notes) | KnobRemedy::Hold(_, notes)) = &found else { continue };
             for text in [&notes.before, &notes.after, &notes.risk, &notes.proof] {
                 prop_assert!(!text.contains(char::is_control) && !text.is_empty(), "{id}: {text:?}");
             }
-            let Remedy::Steps(steps, _) = &found else { continue };
+            let KnobRemedy::Steps(steps, _) = &found else { continue };
             for step in steps {
                 if let Step::Write { path, value, .. } = step {
                     prop_assert!(path.starts_with("/proc/") || path.starts_with("/sys/"), "{id}: {path}");

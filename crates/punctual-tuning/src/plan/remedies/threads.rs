@@ -4,7 +4,7 @@
 
 use super::super::{SchedPolicy, Step, TaskName};
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, KnobRemedy, Site};
 use crate::knobs::Doubt;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::allowed_by;
@@ -12,7 +12,7 @@ use punctual_facts::fact::{Fact, printable};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-/// With more threads than this nothing is moved.
+/// The most threads of a machine on which threads are moved.
 const MOST_THREADS: usize = 16_384;
 const NAME_CHARS: usize = 64;
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -32,14 +32,14 @@ pub(super) struct Thread {
     pub(super) name: TaskName,
     pub(super) process: u32,
     pub(super) is_kernel: bool,
-    /// Whether the kernel refuses to move it.
+    /// Whether the kernel refuses to move the thread.
     is_fixed: bool,
-    /// The CPU on which it ran last.
+    /// The CPU on which the thread last ran.
     cpu: u32,
     pub(super) policy: SchedPolicy,
-    /// Whether it belongs to the real-time or the deadline class.
+    /// Whether the thread belongs to the real-time or the deadline class.
     pub(super) is_real_time: bool,
-    /// The CPUs on which it may run.
+    /// The CPUs on which the thread may run.
     pub(super) cpus: CpuSet,
 }
 
@@ -111,12 +111,9 @@ impl Site<'_> {
                 return Doubt::unknown(format!("there are more than {MOST_THREADS} threads"));
             }
         }
-        if threads.is_empty() {
-            return Doubt::unknown(UNSEEN);
-        }
-        if !threads.iter().any(|thread| thread.is_kernel) {
-            return Doubt::unknown("only the tasks of this container can be seen");
-        }
+        Doubt::unknown_if(threads.is_empty(), UNSEEN)?;
+        let is_contained = !threads.iter().any(|thread| thread.is_kernel);
+        Doubt::unknown_if(is_contained, "only the tasks of this container can be seen")?;
         Ok(threads)
     }
 
@@ -125,8 +122,8 @@ impl Site<'_> {
         Thread::parse(process, read("stat").known()?, || allowed_by(read("status").known()?))
     }
 
-    /// Processes whose threads stay where they are: this program, and the real-time work, which has a thread with a real-time
-    /// policy that may run on the real-time CPUs.
+    /// Processes whose threads stay where they are: this program and the real-time work. The real-time work is a
+    /// process with a real-time thread that may run on the real-time CPUs.
     fn ours(&self) -> Result<BTreeSet<u32>, Doubt> {
         let is_ours = |thread: &&Thread| {
             !thread.is_kernel
@@ -147,8 +144,7 @@ impl Site<'_> {
 
     /// Moves a thread off the real-time CPUs: to the rest of its own CPUs, or else to all housekeeping CPUs.
     pub(super) fn send_away(&self, draft: &mut Draft, thread: &Thread) {
-        let kept = thread.cpus.intersection(self.case.housekeeping());
-        let cpus = if kept.is_empty() { self.case.housekeeping().clone() } else { kept };
+        let cpus = self.case.kept_off(&thread.cpus);
         let subject = format!("{} ({})", thread.name.comm, thread.name.pid);
         let (before, after) = (thread.cpus.to_string(), cpus.to_string());
         draft.step(&subject, &before, &after, Step::Affinity { task: thread.name.clone(), cpus });
@@ -172,8 +168,8 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     ))
 }
 
-/// Moves ordinary threads that ran on the real-time CPUs. Without systemd, whose slices keep the others away, it moves all
-/// that may run there.
+/// Moves ordinary threads that ran on the real-time CPUs. Without systemd, whose slices restrict other threads, it
+/// moves every thread that may run there.
 pub(super) fn leftovers(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -189,7 +185,7 @@ pub(super) fn leftovers(site: &Site<'_>) -> Found {
         }
     }
     if draft.is_empty() && !ours.is_empty() {
-        return Ok(Remedy::NotHere("what runs there belongs to the real-time work itself".to_owned()));
+        return Ok(KnobRemedy::NotHere("what runs there belongs to the real-time work itself".to_owned()));
     }
     Ok(draft.apart(
         "A program that chose these CPUs on purpose is moved against its will, and may choose them again.",

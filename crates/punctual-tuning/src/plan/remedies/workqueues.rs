@@ -18,12 +18,9 @@ pub(super) fn unbound(site: &Site<'_>) -> Found {
     let expected = Expected { or_fewer: true, ..Expected::same(Reading::CpuMask) };
     let mut draft = Draft::default();
     let path = format!("{QUEUES}/cpumask");
-    if is_so(site, &path) {
-        return Doubt::not_applicable("it is so already");
-    }
-    if !draft.write_as(case, "unbound work", &path, &case.housekeeping().mask(), expected) {
-        return Doubt::not_applicable("this kernel does not show where unbound work may run");
-    }
+    Doubt::not_applicable_if(is_so(site, &path), "it is so already")?;
+    let is_unshown = !draft.write_as(case, "unbound work", &path, &case.housekeeping().mask(), expected);
+    Doubt::not_applicable_if(is_unshown, "this kernel does not show where unbound work may run")?;
     Ok(draft.remedy(STALL, &path))
 }
 
@@ -32,7 +29,7 @@ fn is_so(site: &Site<'_>, path: &str) -> bool {
     now.known().is_some_and(|text| CpuSet::parse_mask(text).is_ok_and(|mask| mask == *site.case.housekeeping()))
 }
 
-/// Moves the work of each queue that has a mask of its own.
+/// Moves the work of each queue that has its own mask.
 pub(super) fn named(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -45,22 +42,19 @@ pub(super) fn named(site: &Site<'_>) -> Found {
         if own.intersection(case.rt()).is_empty() {
             continue;
         }
-        let kept = own.intersection(case.housekeeping());
-        let wanted = if kept.is_empty() { case.housekeeping().clone() } else { kept };
-        draft.write_as(case, name, &path, &wanted.mask(), Expected::same(Reading::CpuMask));
+        draft.write_as(case, name, &path, &case.kept_off(&own).mask(), Expected::same(Reading::CpuMask));
     }
     Ok(draft.apart("None worth mentioning; queues that drivers make later start on the common mask.", QUEUES))
 }
 
-/// Lets the detectors of lock-ups watch only the housekeeping CPUs.
+/// Restricts the detectors of lock-ups to the housekeeping CPUs.
 pub(super) fn watchdog(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
     let path = "/proc/sys/kernel/watchdog_cpumask";
     let mut draft = Draft::default();
     let wanted = case.housekeeping().to_string();
-    if !draft.write_as(case, "lock-up detectors", path, &wanted, Expected::same(Reading::CpuList)) {
-        return Doubt::not_applicable("this kernel does not watch for lock-ups");
-    }
+    let has_no_detector = !draft.write_as(case, "lock-up detectors", path, &wanted, Expected::same(Reading::CpuList));
+    Doubt::not_applicable_if(has_no_detector, "this kernel does not watch for lock-ups")?;
     Ok(draft.remedy("A lock-up of a real-time CPU is no longer reported.", path))
 }

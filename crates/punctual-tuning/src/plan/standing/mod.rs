@@ -1,7 +1,7 @@
-//! The status of what was requested: for each knob, what is configured for the next boot, what this boot was given, and
-//! what is in force.
+//! The status of requests: for each knob, the value configured for the next boot, the value this boot was given, and
+//! the value in force.
 //!
-//! Requested is not effective: only what the kernel itself shows now counts as in force.
+//! A request proves nothing: only what the kernel itself shows now counts as in force.
 
 mod word;
 
@@ -36,13 +36,13 @@ impl Requested {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusRow {
     pub id: String,
-    /// The subject of the row: a word, a file, a thread.
+    /// The subject of the row, such as a word, a file or a thread.
     pub what: String,
-    /// The value in the files for the next boot; `None` where no file has one.
+    /// The value in the files for the next boot; null if no file has one.
     pub configured: Option<String>,
-    /// The value on the command line of this boot; `None` for other things than words.
+    /// The value on the command line of this boot; null unless the subject is a word.
     pub booted: Option<String>,
-    /// The value in force; `None` where it cannot be seen.
+    /// The value in force; null if it cannot be seen.
     pub effective: Option<String>,
     #[serde(flatten)]
     pub standing: Standing,
@@ -54,17 +54,17 @@ pub struct StatusRow {
 #[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
 pub enum Standing {
     InForce,
-    /// Its subject no longer exists: a thread ended, or a device was unplugged.
+    /// The subject no longer exists: a thread ended, or a device was unplugged.
     Gone,
-    /// It is set, and takes effect with the next interrupt.
+    /// The value is set, and takes effect with the next interrupt.
     WaitsForInterrupt,
-    /// It takes effect with the next boot.
+    /// The value takes effect with the next boot.
     WaitsForBoot,
-    /// It could not be determined, for this reason.
+    /// The status could not be determined, for this reason.
     Unknown(String),
-    /// It was in force, and something has changed it since.
+    /// The value was in force, and something has changed it since.
     Drifted,
-    /// This boot was given it, and the kernel did not honour it, for this reason.
+    /// This boot was given the word, and the kernel did not honour it, for this reason.
     NotHonoured(String),
 }
 
@@ -84,12 +84,12 @@ impl Standing {
     pub fn because(&self) -> Option<&str> {
         match self {
             Self::Unknown(why) | Self::NotHonoured(why) => Some(why),
-            _ => None,
+            Self::InForce | Self::Gone | Self::WaitsForInterrupt | Self::WaitsForBoot | Self::Drifted => None,
         }
     }
 }
 
-/// The status of all requests, the earliest first. Of several requests about the same thing only the last one counts.
+/// The status of all requests, the earliest first. Of several requests with the same subject only the last one counts.
 pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Requested]) -> Vec<StatusRow> {
     let case = Case::new(tree, machine, need);
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
@@ -104,10 +104,11 @@ pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Reques
 fn about(asked: &Requested) -> String {
     match asked {
         Requested::Word { keep, .. } => keep.subject(),
-        // Several lines of such a file hold at the same time, and so do settings of a device and calls of programs.
+        // Several lines of such a file hold at the same time. The same is true of a device's settings and of program
+        // runs.
         Requested::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
             Reading::Switches | Reading::Schemata => format!("{path} {value}"),
-            _ => subject(step),
+            Reading::Plain | Reading::Marked | Reading::CpuList | Reading::CpuMask => subject(step),
         },
         Requested::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
         Requested::Done { step, .. } => subject(step),
@@ -130,7 +131,7 @@ fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
                 Fact::Known(_) if *is_this_boot && is_set(step, case) => Standing::WaitsForInterrupt,
-                // After a boot the kernel has its default value until it is written again.
+                // After a boot the file has the kernel's default value until it is written again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
                 Fact::Known(_) => Standing::Drifted,
                 Fact::Absent => Standing::Gone,
@@ -141,7 +142,7 @@ fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
     }
 }
 
-/// Whether a file whose value takes effect later, in another file, holds what was written to it.
+/// Whether the file of a step holds the written value although another file decides when the value takes effect.
 fn is_set(step: &Step, tree: &dyn Tree) -> bool {
     let Step::Write { path, value, expected: expected @ Expected { settles_at: Some(_), .. } } = step else {
         return false;
@@ -149,7 +150,7 @@ fn is_set(step: &Step, tree: &dyn Tree) -> bool {
     text(tree, path).known().is_some_and(|seen| expected.met(value, &expected.reading.value(seen, value)))
 }
 
-/// The value that is there now, and whether it is the wanted one.
+/// The value in force, and whether it is the wanted one.
 struct Observed {
     text: String,
     is_wanted: bool,
@@ -173,7 +174,7 @@ pub fn subject(step: &Step) -> String {
     }
 }
 
-/// What can be seen now of the subject of a step.
+/// What the machine shows now about the subject of a step.
 fn seen(step: &Step, tree: &dyn Tree) -> Fact<Observed> {
     match step {
         Step::Write { path, value, expected } => {
@@ -197,8 +198,8 @@ fn seen(step: &Step, tree: &dyn Tree) -> Fact<Observed> {
     }
 }
 
-/// A service that is to be silent, which means that it is masked and has no control group: systemd makes one for each
-/// service that it starts.
+/// Whether a service is silent: it is masked and has no control group. systemd makes a control group for each service
+/// that it starts.
 fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Observed> {
     let groups = SLICES.iter().find_map(|slice| tree.list(slice).known().cloned());
     let Some(groups) = groups else { return Fact::Garbled("only systemd knows".to_owned()) };
@@ -217,9 +218,9 @@ fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Observed> {
     Fact::Known(Observed { text: text.to_owned(), is_wanted })
 }
 
-/// The control groups of services, with the second version of control groups and with the first.
+/// The control groups of services, in cgroup v2 and in cgroup v1.
 const SLICES: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
-/// The folders in which a unit is masked: for good, and until the next boot.
+/// The folders in which a unit is masked: until it is unmasked, and until the next boot.
 const MASKS: [&str; 2] = ["/etc/systemd/system", "/run/systemd/system"];
 
 fn of_task(what: &str, task: &TaskName) -> String {
@@ -230,14 +231,14 @@ fn see_file(is_wanted: bool) -> Observed {
     Observed { text: if is_wanted { "as written" } else { "changed" }.to_owned(), is_wanted }
 }
 
-/// The fields of `stat` behind the name of a thread, if it is still the same thread.
+/// The fields of `stat` after the name of a thread, if the number still belongs to the same thread.
 fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
     let fields = text(tree, &format!("/proc/{}/stat", task.pid)).map(|stat| {
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         rest.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     });
     fields.and_then(|fields| {
-        // Field 22 of the line; the first one here is field 3.
+        // Field 22 of the line. The first field after the name is field 3.
         let is_same = fields.get(19).and_then(|started| started.parse().ok()) == Some(task.started);
         if is_same { Fact::Known(fields) } else { Fact::Absent }
     })
@@ -275,7 +276,7 @@ mod tests {
     use crate::plan::Reading;
     use punctual_facts::tree::MemTree;
 
-    /// How a step of this boot stands on that machine.
+    /// The status of a step of this boot on that machine.
     fn standing_of(machine: &str, step: Step) -> Standing {
         let tree = MemTree::parse(&format!("punctual-machine 1\n{machine}")).unwrap();
         let asked = [Requested::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];

@@ -1,7 +1,7 @@
-//! The status of a word of the command line: whether this boot was given it, and what the kernel made of it.
+//! The status of a word of the command line: whether this boot was given the word, and what the kernel made of it.
 //!
-//! A word is judged by its own effect where the kernel shows that, and otherwise by the verdict of the linter. The finding
-//! about its knob does not decide, because it may be bad for another reason.
+//! A word is judged by its own effect if the kernel shows that, and otherwise by the verdict of the linter. The finding
+//! about the word's knob does not decide, because the knob may be bad for another reason.
 
 use super::{Standing, StatusRow};
 use crate::audit;
@@ -53,13 +53,13 @@ pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> StatusRow {
     }
 }
 
-/// The row of something that is no word.
+/// The row of a subject that is not a word.
 fn nothing(id: &str) -> StatusRow {
     let standing = Standing::Unknown("it is no word of the command line".to_owned());
     StatusRow { id: id.to_owned(), what: String::new(), configured: None, booted: None, effective: None, standing }
 }
 
-/// What became of a word that this boot was given.
+/// What the kernel made of a word that this boot was given.
 fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &Case<'_>) -> Standing {
     let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
     let judged = Target::of(case.machine)
@@ -74,7 +74,7 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &
         (Some(unseen), _) => Standing::Unknown(unseen.trouble().unwrap_or_default()),
         (None, Some(judged)) if is_dead(judged.verdict) => Standing::NotHonoured(said(&judged)),
         (None, Some(judged)) if judged.verdict == WordVerdict::Effective => Standing::InForce,
-        // The kernel took the word. Its effect is unknown only where the knob is unknown.
+        // The kernel took the word. Its effect is unknown only if the knob's state is unknown.
         (None, _) => match knobs::find(id).map(|knob| audit::examine(knob, case).state) {
             Some(State::Unknown(why)) => Standing::Unknown(why),
             _ => Standing::InForce,
@@ -97,12 +97,12 @@ fn evidence(id: &str, case: &Case<'_>) -> Option<String> {
 /// What the kernel shows about a word.
 struct Shown {
     text: String,
-    /// Whether it is what the word asks for.
+    /// Whether the text is what the word asks for.
     is_there: bool,
 }
 
-/// The effect of a word about CPUs, where the kernel shows it; `None` for all other words, and for lists in a notation that
-/// only the kernel reads.
+/// The effect of a word about CPUs; `None` for all other words, for effects that the kernel does not show, and for
+/// lists in a notation that only the kernel reads.
 fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
     let (flags, list) = value.split_at(value.find(|c: char| c.is_ascii_digit())?);
     let asked = CpuSet::parse_list(list).ok()?;
@@ -114,7 +114,7 @@ fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
         "nohz_full" => case.machine.nohz_full.clone().map(holds),
         "irqaffinity" => {
             text(case, "/proc/irq/default_smp_affinity").and_then(|mask| match CpuSet::parse_mask(&mask) {
-                // The kernel adds the boot CPU.
+                // The kernel always adds the boot CPU.
                 Ok(seen) => {
                     let allowed = asked.union(&[BOOT_CPU].into_iter().collect());
                     Fact::Known(Shown { is_there: seen.is_subset(&allowed), text: seen.to_string() })
@@ -129,11 +129,8 @@ fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
 
 /// The CPUs that have a thread for their RCU callbacks.
 fn offloaders(case: &Case<'_>) -> Fact<CpuSet> {
-    // A kernel without preemptible RCU calls them `rcuos/`.
-    let number = |name: &str| Some(name.strip_prefix("rcuop/").or(name.strip_prefix("rcuos/"))?.to_owned());
-    let cpu = |name: &str| number(name).and_then(|cpu| cpu.parse::<u32>().ok());
-    match case.tasks(|task| task.is_kernel && cpu(&task.name).is_some()) {
-        Ok(threads) => Fact::Known(threads.iter().filter_map(|thread| cpu(&thread.name)).collect()),
+    match knobs::with_rcu_thread(case) {
+        Ok(cpus) => Fact::Known(cpus),
         Err(knobs::Doubt::Unknown(why) | knobs::Doubt::NotApplicable(why)) => Fact::Garbled(why),
     }
 }

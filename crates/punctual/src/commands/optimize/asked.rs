@@ -15,7 +15,7 @@ use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::{apply, journal};
 use punctual_numbers::scenario::{Amount, Policy, Scenario};
-use punctual_optimize::SCRIPT;
+use punctual_optimize::Tried;
 use punctual_optimize::{Design, SCREENED_MAX, Strategy};
 use std::path::{Path, PathBuf};
 
@@ -141,8 +141,11 @@ pub fn no_line_waits() -> Result<()> {
 
 /// Refuses programs that root could not find, or that others could replace, when it resumes the campaign after a boot.
 pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
-    let scripts = args.knobs.iter().filter_map(|word| word.strip_prefix(SCRIPT));
-    if let Some(script) = scripts.map(Path::new).find(|path| !path.is_absolute()) {
+    let script = |word: &'_ str| match Tried::parse(word) {
+        Tried::Script(path) => Some(Path::new(path).to_owned()),
+        Tried::Knob(_) => None,
+    };
+    if let Some(script) = args.knobs.iter().filter_map(|word| script(word)).find(|path| !path.is_absolute()) {
         bail!("script:{}: name it with its whole path: with --boots it is run from elsewhere", script.display());
     }
     for name in args.phases().iter().flat_map(|phase| &phase.loads) {

@@ -8,7 +8,7 @@ use crate::render::tune::why;
 use anyhow::{Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Need;
-use punctual_optimize::{Candidate, SCRIPT};
+use punctual_optimize::{Candidate, Tried};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::remedies::Preferences;
@@ -36,7 +36,13 @@ pub struct Prepared {
 }
 
 pub fn find(args: &OptimizeArgs) -> Result<Selection> {
-    let (scripts, ids): (Vec<&String>, Vec<&String>) = args.knobs.iter().partition(|word| word.starts_with(SCRIPT));
+    let (mut scripts, mut ids): (Vec<&str>, Vec<&String>) = (Vec::new(), Vec::new());
+    for word in &args.knobs {
+        match Tried::parse(word) {
+            Tried::Script(path) => scripts.push(path),
+            Tried::Knob(_) => ids.push(word),
+        }
+    }
     for id in &ids {
         knob(id)?;
     }
@@ -49,8 +55,8 @@ pub fn find(args: &OptimizeArgs) -> Result<Selection> {
     if scripts.is_empty() || !ids.is_empty() {
         found.take(&plan, &all, &ids, args.boots.then_some(&source));
     }
-    for word in scripts {
-        let trial = script(Path::new(word.trim_start_matches(SCRIPT)))?;
+    for path in scripts {
+        let trial = script(Path::new(path))?;
         if !found.is_told(&trial.candidate.id) {
             found.candidates.push(trial);
         }
@@ -179,7 +185,7 @@ fn script(path: &Path) -> Result<Prepared> {
     is_roots_alone(&path).map_err(|why| anyhow!("{why}: the superuser runs it, also to put things back"))?;
     let Some(text) = path.to_str() else { bail!("{}: its path is not text", path.display()) };
     let name = path.file_stem().map_or_else(|| text.to_owned(), |stem| stem.to_string_lossy().into_owned());
-    let id = format!("{SCRIPT}{text}");
+    let id = Tried::Script(text).id();
     let call = |word: &str| Some(Invocation::new("env", [text, word]));
     let change = Change {
         id: id.clone(),

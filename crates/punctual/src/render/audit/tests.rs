@@ -38,7 +38,7 @@ fn evil() -> Vec<Finding> {
     let because = || EVIL.to_owned();
     let states =
         [State::Bad, State::Good, State::Unknown(because()), State::Advice(because()), State::NotApplicable(because())];
-    let findings = states.into_iter().zip(knobs::ALL).map(|(state, knob)| Finding {
+    let findings = states.into_iter().zip(knobs::ALL.iter()).map(|(state, knob)| Finding {
         id: knob.id.to_owned(),
         title: knob.title.to_owned(),
         severity: Severity::High,
@@ -212,7 +212,7 @@ fn nothing_is_lost_in_the_list() {
 #[test]
 fn an_essay_fits_and_says_all() {
     with_audit(&[], |audit| {
-        for knob in knobs::ALL {
+        for knob in knobs::ALL.iter() {
             let text = essay(audit, knob, Style::default());
             for part in ["here", "severity", "in general", "why", "now", "lasting", "undo", "cost", "blast", "sources"]
             {

@@ -5,7 +5,7 @@ use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};
-use punctual_optimize::{Campaign, CampaignStage, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric};
+use punctual_optimize::{Campaign, CampaignStage, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric, Tried};
 
 /// Going on is not advised if the campaign would take more than this number of times as long.
 const LONGER_MAX: f64 = 100.0;
@@ -128,7 +128,7 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
         sheet.toned_paragraph(2, Tone::Heading, "Nothing is recommended.", "No candidate was shown to be better.");
     } else {
         sheet.toned_paragraph(2, Tone::Good, "Recommended:", &ids.join(", "));
-        let knobs = candidates.filter(|candidate| !candidate.is_script());
+        let knobs = candidates.filter(|candidate| matches!(Tried::parse(&candidate.id), Tried::Knob(_)));
         let knobs: Vec<&str> = knobs.map(|knob| knob.id.as_str()).collect();
         if !knobs.is_empty() {
             let asked = format!("punctual tune --cpus {} --only {}", result.cpus, knobs.join(","));

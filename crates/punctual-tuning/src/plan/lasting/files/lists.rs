@@ -32,7 +32,7 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     Ok(lasted)
 }
 
-/// A list of ours: the earlier lines that the new ones do not replace, and the new ones.
+/// The step that writes a list of ours: earlier lines that no new line replaces, then the new lines.
 fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> String) -> Result<Option<Step>, Obstacle> {
     if lines.is_empty() {
         return Ok(None);
@@ -45,7 +45,8 @@ fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> Str
     Ok((content != earlier).then(|| own(path, content)))
 }
 
-/// The name of a sysctl with slashes; the first separator decides which of the two notations it has.
+/// The name of a sysctl with slashes. The first separator decides whether the name is written with dots or with
+/// slashes.
 pub(super) fn sysctl_name(name: &str) -> String {
     let name = name.trim().trim_start_matches('-');
     match name.find(['.', '/']) {
@@ -82,7 +83,8 @@ pub(super) fn sysctls(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> R
     list(tree, own_files::SYSCTL, &lines, sysctl_key)
 }
 
-/// A line of tmpfiles that writes a value to an existing file. A per cent sign would start a specifier.
+/// A line of tmpfiles that writes a value to an existing file. A percent sign would start a specifier, so it is
+/// doubled.
 pub(super) fn tmpfiles_line(write: &KeptValue) -> String {
     format!("w {} - - - - {}", write.place, write.value.replace('%', "%%"))
 }

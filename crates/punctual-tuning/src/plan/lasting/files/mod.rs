@@ -1,9 +1,9 @@
-//! Files of our own that the init and its helpers read at boot. Each is named after punctual and begins with a remark
-//! that says how it is undone.
+//! Files of our own that the init and its helpers read at boot. Each is named after punctual, and begins with a remark
+//! that says how to undo it.
 //!
-//! Where several files may set the same value, ours has the name that counts: the last one for sysctl, the first one for
-//! tmpfiles. A value for which another file counts all the same is left out. What an earlier plan of ours wrote into a
-//! file stays in it.
+//! If several files may set the same value, ours has the name that counts: the last one for sysctl, the first one for
+//! tmpfiles. A value that another file overrides all the same is left out. Lines that an earlier plan wrote into a file
+//! stay in it.
 
 mod lists;
 mod outweighed;
@@ -11,14 +11,14 @@ mod script;
 mod systemd;
 
 pub(super) use lists::{sysctl_text, tmpfiles_text};
-pub(super) use systemd::units;
+pub(super) use systemd::{UnitFile, units};
 
 use super::{KeptValue, Lasted, Lost, Obstacle, Wanted, check};
 use crate::plan::Step;
 use punctual_facts::machine::{Init, Loader, Machine};
 use punctual_facts::tree::Tree;
 
-/// Everything that lasts, except words for the kernel.
+/// The steps for everything that lasts, except words for the kernel.
 pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     checked(wanted)?;
     if is_empty(wanted) {
@@ -43,7 +43,7 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
     Ok(lasted)
 }
 
-/// A unit of ours that goes on with the campaign in this folder once after each boot.
+/// Steps for a unit that continues the campaign in this folder once after each boot.
 pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Obstacle> {
     check::exe(exe)?;
     check::exe(folder)?;

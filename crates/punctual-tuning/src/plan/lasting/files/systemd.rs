@@ -1,8 +1,8 @@
-//! Files of systemd: the CPUs of systemd itself, and units of ours.
+//! Files of systemd: the CPUs of systemd itself, and our units.
 //!
-//! A drop-in of `basic.target` wants our units, and not the link that `systemctl enable` makes: a drop-in is an ordinary
-//! file, so that removing it leaves nothing, and it needs no running systemd. Both units finish before `basic.target`,
-//! after which ordinary services start.
+//! A drop-in of `basic.target` wants our units, instead of the link that `systemctl enable` makes: a drop-in is an
+//! ordinary file, so that removing it leaves nothing, and it needs no running systemd. Both units finish before
+//! `basic.target`, after which ordinary services start.
 
 use super::super::{LAST, Lasted, MADE_BY, Obstacle, Wanted, doing, optional, own, undoing};
 use super::lists;
@@ -14,7 +14,7 @@ const UNITS: &str = "/etc/systemd/system";
 const TUNE: &str = "punctual-tune.service";
 const LATENCY: &str = "punctual-latency.service";
 const CAMPAIGN: &str = "punctual-campaign.service";
-/// File systems of the kernel that may be mounted later than tmpfiles runs, and their units.
+/// File systems of the kernel that may be mounted after tmpfiles has run, with the units that mount them.
 const LATE: [(&str, &str); 2] =
     [("/sys/kernel/debug/", "sys-kernel-debug.mount"), ("/sys/kernel/tracing/", "sys-kernel-tracing.mount")];
 
@@ -24,14 +24,14 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Re
         lasted.steps.extend(lists::tmpfiles(tree, &wanted.writes)?);
     }
     let mut files = units(wanted);
-    // A unit of an earlier plan stays wanted.
+    // The drop-in must still want a unit of an earlier plan.
     let drop_in = wanted_by(tree, wanted)?;
-    files.retain(|(path, _)| !path.starts_with(&format!("{UNITS}/basic.target.d")));
+    files.retain(|file| !file.path.starts_with(&format!("{UNITS}/basic.target.d")));
     files.extend(drop_in);
     let mut changed = Vec::new();
-    for (path, content) in files {
-        if optional(tree, &path)?.as_ref() != Some(&content) {
-            changed.push(own(&path, content));
+    for UnitFile { path, text } in files {
+        if optional(tree, &path)?.as_ref() != Some(&text) {
+            changed.push(own(&path, text));
         }
     }
     if changed.is_empty() {
@@ -50,11 +50,18 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Re
     Ok(())
 }
 
-/// The files of systemd, by their paths.
-pub(in crate::plan::lasting) fn units(wanted: &Wanted) -> Vec<(String, String)> {
+/// A file of systemd's configuration.
+pub(in crate::plan::lasting) struct UnitFile {
+    pub path: String,
+    pub text: String,
+}
+
+/// The files of systemd that the wanted settings need.
+pub(in crate::plan::lasting) fn units(wanted: &Wanted) -> Vec<UnitFile> {
     let mut files = Vec::new();
+    let mut file = |path: String, text: String| files.push(UnitFile { path, text });
     if let Some(cpus) = &wanted.manager_cpus {
-        files.push((format!("/etc/systemd/system.conf.d/{LAST}.conf"), manager(cpus)));
+        file(format!("/etc/systemd/system.conf.d/{LAST}.conf"), manager(cpus));
     }
     let after: Vec<&str> = LATE
         .iter()
@@ -63,19 +70,19 @@ pub(in crate::plan::lasting) fn units(wanted: &Wanted) -> Vec<(String, String)> 
         .collect();
     if !after.is_empty() {
         let path = format!("{UNITS}/systemd-tmpfiles-setup.service.d/punctual.conf");
-        files.push((path, format!("{MADE_BY}[Unit]\nAfter={}\n", after.join(" "))));
+        file(path, format!("{MADE_BY}[Unit]\nAfter={}\n", after.join(" ")));
     }
     let mut names = Vec::new();
     if wanted.boot_service {
         names.push(TUNE);
-        files.push((format!("{UNITS}/{TUNE}"), tune(&wanted.exe)));
+        file(format!("{UNITS}/{TUNE}"), tune(&wanted.exe));
     }
     if let Some(us) = wanted.hold_latency_us {
         names.push(LATENCY);
-        files.push((format!("{UNITS}/{LATENCY}"), latency(&wanted.exe, us)));
+        file(format!("{UNITS}/{LATENCY}"), latency(&wanted.exe, us));
     }
     if !names.is_empty() {
-        files.push((DROP_IN.to_owned(), wants(&names)));
+        file(DROP_IN.to_owned(), wants(&names));
     }
     files
 }
@@ -87,18 +94,18 @@ fn wants(names: &[&str]) -> String {
 }
 
 /// The drop-in that wants our units, including those of an earlier plan.
-fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<(String, String)>, Obstacle> {
+fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<UnitFile>, Obstacle> {
     let seen = optional(tree, DROP_IN)?.unwrap_or_default();
     let is_wanted =
         |name: &str, is_new: bool| is_new || seen.lines().any(|line| line.starts_with("Wants=") && line.contains(name));
     let all = [(TUNE, wanted.boot_service), (LATENCY, wanted.hold_latency_us.is_some())];
     let names: Vec<&str> =
         all.into_iter().filter(|(name, is_new)| is_wanted(name, *is_new)).map(|(name, _)| name).collect();
-    Ok((!names.is_empty()).then(|| (DROP_IN.to_owned(), wants(&names))))
+    Ok((!names.is_empty()).then(|| UnitFile { path: DROP_IN.to_owned(), text: wants(&names) }))
 }
 
-/// The unit of a campaign across boots, and the drop-in that wants it. It starts last, so that it measures the machine as
-/// it is at work.
+/// The unit that continues a campaign across boots, and the drop-in that wants the unit. The unit starts last, so that
+/// it measures the machine at work.
 pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
     let reload = || Invocation::systemd(SystemdOrder::DaemonReload, []);
     let unit = format!(
@@ -119,7 +126,7 @@ pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
     ]
 }
 
-/// The configuration of systemd. An empty value clears the lists of other files, which would add up.
+/// The configuration of systemd. Lists of several files add up, so an empty value clears the earlier ones first.
 fn manager(cpus: &CpuSet) -> String {
     let cpus = cpus.to_string().replace(',', " ");
     format!("{MADE_BY}[Manager]\nCPUAffinity=\nCPUAffinity={cpus}\n")
@@ -151,7 +158,7 @@ fn tune(exe: &str) -> String {
     )
 }
 
-/// The unit that holds a latency limit, which counts while its file is open.
+/// The unit that holds a latency limit, which lasts while its file is open.
 fn latency(exe: &str, us: u32) -> String {
     format!(
         "{MADE_BY}\

@@ -12,7 +12,7 @@ const REMEMBERS: &[&str] = &["savedefault", "recordfail"];
 pub(super) struct MenuEntry<'a> {
     head: &'a str,
     body: Vec<&'a str>,
-    /// Index of the line in the body that names the kernel.
+    /// Index in the body of the line that names the kernel.
     linux: usize,
     /// The kernel, as GRUB names it.
     pub(super) image: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct MenuEntry<'a> {
 }
 
 impl<'a> MenuEntry<'a> {
-    /// The entry of the running kernel; of several, the one with the words of this boot.
+    /// The entry of the running kernel. If several entries match, the one with the words of this boot.
     pub(super) fn running(config: &'a str, machine: &Machine) -> Option<Self> {
         let booted = machine.cmdline.known();
         let release = machine.kernel.release.known();
@@ -51,7 +51,7 @@ impl<'a> MenuEntry<'a> {
         entries(config).into_iter().next()
     }
 
-    /// Its words for the kernel. Fails where GRUB would read them differently than the kernel.
+    /// The words for the kernel. Fails if GRUB would read them differently than the kernel.
     pub(super) fn args(&self) -> Result<&'a str, String> {
         match self.args.chars().find(|c| matches!(c, '\'' | '\\' | '`' | ';' | '{' | '}') || c.is_control()) {
             Some(odd) => Err(format!("the line of the kernel holds {odd:?}, which GRUB reads in its own way")),
@@ -59,7 +59,7 @@ impl<'a> MenuEntry<'a> {
         }
     }
 
-    /// The same entry under our name with other words.
+    /// The entry with our title, our id and these words.
     pub(super) fn with(&self, args: &str) -> String {
         let indent = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
         let least = self.body.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or(0);
@@ -75,7 +75,7 @@ impl<'a> MenuEntry<'a> {
         format!("{}{}}}\n", self.head_of_ours(), lines.collect::<String>())
     }
 
-    /// The first line with our title and id, and with its other options, for example who may boot it.
+    /// The first line of the entry with our title and id. Its other options stay, for example who may boot the entry.
     fn head_of_ours(&self) -> String {
         let words = shell_words(self.head.trim().trim_end_matches('{'));
         let mut rest = words.iter().skip(2);

@@ -1,9 +1,9 @@
-//! GRUB: a trial is an entry of its own in a file that `grub.cfg` reads anyway, chosen once by GRUB's environment block;
-//! what is adopted is a fragment that `grub-mkconfig` reads.
+//! GRUB: a trial is a separate entry in a file that `grub.cfg` reads anyway, and GRUB's environment block chooses it
+//! once. Adopted words become a fragment that `grub-mkconfig` reads.
 //!
-//! `grub.cfg` itself is never edited, and for a trial not even written anew: after a failed trial the machine has the
-//! file that it had before. The entry is a copy of the one that booted the running kernel, so that its disks, modules and
-//! initial RAM disk are right.
+//! `grub.cfg` itself is never edited, and for a trial it is not even generated: after a failed trial the machine has
+//! the file that it had before. The entry is a copy of the one that booted the running kernel, so that its disks,
+//! modules and initial RAM disk are right.
 
 mod environment;
 mod menu;
@@ -26,16 +26,16 @@ use punctual_facts::tree::Tree;
 
 const DEFAULTS: &str = "/etc/default/grub";
 const FRAGMENTS: &str = "/etc/default/grub.d";
-/// The variables with words for all entries and for those that are not for recovery, in their order on the line.
+/// The variables with words for all entries, and for all entries except those for recovery, in their order on the line.
 const VARIABLES: [&str; 2] = ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"];
-/// The script that adds our entry to a `grub.cfg` that reads no `custom.cfg`.
+/// The script that adds our entry to a `grub.cfg` that does not read `custom.cfg`.
 const GENERATOR: &str = "/etc/grub.d/42_punctual";
 
 pub(super) fn folder(machine: &Machine) -> &'static str {
     if machine.boot.is_grub2 { "/boot/grub2" } else { "/boot/grub" }
 }
 
-/// The program that writes `grub.cfg` anew.
+/// The program that generates `grub.cfg`.
 fn mkconfig(machine: &Machine) -> Invocation {
     if machine.boot.loaders.iter().any(|sign| sign.what == Loader::UpdateGrub) {
         return Invocation::new("update-grub", []);
@@ -44,7 +44,7 @@ fn mkconfig(machine: &Machine) -> Invocation {
     Invocation::new(name, ["-o", &format!("{}/grub.cfg", folder(machine))])
 }
 
-/// An entry of its own, booted once.
+/// A separate entry that is booted once.
 pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let folder = folder(machine);
     let path = format!("{folder}/grub.cfg");
@@ -91,7 +91,7 @@ pub(super) fn only_panics(seconds: u32) -> String {
     )
 }
 
-/// Puts the entry into the file that `grub.cfg` reads, or else into a new `grub.cfg`.
+/// Puts the entry into the file that `grub.cfg` reads, or else into a newly generated `grub.cfg`.
 fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> Result<Vec<Step>, Obstacle> {
     let custom = format!("{}/custom.cfg", folder(machine));
     if !config.lines().any(|line| line.trim_start().starts_with("source ") && line.contains("/custom.cfg")) {
@@ -108,7 +108,7 @@ fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> 
     })
 }
 
-/// Removes what a trial left.
+/// Removes the entry and the choice of a trial.
 fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstacle> {
     let folder = folder(machine);
     let custom = format!("{folder}/custom.cfg");
@@ -127,7 +127,7 @@ fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstac
     Ok(steps)
 }
 
-/// Writes the words into a fragment of our own, where fragments are read, or to the end of the file of defaults.
+/// Writes the words into a fragment of our own if fragments are read, or else to the end of the file of defaults.
 pub(super) fn adopt(
     tree: &dyn Tree,
     machine: &Machine,
@@ -150,15 +150,15 @@ pub(super) fn adopt(
     Ok(wrapped(machine, vec![file.with(&fragment(&settled))], without_trial(tree, machine)?))
 }
 
-/// The words for all entries except those for recovery, which stay as a way back. Only where the line has words for init
-/// do ours go to all entries, because they must stand before those.
+/// The words for all entries except those for recovery, which stay as a way back. If the line has words for init, our
+/// words go to all entries, because they must stand before the words for init.
 pub(super) fn fragment(settled: &Settled) -> String {
     let [all, ordinary] = VARIABLES;
     let has_inits = settled.line.split_whitespace().any(|word| word == "--");
     if has_inits { shell::fragment(all, &[ordinary], settled) } else { shell::fragment(ordinary, &[all], settled) }
 }
 
-/// Merges the words into those of the user's files; `None` where these have the wanted words already.
+/// Merges the words into those of the user's files; `None` if the files already have the wanted words.
 fn settle(
     tree: &dyn Tree,
     machine: &Machine,
@@ -167,13 +167,13 @@ fn settle(
     before: &[String],
 ) -> Result<Option<Settled>, Obstacle> {
     let booted = machine.cmdline.known().map(punctual_facts::machine::Cmdline::for_the_kernel).unwrap_or_default();
-    // The line of the next boot has about the length of this boot's line with our words.
+    // The line of the next boot is about as long as this boot's line with our words.
     Settled::of(&booted, all)?;
     let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
     let line = match places.into_iter().next().map(|place| place.line) {
         Some(Fact::Known(line)) => line,
         Some(Fact::Denied) => return Err(Obstacle::Denied { path: DEFAULTS.to_owned() }),
-        // The fragment takes words out when it is read, whatever the shell code of the user does.
+        // The fragment takes words out when a shell reads it, whatever the user's shell code does.
         _ => return Settled::of(&booted, all).map(Some),
     };
     if Settled::of(&line, wanted)?.line == line {
@@ -182,7 +182,7 @@ fn settle(
     Ok(Some(Settled::of(&line, all)?.stripping_only(&line, before)))
 }
 
-/// Writes `grub.cfg` anew after the files were changed, and again after they were put back.
+/// Generates `grub.cfg` after the files were changed, and again after they were put back.
 fn wrapped(machine: &Machine, files: Vec<Step>, trial: Vec<Step>) -> Lasted {
     let mut steps: Vec<Step> = files.into_iter().chain(trial).collect();
     if !steps.is_empty() {

@@ -1,7 +1,8 @@
-//! Whether GRUB can boot an entry just once, and how it is told to.
+//! Whether GRUB can boot an entry just once, and how to choose that entry.
 //!
-//! GRUB forgets the choice by writing into its environment block. Where it cannot write (LVM, RAID, btrfs, ZFS), it would
-//! boot the entry again and again, even if its kernel does not come up. There a person has to choose it in the menu.
+//! GRUB forgets the choice by writing into its environment block. If it cannot write (LVM, RAID, btrfs, ZFS), it would
+//! boot the entry again and again, even if the entry's kernel does not come up. A person then has to choose the entry
+//! in the menu.
 
 use super::super::{Obstacle, optional, own};
 use super::Environment;
@@ -16,11 +17,11 @@ const WRITTEN: &[&str] = &["ext2", "ext3", "ext4", "vfat", "xfs"];
 pub(in crate::plan::lasting) struct Once {
     pub(in crate::plan::lasting) steps: Vec<Step>,
     pub(in crate::plan::lasting) limits: Vec<String>,
-    /// Whether the next boot takes the entry; otherwise it is only in the menu.
+    /// Whether the next boot takes the entry. If not, a person has to choose it in the menu.
     pub(in crate::plan::lasting) by_itself: bool,
 }
 
-/// Chooses an entry for the next boot. `config` is GRUB's own.
+/// Chooses an entry for the next boot. `config` is the content of `grub.cfg`.
 pub(in crate::plan::lasting) fn once(
     tree: &dyn Tree,
     folder: &str,
@@ -71,8 +72,8 @@ fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Obstacl
     Ok(vec![written(path, &seen, content, also_ours)])
 }
 
-/// The contents that GRUB and its tools may make of the block: GRUB empties the choice, and its tools may remove it; Ubuntu
-/// notes a boot that has not succeeded yet, and Fedora one that has.
+/// The contents that GRUB and its tools may make of the block. GRUB empties the choice, and its tools may remove it;
+/// Ubuntu notes that a boot has begun, and Fedora that it has succeeded.
 fn left_by_grub(new: &Environment) -> Vec<Environment> {
     let mut left = vec![new.clone(), new.with(NEXT, ""), new.without(NEXT)];
     for name in ["boot_success", "boot_indeterminate"] {
@@ -111,7 +112,7 @@ fn environment_path(tree: &dyn Tree, folder: &str) -> String {
 
 const MOUNTS: &str = "/proc/mounts";
 
-/// Why GRUB cannot write a file; `None` where nothing speaks against it.
+/// Why GRUB cannot write a file; `None` if no reason is known.
 fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
     let mounts = text(tree, MOUNTS);
     let below = |folder: &str| folder == "/" || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
@@ -119,7 +120,7 @@ fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
         let mut fields = line.split(' ');
         Some((fields.next()?, fields.next()?, fields.next()?))
     });
-    // Of several mounts at one place, the last one is seen.
+    // The last mount on a folder hides the earlier ones.
     let (device, _, kind) = fields.filter(|(_, folder, _)| below(folder)).max_by_key(|(_, folder, _)| folder.len())?;
     if !WRITTEN.contains(&kind) {
         return Some(format!("GRUB cannot write to {path}, which is on {kind}"));

@@ -2,7 +2,7 @@
 
 use punctual_facts::machine::{Arch, Flavour};
 
-/// Which of the checked versions offer a symbol: 6.1, 6.12, 7.3.
+/// Which of the checked versions have a symbol: 6.1, 6.12, 7.3.
 type Versions = [bool; 3];
 const UP_TO_6_12: Versions = [true, true, false];
 const FROM_6_12: Versions = [false, true, true];
@@ -14,13 +14,20 @@ pub(super) struct Section {
     pub lines: &'static [ConfigLine],
 }
 
+/// A symbol of the configuration, without `CONFIG_`.
+#[derive(Clone, Copy)]
+pub(super) struct Symbol {
+    pub name: &'static str,
+    pub is_on: bool,
+}
+
 /// A symbol that is set, or a remark at the head of a section.
 pub(super) struct ConfigLine {
-    /// The symbol without `CONFIG_` and whether it is on; `None` for a remark.
-    pub set: Option<(&'static str, bool)>,
+    /// The symbol that the line sets; `None` for a remark.
+    pub set: Option<Symbol>,
     flavours: &'static [Flavour],
     versions: Versions,
-    /// `None` for both architectures.
+    /// The architecture that has the symbol; `None` for both.
     arch: Option<Arch>,
     pub why: &'static str,
     pub source: &'static str,
@@ -51,12 +58,12 @@ const fn note(why: &'static str, source: &'static str) -> ConfigLine {
     ConfigLine { set: None, flavours: EVERY, versions: [true; 3], arch: None, why, source }
 }
 
-const fn on(symbol: &'static str, why: &'static str, source: &'static str) -> ConfigLine {
-    ConfigLine { set: Some((symbol, true)), ..note(why, source) }
+const fn on(name: &'static str, why: &'static str, source: &'static str) -> ConfigLine {
+    ConfigLine { set: Some(Symbol { name, is_on: true }), ..note(why, source) }
 }
 
-const fn off(symbol: &'static str, why: &'static str, source: &'static str) -> ConfigLine {
-    ConfigLine { set: Some((symbol, false)), ..note(why, source) }
+const fn off(name: &'static str, why: &'static str, source: &'static str) -> ConfigLine {
+    ConfigLine { set: Some(Symbol { name, is_on: false }), ..note(why, source) }
 }
 
 const EVERY: &[Flavour] = &[Flavour::Rt, Flavour::Cobalt, Flavour::Evl];

@@ -1,14 +1,14 @@
 //! A fragment of kernel configuration for people who build kernels, with a reason and a source for every line.
 //!
-//! Which symbols exist differs between versions; three were looked at, and the fragment says which of them it follows.
-//! This module knows nothing of the running kernel.
+//! Which symbols exist differs between versions. Three versions were checked, and the fragment names the one it
+//! follows. This module knows nothing of the running kernel.
 
 mod lines;
 
-use lines::SECTIONS;
+use lines::{SECTIONS, Symbol};
 use punctual_facts::machine::{Arch, Flavour, Version};
 
-/// Versions whose Kconfig files were looked at, oldest first.
+/// Versions whose Kconfig files were checked, oldest first.
 const CHECKED: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 /// The first version that has `PREEMPT_RT` without patches.
 const RT_IN_MAINLINE: Version = Version::new(6, 12);
@@ -41,8 +41,8 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
         for line in lines {
             out += &remark(&format!("{} [{}]", line.why, line.source));
             match line.set {
-                Some((symbol, true)) => out += &["CONFIG_", symbol, "=y\n"].concat(),
-                Some((symbol, false)) => out += &["# CONFIG_", symbol, " is not set\n"].concat(),
+                Some(Symbol { name, is_on: true }) => out += &["CONFIG_", name, "=y\n"].concat(),
+                Some(Symbol { name, is_on: false }) => out += &["# CONFIG_", name, " is not set\n"].concat(),
                 None => {}
             }
         }
@@ -50,7 +50,7 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
     Ok(out)
 }
 
-/// The checked version to follow: the newest that is not newer than this one, or else the oldest.
+/// The index of the checked version to follow: the newest that is not newer than `version`, or else the oldest.
 fn followed(version: Version) -> usize {
     CHECKED.iter().rposition(|checked| *checked <= version).unwrap_or(0)
 }

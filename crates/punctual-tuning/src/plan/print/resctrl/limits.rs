@@ -8,19 +8,19 @@ use punctual_facts::tree::{Tree, text};
 use std::collections::BTreeMap;
 
 pub(super) const FOLDER: &str = "/sys/fs/resctrl";
-/// Folders of the file system that are no groups.
+/// Folders of the file system that are not groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_data", "mon_groups"];
 /// The lines of a schemata file about caches, by level; a level has two lines where code and data are separate.
 const CACHES: [(u32, &[&str]); 2] = [(3, &["L3", "L3CODE", "L3DATA"]), (2, &["L2", "L2CODE", "L2DATA"])];
 
 pub(super) struct Cache {
     pub level: u32,
-    /// Its lines in a schemata file.
+    /// The lines of the cache in a schemata file.
     pub lines: Vec<String>,
     pub limits: Limits,
     /// Ways that devices use as well, in all domains.
     pub shareable: u64,
-    /// Ways that were assigned to devices, by domain.
+    /// Ways that are assigned to devices, by domain.
     pub devices: BTreeMap<u32, u64>,
     /// Online CPUs by domain.
     pub cpus: BTreeMap<u32, CpuSet>,
@@ -37,7 +37,7 @@ pub(super) struct Hardware {
     /// The default group comes first.
     pub groups: Vec<Group>,
     pub most_groups: u32,
-    /// Whether one of the groups is used for the traffic of devices.
+    /// Whether one of the groups is reserved for device traffic.
     pub has_device_group: bool,
 }
 
@@ -66,7 +66,7 @@ fn masks(path: &str, line: &str) -> Result<BTreeMap<u32, u64>, PartitionRefusal>
     line.split(';').map(|text| part(text).ok_or_else(|| unreadable(path, format!("'{text}' is no mask")))).collect()
 }
 
-/// The masks of a schemata file by line, without lines about other things than caches.
+/// The masks in a schemata file by line. Lines about anything other than caches are left out.
 pub(super) fn schemata(path: &str, text: &str) -> Result<BTreeMap<String, BTreeMap<u32, u64>>, PartitionRefusal> {
     let is_cache = |name: &str| CACHES.iter().any(|(_, lines)| lines.contains(&name));
     let lines = text.lines().filter_map(|line| line.trim().split_once(':')).filter(|(name, _)| is_cache(name));
@@ -143,8 +143,8 @@ impl Cache {
     }
 }
 
-/// CPUs by the number of their cache of this level, which is the number of the domain. A CPU that another CPU's file has
-/// named is skipped.
+/// CPUs by the number of their cache of this level, which is also the number of the domain. A CPU that another CPU's
+/// file has named is skipped.
 fn domains(tree: &dyn Tree, level: u32, online: &CpuSet) -> Result<BTreeMap<u32, CpuSet>, PartitionRefusal> {
     let mut found: BTreeMap<u32, CpuSet> = BTreeMap::new();
     for cpu in online.iter() {
@@ -154,7 +154,7 @@ fn domains(tree: &dyn Tree, level: u32, online: &CpuSet) -> Result<BTreeMap<u32,
         let folder = |index: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
         let is_level =
             |index: &u32| text(tree, &format!("{}/level", folder(*index))).known() == Some(&level.to_string());
-        // Some makers build in extra cores without this level.
+        // Some chips have additional cores without a cache of this level.
         let Some(index) = [level, 1, 2, 3, 4].into_iter().find(is_level) else { continue };
         let id = number(tree, &format!("{}/id", folder(index)), 10)?;
         let id = u32::try_from(id).map_err(|_| unreadable(&folder(index), "its number is out of range"))?;

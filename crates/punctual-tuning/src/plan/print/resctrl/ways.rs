@@ -1,4 +1,5 @@
-//! Arithmetic of cache ways: which mask to take so that the hardware accepts the rest as well. Knows nothing of files.
+//! Arithmetic of cache ways: which mask to choose so that the hardware accepts the remaining masks as well. Knows
+//! nothing of files.
 
 /// What the hardware requires of a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +12,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Whether the hardware accepts the mask: the kernel requires that the first row has the least length, and that there is
-    /// no other row unless masks may have holes.
+    /// Whether the hardware accepts the mask. The kernel requires that the first row of ways has the least length, and
+    /// that there is no other row unless masks may have holes.
     pub fn accepts(&self, mask: u64) -> bool {
         if mask == 0 || mask & !self.all != 0 {
             return false;
@@ -26,8 +27,8 @@ impl Limits {
     }
 }
 
-/// Up to `wanted` ways in a row out of `free`, such that the hardware accepts what remains of each of `others`. Low ways
-/// are tried first, because devices share the highest.
+/// Up to `wanted` ways in a row out of `free`, such that the hardware accepts each of `others` without these ways. Low
+/// ways are tried first, because devices share the highest.
 pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> Option<u64> {
     let least = Some(limits.least.max(1)).filter(|least| *least <= u64::BITS)?;
     let lengths = (least..=wanted.clamp(least, 64)).rev();
@@ -36,8 +37,8 @@ pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> 
     windows.into_iter().find(|own| own & !free == 0 && others.iter().all(|other| limits.accepts(other & !own)))
 }
 
-/// How many ways the real-time CPUs get of a cache that both kinds of CPUs share: in proportion to their number, but at
-/// least a quarter, because a sleeping loop cannot defend its lines, and at most half.
+/// The number of ways that the real-time CPUs get of a cache shared by both kinds of CPUs, in proportion to their
+/// number. They get at least a quarter, because a sleeping loop cannot defend its lines, and at most half.
 pub(super) fn fair_share(ways: u32, real_time: usize, housekeeping: usize) -> u32 {
     let (mine, all) = (real_time as u64, (real_time + housekeeping).max(1) as u64);
     let share = u32::try_from((u64::from(ways) * mine).div_ceil(all)).unwrap_or(ways);
@@ -57,9 +58,9 @@ mod tests {
     fn what_is_left_stays_in_one_piece() {
         let eleven = limits(11, 2);
         assert_eq!(carve(&eleven, 0x7ff, &[0x7ff], 3), Some(0x007));
-        // The highest two belong to devices; the lowest four to somebody else.
+        // The two highest ways belong to devices, and the four lowest to another group.
         assert_eq!(carve(&eleven, 0x1f0, &[0x7ff & !0xf], 3), Some(0x070));
-        // A hole in the rest is not allowed, so the row starts where the rest starts.
+        // The remaining mask may have no hole, so the row starts where that mask starts.
         assert_eq!(carve(&eleven, 0x7e0, &[0x7ff], 3), Some(0x700));
         assert_eq!(carve(&Limits { sparse: true, ..eleven }, 0x7e0, &[0x7ff], 3), Some(0x0e0));
         assert_eq!(carve(&eleven, 0x001, &[0x7ff], 3), None);
