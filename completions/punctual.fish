@@ -33,23 +33,23 @@ complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print h
 complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "init" -d 'Write a project file that states the need once, from four questions or from options'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "lint" -d 'What the kernel makes of each word of a command line'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "lint" -d 'Tell what the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "status" -d 'Show what was changed, and whether it is configured, booted and in force'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "revert" -d 'Put back exactly what was there'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "merge" -d 'Several runs of one scenario as one recording'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "export" -d 'Write a recording, or what another program measured, in the format of somebody else'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Render a recording again, or what another program measured'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Is it better now? Recordings held against a first one, with how sure that is'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "man" -d 'Man pages of this program, put where `man` finds them'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "completions" -d 'Completions for bash, zsh and fish, put where they are looked for'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure latency in a stated scenario, into a recording'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "merge" -d 'Merge several runs of one scenario into one recording'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Rank the causes of latency in a recording: who made it late'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "export" -d 'Write a recording, or another program\'s result, in another program\'s format'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Show the report of a recording, or of another program\'s result'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Compare recordings with a first one: better or worse, and how sure that is'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "man" -d 'Install man pages where `man` finds them'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "completions" -d 'Install completions where bash, zsh and fish look for them'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "audit" -d 'List what on this machine stands in the way of real time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand init" -l profile -d 'Kind of work, which fills what is not given' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l profile -d 'Kind of work, which fills in what is not given' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
@@ -63,7 +63,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand init" -l budget -d 'La
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l cpus -d 'CPUs for the real-time work, for example 2-3' -r
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l out -d 'File to write' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand init" -s y -l yes -d 'Ask nothing; what is not given is left to the profile'
-complete -c punctual -n "__fish_punctual_using_subcommand init" -l replace -d 'Write the file anew where it is there already'
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l replace -d 'Replace the file if it exists'
 complete -c punctual -n "__fish_punctual_using_subcommand init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
@@ -81,41 +81,41 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l cpus -d 'CPU
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l priority -d 'SCHED_FIFO priority, 1 to 95 [default: the profile\'s, or 90]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l duration -d 'How long to measure; looking for causes takes a quarter of it in addition [default: 30s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l load -d 'Load phases in turn, loads of a phase joined by +; `none` for no load [default: the profile\'s, or idle:1,cpu+memory+io-write+switch+net:2]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l wait-quiet -d 'Wait until no other program works before idle is measured, for this time at most' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l wait-quiet -d 'Wait up to this time for other programs to go quiet before an idle phase is measured' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l junit -d 'Write JUnit XML here, for CI: one case for each CPU' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l junit -d 'Write JUnit XML to this file, for CI: one case for each CPU' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l no-explain -d 'Do not look for causes in a second, traced pass'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l full -d 'Print everything there is to tell, the answer last'
-complete -c punctual -n "__fish_punctual_using_subcommand check" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand check" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cmdline -d 'Line to judge, or - to read it from standard input [default: this machine\'s]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l kernel -d 'Version of the kernel it is for, for example 6.12 [default: this machine\'s]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l flavour -d 'Kind of the kernel it is for [default: this machine\'s]' -r -f -a "stock\t'Neither of the others'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l kernel -d 'Version of the kernel that reads the line, for example 6.12 [default: this machine\'s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l flavour -d 'Kind of that kernel [default: this machine\'s]' -r -f -a "stock\t'Neither of the others'
 rt\t'PREEMPT_RT'
 cobalt\t'Xenomai 3'
 evl\t'Xenomai 4'"
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l arch -d 'Architecture it is for [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l arch -d 'Architecture of that kernel [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
 aarch64\t'64-bit ARM'"
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cpus -d 'How many CPUs the machine has that it is for [default: this machine\'s, or unknown for another\'s line]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cpus -d 'Number of CPUs of the machine that boots with the line [default: this machine\'s, or unknown for another\'s line]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l file -d 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader\'s (default/grub, extlinux.conf)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l image -d 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l fail-on -d 'Exit with 2 when a word is at least this bad' -r -f -a "fail\t'Words that are harmful, unknown or have a value that is refused'
-warn\t'Words that do nothing, are changed or do something else than believed, too'"
+warn\t'Also words that do nothing, are changed, or do something else than commonly believed'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l sarif -d 'Print SARIF, for tools of code review'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c punctual -n "__fish_punctual_using_subcommand status" -l confirm -d 'It is good: keep it, and make the new boot entry the default'
-complete -c punctual -n "__fish_punctual_using_subcommand status" -l adopt-untried -d 'Make a new command line the default that this boot loader cannot try first'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -l confirm -d 'Keep what was applied, and make the new boot entry the default'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -l adopt-untried -d 'Make the new command line the default although this boot loader cannot try it first'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l to -d 'Put back what came after transaction N, which stays [default: everything]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand revert" -l leave-conflicts -d 'Leave what somebody else changed since as it is, and forget it'
-complete -c punctual -n "__fish_punctual_using_subcommand revert" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -l leave-conflicts -d 'Leave settings that somebody else has changed since as they are, and forget them'
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
@@ -153,40 +153,40 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l duration -
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l activations -d 'Measure this number of activations of each thread instead' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l budget -d 'Largest latency you can live with: activations beyond it are counted' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l limit -d 'Stop at the first activation later than this, and exit with 2' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l dma-latency -d 'Hold /dev/cpu_dma_latency at this number of microseconds meanwhile; never touched otherwise' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l dma-latency -d 'Hold /dev/cpu_dma_latency at this number of microseconds during the run; it is not touched otherwise' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load -d 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2 [default: the profile\'s, or none]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-cpus -d 'CPUs the loads run on [default: every CPU that is not isolated]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-dir -d 'Directory for the files of I/O loads [default: where the recording goes]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l suite -d 'Run a published suite instead of a scenario of your own' -r -f -a "classic-2002\t'Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped'"
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-threshold -d 'Later than this is late [default: later than 99.9 % of the run so far]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-threshold -d 'Activations with more latency than this are late [default: more than 99.9 % of the run so far]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l windows -d 'Keep what the kernel did around at most this number of activations' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l trace-buffer -d 'The kernel\'s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-engine -d 'By which means: the kernel\'s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it' -r -f -a "tracefs\t'The kernel\'s trace'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-engine -d 'How to look for causes: by the kernel\'s trace, alone or with the kernel\'s own noise tracer beside it, or by a BPF program if this build has it' -r -f -a "tracefs\t'The kernel\'s trace'
 bpf\t'A program in the kernel'
 timerlat\t'The kernel\'s trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on'"
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l resume -d 'Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or as much more as --duration or --activations say' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l wait-quiet -d 'Wait until no other program works before idle is measured, for this time at most' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l resume -d 'Continue this recording, in the same boot and by its own scenario: append what was left to measure, or as much more as --duration or --activations say' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l wait-quiet -d 'Wait up to this time for other programs to go quiet before an idle phase is measured' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Recording to write [default: punctual-DATE-TIME.punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Write an HTML report here, too' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Also write an HTML report to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the loads there are'
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain -d 'Look for the causes of late activations meanwhile: punctual explain shows them'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain -d 'Look for causes of late activations during the run; punctual explain shows them'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l full -d 'Print everything there is to tell, the answer last'
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l live -d 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s o -l out -d 'Recording to write' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -l json -d 'Print one JSON document: the report of the merged recording'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write a page with pictures of the latest activations here' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write an HTML page with charts of the worst activations to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Number of causes to show; with --full all' -r
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the worst' -r
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l full -d 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording'
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l full -d 'Print everything: all causes with the knobs that bear on them, more of the worst activations, and the method; with --json all windows, some megabytes for a long recording'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'In which format' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'Format to write' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'
 rt-tests-json\t'The JSON of rt-tests, for KernelCI and OpenShift'
 gnuplot\t'Columns for gnuplot, with a heading'
 csv\t'One line for each cell, for spreadsheets and data frames'
@@ -198,30 +198,30 @@ junit\t'JUnit XML, for CI'
 parquet\t'Parquet, one table for all runs of a fleet, over time; needs --out'"
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l budget -d 'Largest latency you can live with, for formats that pass or fail [default: the recording\'s]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l run -d 'What the run is called in the table of --format parquet [default: the file\'s name]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-name -d 'What the machine is called in that table [default: its name or model, where the file says it]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l period -d 'Time between releases, where the file does not say it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l run -d 'Name of the run in the table of --format parquet [default: the file\'s name]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-name -d 'Name of the machine in that table [default: its name or model, if the file says it]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l unit -d 'Unit of the numbers, if the file does not say it: ns, us, ms or s' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l period -d 'Time between releases, if the file does not say it' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l period -d 'Time between releases, where the file does not say it' -r
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report here' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l between -d 'Tell only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l from -d 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l unit -d 'Unit of the numbers, if the file does not say it: ns, us, ms or s' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l period -d 'Time between releases, if the file does not say it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l between -d 'Report only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l plot -d 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l chart -d 'Which chart' -r -f -a "histogram\t'How often which latency occurred; both axes logarithmic'
 exceedance\t'The share of activations later than each latency, with the limits of its confidence; both axes logarithmic'
 over-time\t'Median, 99.9 % and largest latency over the time of the run'"
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l with -d 'Draw another result over it; can be given several times' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l full -d 'Print everything there is to tell, the answer last'
-complete -c punctual -n "__fish_punctual_using_subcommand report" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document instead of text'
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text beside the page that --html writes'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Also print text when --html writes a page'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l period -d 'Time between releases, where the file does not say it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l from -d 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of the numbers, if the file does not say it: ns, us, ms or s' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l period -d 'Time between releases, if the file does not say it' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
@@ -232,8 +232,8 @@ cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
 poll\t'A thread that never gives its CPU up'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l baseline -d 'Hold all of them against this recording' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l a -d 'Several recordings of the first side, held against those of --b: how much runs of one side differ is the error' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l baseline -d 'Compare all of them with this recording' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l a -d 'Several recordings of the first side, compared with those of --b: how much the runs of one side differ tells how sure a difference is' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l b -d 'Several recordings of the second side' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l interleave -d 'Measure in turn: run COMMAND A, measure, run COMMAND B, measure, and so on, A B B A; then compare the rounds' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l rounds -d 'With --interleave: number of rounds, each of one measurement of A and one of B' -r
@@ -243,26 +243,26 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l cpus -d 'W
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l load -d 'With --interleave: load to measure under [default: the profile\'s, or none]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l seed -d 'With --interleave: seed of the order [default: from the clock]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l out -d 'With --interleave: folder to make for the state and the recordings [default: punctual-compare-DATE-TIME]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l resume -d 'Go on with the rounds in this folder, with the options they were started with' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l margin -d 'A change of less than this part of the first is called neither better nor worse' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l resume -d 'Continue the rounds in this folder, with the options they were started with' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l margin -d 'Changes smaller than this share of the first value count as neither better nor worse' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l budget -d 'Count activations later than this as misses [default: the budget of the recordings]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit with 2 when a recording is this bad' -r -f -a "worse\t'Recordings that are worse, in part or in all'
-unsure\t'Recordings of which there is not enough data to tell, too'"
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write a page with overlaid pictures here' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML here, for CI' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit with 2 when a comparison ends like this' -r -f -a "worse\t'Recordings that are worse, in part or in all'
+unsure\t'Also recordings with too little data to tell'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write an HTML page with overlaid charts to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML to this file, for CI' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l dry-run -d 'With --interleave: show the order and how long it takes; run and measure nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l anyway -d 'Compare what should not be compared; the result says so'
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l as-if-independent -d 'Decide also where a file does not say in which order its values came, as if they did not depend on each other'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l as-if-independent -d 'Decide also for files without the order of their values, as if the values were independent'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l full -d 'Print every number, group and difference'
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand man" -l install -d 'Write the files: for all users as root, for this user otherwise'
+complete -c punctual -n "__fish_punctual_using_subcommand man" -l install -d 'Write the files: for all users as root, else for this user'
 complete -c punctual -n "__fish_punctual_using_subcommand man" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand completions" -l install -d 'Write the files: for all users as root, for this user otherwise'
+complete -c punctual -n "__fish_punctual_using_subcommand completions" -l install -d 'Write the files: for all users as root, else for this user'
 complete -c punctual -n "__fish_punctual_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
@@ -276,19 +276,19 @@ poll\t'A thread that never gives its CPU up'"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l period -d 'Time between releases, where it is known' -r
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l budget -d 'Largest latency you can live with; what matters less than that is excused' -r
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l budget -d 'Largest latency you can live with; findings that matter only for smaller budgets are excused' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l diff -d 'Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l explain -d 'Tell all about one knob' -r -f -a "(__fish_punctual_knobs)"
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l diff -d 'Show what differs between two captured machines, or one and this machine; prints nothing if nothing differs' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l explain -d 'Explain one knob' -r -f -a "(__fish_punctual_knobs)"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l markdown -d 'Print Markdown, for an issue or a merge request'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l sarif -d 'Print SARIF 2.1.0, for code-review tools'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l junit -d 'Print JUnit XML, for CI'
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -s q -l brief -l quiet -d 'Print one line, for scripts and logs of CI'
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l all -d 'List what is good and what does not apply, too; in SARIF, add what is not bad'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -s q -l brief -l quiet -d 'Print one line, for scripts and CI logs'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l all -d 'Also list what is good or does not apply; with --sarif, also what is not bad'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
@@ -303,12 +303,12 @@ poll\t'A thread that never gives its CPU up'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l period -d 'Time between releases, where it is known' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l budget -d 'Largest latency you can live with' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l blast -d 'What a change may do to the machine at work; what can do more is listed and left' -r -f -a "harmless\t'Nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l blast -d 'How much a change may disturb the running machine; changes that disturb it more are listed and not made' -r -f -a "harmless\t'Nothing'
 disturbing\t'Disturb running real-time work for a moment'
 any\t'Break a service or lose a function, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l device -d 'Network device that carries the real-time traffic' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l keep-irqs -d 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l priority -d 'Priority of the real-time work, which helpers of the kernel are held against' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l priority -d 'Priority of the real-time work, with which priorities of the kernel\'s threads are compared' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l hugepages -d 'Reserve this number of huge pages of 2 MiB' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
@@ -338,15 +338,15 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune" -l only -d 'Knob
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l except -d 'Knobs to leave alone' -r -f -a "(__fish_punctual_knobs)"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l partition -d 'Isolate by a cpuset partition at run time instead of isolcpus= at boot'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l dry-run -d 'Show the plan, change nothing'
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -s y -l yes -d 'Do not ask'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -s y -l yes -d 'Do not ask for confirmation'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l until-reboot -d 'Change only what holds until the next boot: no files, no boot loader'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l confirm-at-boot -d 'Let the check at boot make the new boot entry the default when everything is in force'
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l cpus -d 'CPUs of the real-time work, which are measured [default: chosen as tune does]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l time -d 'Time for the whole campaign' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l strategy -d 'How they are gone through' -r -f -a "one-at-a-time\t'Each alone, against the machine as it was'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l strategy -d 'How the knobs are tried' -r -f -a "one-at-a-time\t'Each alone, against the machine as it was'
 screening\t'Many at once first, then the most promising each alone; for many knobs'
 race\t'Each alone; the less promising half goes, again and again'"
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l settle -d 'With --boots: the time a machine must have been up before a boot is measured' -r
@@ -367,37 +367,37 @@ cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
 poll\t'A thread that never gives its CPU up'"
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l blast -d 'What a change may do to the machine at work; what can do more is left out' -r -f -a "harmless\t'Nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l blast -d 'How much a change may disturb the running machine; changes that disturb it more are left out' -r -f -a "harmless\t'Nothing'
 disturbing\t'Disturb running real-time work for a moment'
 any\t'Break a service or lose a function, too'"
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l margin -d 'A change of less than this part is called neither better nor worse' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l margin -d 'Changes smaller than this share count as neither better nor worse' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l seed -d 'Seed of the order [default: from the clock]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l out -d 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l resume -d 'Go on with the campaign in this folder, with what it was begun with' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l html -d 'Write a page with a picture of the effects here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l resume -d 'Continue the campaign in this folder, with the options it was started with' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l html -d 'Write an HTML page with a chart of the effects to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l knobs -d 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]' -r -f -a "(__fish_punctual_knobs)"
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l boots -d 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it'
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l at-boot -d 'Goes on after a boot, with nobody there'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l boots -d 'Try knobs that take a boot: each measurement has a boot of its own, after which the campaign goes on by itself'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l at-boot -d 'Continues unattended after a boot'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l dry-run -d 'Show what would be tried and how long it takes; change nothing'
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s y -l yes -d 'Do not ask'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s y -l yes -d 'Do not ask for confirmation'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "init" -d 'Write a project file that states the need once, from four questions or from options'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "lint" -d 'Tell what the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "status" -d 'Show what was changed, and whether it is configured, booted and in force'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "revert" -d 'Put back exactly what was there'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "merge" -d 'Several runs of one scenario as one recording'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "export" -d 'Write a recording, or what another program measured, in the format of somebody else'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "report" -d 'Render a recording again, or what another program measured'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "compare" -d 'Is it better now? Recordings held against a first one, with how sure that is'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "man" -d 'Man pages of this program, put where `man` finds them'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "completions" -d 'Completions for bash, zsh and fish, put where they are looked for'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "measure" -d 'Measure latency in a stated scenario, into a recording'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "merge" -d 'Merge several runs of one scenario into one recording'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "explain" -d 'Rank the causes of latency in a recording: who made it late'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "export" -d 'Write a recording, or another program\'s result, in another program\'s format'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "report" -d 'Show the report of a recording, or of another program\'s result'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "compare" -d 'Compare recordings with a first one: better or worse, and how sure that is'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "snapshot" -d 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "man" -d 'Install man pages where `man` finds them'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "completions" -d 'Install completions where bash, zsh and fish look for them'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "audit" -d 'List what on this machine stands in the way of real time'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -2,7 +2,7 @@
 //! device are), not read without a limit, and not read if they contain secrets. Every failure becomes a fact. The time
 //! limit is not decided here.
 
-use super::unpacked;
+use super::inside;
 use punctual_facts::fact::Fact;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -40,7 +40,7 @@ impl Files {
     ///
     /// In the folder of another system, the path goes through too many links.
     pub(super) fn place(&self, path: &str) -> io::Result<PathBuf> {
-        if self.are_of_this_machine() { Ok(PathBuf::from(path)) } else { unpacked::place(&self.root, path) }
+        if self.are_of_this_machine() { Ok(PathBuf::from(path)) } else { inside::place(&self.root, path) }
     }
 
     pub(super) fn file(&self, path: &str) -> Fact<Vec<u8>> {

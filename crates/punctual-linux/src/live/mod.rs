@@ -26,6 +26,7 @@ mod clock;
 mod ethtool;
 mod files;
 pub mod image;
+mod inside;
 mod irq;
 mod kernel_log;
 mod links;

@@ -22,7 +22,7 @@ pub(super) struct Reader {
     mean: Option<Nanos>,
     max: Option<Nanos>,
     total: Option<u64>,
-    /// HdrHistogram's number of sub-buckets, which tells the width of the first cell.
+    /// `HdrHistogram`'s number of sub-buckets, which tells the width of the first cell.
     sub_buckets: Option<u64>,
 }
 
