@@ -36,7 +36,7 @@ const SCAN: Nanos = Nanos::from_ms(400);
 const ROUNDS: u64 = 9;
 const USAGE: &str = "usage: cargo xtask bench waits [--seconds N] [--rounds N] [--only NAME,NAME...] [--json]";
 
-/// What was the same for all.
+/// The conditions under which every strategy was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Conditions {
     period_ns: u64,

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-/// The reason why the real-time class was refused, and what would grant it.
+/// The reason why the kernel refused a real-time or deadline policy with `errno`, and what would grant it; empty for
+/// another `errno`.
 pub fn explain_policy(errno: i32) -> String {
     match errno {
         libc::EPERM => explain_permission(),

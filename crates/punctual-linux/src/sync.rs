@@ -39,7 +39,7 @@ impl Syncer {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// Waits until all requests are served, and returns an error of the latest ones.
+    /// Waits until all requests are served. Returns the first error that no call of `request` has returned yet.
     pub fn wait(mut self) -> io::Result<()> {
         self.wanted = None;
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {

@@ -20,7 +20,7 @@ impl Source {
         Self { code: String::from_utf8_lossy(&code).into_owned(), strings }
     }
 
-    /// Line and position of each place where the code has `word` as a whole word.
+    /// Line number and byte offset of each place where the code has `word` as a whole word.
     pub fn words<'a>(&'a self, word: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let bytes = self.code.as_bytes();
         let part_of_name = |at: Option<&u8>| at.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');

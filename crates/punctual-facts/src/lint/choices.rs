@@ -21,7 +21,7 @@ impl Wrong {
     }
 }
 
-/// Words that take one of a few values.
+/// A word of the command line that takes one of a few values.
 struct Choice {
     word: &'static str,
     /// The values, or the beginnings of values, with blanks between them.

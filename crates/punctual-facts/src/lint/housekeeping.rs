@@ -102,7 +102,8 @@ fn disagrees(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>) -> Option<String>
     ))
 }
 
-/// The error of the kernel if no CPU is left that neither word isolates. Kernels from 7.x on refuse such words.
+/// What the kernel does if `isolcpus=` and `nohz_full=` together leave no CPU: from 7.0 on it drops the later word.
+/// `managed_irq` alone does not count.
 fn leaves_none(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target) -> Option<String> {
     let possible = target.possible.as_ref().filter(|_| target.version >= Version::new(7, 0))?;
     if kinds.iter().all(|kind| *kind == MANAGED_IRQ) {

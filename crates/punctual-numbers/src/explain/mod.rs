@@ -209,7 +209,7 @@ pub enum Why {
     Priority { its: i32, ours: i32 },
     /// Its own priority is lower than ours; a lock that it holds lends it a higher one. The kernel's number is given.
     Boosted { own: i32 },
-    /// It could not be moved to another CPU: it had migration disabled.
+    /// The thread that ran could not be moved to another CPU: it had migration disabled.
     MigrationOff,
     /// It held pre-emption off.
     PreemptOff,

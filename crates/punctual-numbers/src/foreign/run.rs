@@ -86,7 +86,7 @@ pub struct Series {
     pub cells: Vec<Cell>,
     /// Values beyond the last cell of the program, which are in no cell.
     pub beyond: Option<Beyond>,
-    /// Releases that passed without running.
+    /// Releases at which the thread did not run; `None` if the file does not tell.
     pub skipped: Option<u64>,
     /// Time from each skipped release until the thread ran; empty if the file does not tell it.
     #[serde(skip)]

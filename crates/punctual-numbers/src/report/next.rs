@@ -150,9 +150,12 @@ impl Report {
         let is_guest = self.findings.iter().any(|finding| finding.id == GUEST && finding.state == State::Bad);
         let stolen = |doubt: &Distrust| matches!(doubt, Distrust::Steal { .. } | Distrust::Paused { .. });
         let pin = (is_guest && self.trust.reasons.iter().any(stolen)).then_some(NextStep::PinOnHost);
-        let look = if self.causes.is_some() { NextStep::LookAtCauses } else { NextStep::LookForCauses };
+        let is_fatal = |finding: &Finding| finding.state == State::Bad && finding.severity == Severity::Fatal;
+        // A change that no cause speaks for is a guess, unless the need cannot be met without it.
+        let look = (self.causes.is_none() && !self.findings.iter().any(is_fatal)).then_some(NextStep::LookForCauses);
+        let change = self.change(at).or_else(|| self.causes.is_some().then_some(NextStep::LookAtCauses));
         let repeat = self.is_worth_repeating().then_some(NextStep::Repeat);
-        pin.into_iter().chain([self.change(at).unwrap_or(look)]).chain(repeat).collect()
+        pin.into_iter().chain(look).chain(change).chain(repeat).collect()
     }
 
     /// The settings that stand in the way most. Those with which the need cannot be met come first, then those of the

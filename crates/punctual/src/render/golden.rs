@@ -132,7 +132,7 @@ fn what_is_left_out_is_counted() {
     let text = short(&report, Style::default());
     assert_eq!(text.matches("should be: ").count(), 5, "five findings are shown\n{text}");
     assert!(text.contains("7 more: punctual audit --cpus 0-7 --period 1ms --budget 72us"), "{text}");
-    assert!(text.contains("more rows with smaller maxima: --full"), "{text}");
+    assert!(text.contains("more rows with smaller maxima: punctual report --full"), "{text}");
 }
 
 #[test]

@@ -71,8 +71,8 @@ struct Step {
 
 impl From<Next> for Step {
     fn from(next: Next) -> Self {
-        let text = [Some(next.why.as_str()), next.then].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        Self { text: ascii(&text), command: next.command.to_string(), what: next.step }
+        let then = if next.then.is_some() { " Then measure again." } else { "" };
+        Self { text: ascii(&format!("{}{then}", next.why)), command: next.command.to_string(), what: next.step }
     }
 }
 

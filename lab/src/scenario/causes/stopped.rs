@@ -19,9 +19,10 @@ use std::time::{Duration, Instant};
 
 /// How often it is stopped.
 const STOPS: u32 = 24;
-/// The shortest stop, and the next longer one; they come in no order.
+/// Stops last `SHORTEST`, `SHORTEST + STEP`, `SHORTEST + 2 * STEP` and so on, in a shuffled order.
 const SHORTEST: Duration = Duration::from_millis(25);
 const STEP: Duration = Duration::from_millis(8);
+/// The guest runs for this time between two stops.
 const BETWEEN: Duration = Duration::from_millis(900);
 /// How long after a stop threads may still wait for their first turn.
 const AFTER: Duration = Duration::from_millis(40);

@@ -16,7 +16,7 @@ const MAC_NAMES: [&str; 4] = ["enx", "wlx", "wwx", "ibx"];
 const HOMES: [&str; 2] = ["/home/", "/Users/"];
 /// Folders and prefixes below which each disk and partition has a name with its serial number or its label.
 const DISKS: [&str; 2] = ["/dev/disk/by-", "dev-disk-by\\x2d"];
-/// Texts that precede the name of a disk, a partition or a file system.
+/// Texts that precede the name of a disk, a partition, a file system or a subvolume.
 const LABELS: [&str; 5] = ["LABEL=", "PARTLABEL=", "PARTUUID=", "UUID=", "subvol="];
 /// Labels that installers give to file systems, without `/` and `@`.
 const ORDINARY_LABELS: [&str; 4] = ["", "root", "rootfs", "home"];

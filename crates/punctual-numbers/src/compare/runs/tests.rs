@@ -44,7 +44,8 @@ fn two_runs_a_side_say_what_they_cannot_show() {
     assert_eq!(comparison.first.runs, ["0", "1"]);
 }
 
-/// With moods of a minute and runs of 30 s in turn, sixteen rounds mostly find latencies that are 15 % larger.
+/// The level of the latencies wanders over a minute. With runs of 30 s of both sides in turn, sixteen rounds find a
+/// difference of 15 % in most of the tries.
 #[test]
 fn rounds_find_what_single_runs_cannot() {
     let keep = (-0.5f64).exp();

@@ -46,7 +46,8 @@ pub(super) struct Machine {
     pub(super) can_hook: bool,
     /// Words with which no kernel comes up.
     pub(super) bad: &'static str,
-    /// Words with which a measurement kills the machine; `ro` is on every line.
+    /// A word of the kernel command line with which a measurement kills the machine. `ro`, which is on every command line,
+    /// makes each boot deadly.
     pub(super) deadly: &'static str,
     /// How many more measurements with deadly words kill the machine.
     pub(super) deaths: u32,

@@ -102,7 +102,8 @@ fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
     })
 }
 
-/// One text for every loader that may have started the machine; `None` if no loader is known.
+/// What to do with the loader that started the machine. If several may have, the text says it for each of them; `None` if
+/// no loader is known.
 fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String> {
     match case.machine.boot.loaders.as_slice() {
         [] => None,

@@ -9,7 +9,7 @@ use crate::plan::{Invocation, Step};
 use punctual_facts::tree::Tree;
 
 const LINES: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
-/// The file with the words of a trial.
+/// The file with the kernel command line of a trial boot, which `tryboot.txt` refers to.
 const TRIED: &str = "punctual-trial.txt";
 /// The configuration that the firmware reads once.
 const TRYBOOT: &str = "tryboot.txt";

@@ -120,7 +120,7 @@ pub struct RemedyOf {
 
 enum Way {
     Find(fn(&Site<'_>) -> Found),
-    /// Silence the programs that are bad for the knob. The knob's cost becomes the risk.
+    /// Stop the programs that spoil the state that the knob asks for. The risk that the plan names is the knob's `cost`.
     Silence,
     /// Leave one owner of the knob's settings.
     OneOwner,

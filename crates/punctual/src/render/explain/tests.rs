@@ -48,7 +48,7 @@ fn one_late_activation_part_by_part() {
 fn check_says_who_it_was_apart_from_the_headline() {
     let text = text::short(&sample::causes(), &golden::root(), [paths()[0], None], Style::default());
     assert_golden("causes.check.txt", &text);
-    assert!(text.contains("Who made it late (in a traced pass of its own)"), "{text}");
+    assert!(text.contains("Causes of the largest latencies (in a traced pass of its own)"), "{text}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub fn explain(report: &Report, show: Show, reader: &Reader, paths: [Option<&Pat
         }
         return sheet.finish();
     }
-    sheet.heading("Who made it late");
+    sheet.heading("Causes of the largest latencies");
     said(&mut sheet, report, causes);
     ranking(&mut sheet, causes, show.top, style.width);
     let detailed = if show.full { show.top } else { DETAILED };
@@ -78,7 +78,7 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     }
     sheet.answer("Trust", &trust(report));
     let next = Wording { report, reader, recording }.for_causes();
-    sheet.answer_next(&next.why, &next.command.to_string(), next.then);
+    sheet.answer_next(&next.why, &next.command.to_string(), next.then.map(|then| then.to_string()));
     for (label, path) in [("Files", recording), ("", html), ("", trace)] {
         if let Some(path) = path {
             sheet.answer(label, &path.display().to_string());
@@ -104,7 +104,7 @@ fn trust(report: &Report) -> String {
 /// The first few causes, as a section of a report's text.
 pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width: usize) {
     let Some(causes) = &report.causes else { return };
-    sheet.heading("Who made it late");
+    sheet.heading("Causes of the largest latencies");
     said(sheet, report, causes);
     if let Some(sentence) = words::phases(report) {
         sheet.paragraph(2, &sentence);

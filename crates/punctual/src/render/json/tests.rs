@@ -91,15 +91,20 @@ fn the_numbers_are_those_of_the_report() {
     assert_eq!(document["trust"]["ok"], false, "a load did not run");
     assert_eq!(document["started"], "2025-11-21T09:41:17Z");
     assert_eq!(document["recording"], "run.punctual");
-    let first = json!({
+    let look = json!({
+        "code": "look-for-causes",
+        "text": "Find the cause first, in a run that looks for it:",
+        "command": "punctual check --period 1ms --budget 50us --cpus 0-1 --duration 10s",
+    });
+    let change = json!({
         "code": "change",
         "ids": ["dyn.preempt"],
-        "text": "Change 1 setting (the plan is shown first, and can be taken back): Then measure again.",
+        "text": "Change 1 setting that the audit calls bad (the plan is shown first, and can be undone): Then measure again.",
         "command": "punctual tune --cpus 0-1 --only dyn.preempt",
     });
-    assert_eq!(document["next"][0], first);
+    assert_eq!([&document["next"][0], &document["next"][1]], [&look, &change]);
     let codes = document["next"].as_array().unwrap().iter().map(|step| step["code"].as_str().unwrap());
-    assert_eq!(codes.collect::<Vec<_>>(), ["change", "repeat", "look-at-skips", "audit-as-root"]);
+    assert_eq!(codes.collect::<Vec<_>>(), ["look-for-causes", "change", "repeat", "look-at-skips", "audit-as-root"]);
     let machine = &document["machine"];
     assert_eq!((&machine["online_cpus"], &machine["isolated_cpus"]), (&json!("0-7"), &json!("2-3")));
     assert_eq!((&machine["smt"], &machine["is_guest"]), (&json!(false), &json!(false)));

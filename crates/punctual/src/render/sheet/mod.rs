@@ -110,11 +110,12 @@ impl Sheet {
     }
 
     /// What to do next, as lines of an answer: what for, the command, and what comes after it.
-    pub fn answer_next(&mut self, why: &str, command: &str, then: Option<&str>) {
+    pub fn answer_next(&mut self, why: &str, command: &str, then: Option<String>) {
         self.answer("Next", why);
         self.answer_command(command);
         if let Some(then) = then {
-            self.answer_more(then);
+            self.answer_more("Then measure again:");
+            self.answer_command(&then);
         }
     }
 

@@ -13,7 +13,7 @@ use punctual_facts::machine::MachineLine;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked};
-use punctual_numbers::report::{Answer, PhaseRow, Report, most_important};
+use punctual_numbers::report::{Answer, NextStep, PhaseRow, Report, most_important};
 use punctual_numbers::scenario::Scenario;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn notes(sheet: &mut Sheet, report: &Report) {
         sheet.point(0, note);
     }
     if let Some(more) = notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
-        sheet.point(0, &format!("and {}: --full", units::counted(more as u64, "more note")));
+        sheet.point(0, &format!("and {}: punctual report --full", units::counted(more as u64, "more note")));
     }
 }
 
@@ -170,7 +170,10 @@ fn latencies(sheet: &mut Sheet, report: &Report) {
     sheet.table(&table);
     let left = all.len() - rows.len();
     if left > 0 {
-        sheet.paragraph(2, &format!("{} with smaller maxima: --full", units::counted(left as u64, "more row")));
+        sheet.paragraph(
+            2,
+            &format!("{} with smaller maxima: punctual report --full", units::counted(left as u64, "more row")),
+        );
     }
 }
 
@@ -179,7 +182,7 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
         return;
     }
     let apart = if report.traced_apart() { " (in a traced pass of its own)" } else { "" };
-    sheet.heading(&format!("Who made it late{apart}"));
+    sheet.heading(&format!("Causes of the largest latencies{apart}"));
     let mut table = Table::new(&[">share", "<cause", ">at most", "<knob"]);
     for ranked in causes.causes.iter().take(CAUSES_SHOWN) {
         let knob = words::causes::knobs(ranked, report).first().map_or("", |knob| knob.id);
@@ -216,14 +219,21 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
     sheet.answer("How sure", &answer::how_sure(report));
     sheet.answer("Trust", &answer::trust(report).join(" "));
     let wording = Wording { report, reader, recording };
+    let next = wording.steps().into_iter().next();
     if let Some(cause) = answer::top_cause(report) {
-        sheet.answer("Causes", &cause);
+        let is_outside = report.traced_apart() && report.verdict.missed == 0;
+        let place =
+            if is_outside { "Of a traced pass, which is no part of the verdict: tracing adds latency. " } else { "" };
+        sheet.answer("Causes", &format!("{place}{cause}"));
     } else if report.causes.is_none() && report.verdict.missed > 0 {
-        sheet.answer("Causes", "This run did not look for them. To look:");
-        sheet.answer_command(&wording.looking().to_string());
+        sheet.answer("Causes", "This run did not look for them.");
+        if next.as_ref().is_none_or(|next| next.step != NextStep::LookForCauses) {
+            sheet.answer_more("To look:");
+            sheet.answer_command(&wording.looking().to_string());
+        }
     }
-    if let Some(next) = wording.steps().first() {
-        sheet.answer_next(&next.why, &next.command.to_string(), next.then);
+    if let Some(next) = next {
+        sheet.answer_next(&next.why, &next.command.to_string(), next.then.map(|then| then.to_string()));
     }
     let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();
     for (at, file) in files.iter().enumerate() {

@@ -86,7 +86,7 @@ pub fn trust(report: &Report) -> Vec<String> {
         }
     };
     if more > 0 {
-        said.push(format!("And {}: --full.", units::counted(more as u64, "more doubt")));
+        said.push(format!("And {}: punctual report --full.", units::counted(more as u64, "more doubt")));
     }
     if report.verdict.cause_open {
         said.push("The misses are a fact; their cause is open.".to_owned());
@@ -108,8 +108,8 @@ pub fn remedies(report: &Report) -> Vec<String> {
     doubts(report).0.iter().filter_map(trust::remedy).collect()
 }
 
-/// The cause that took the largest part of the time, then the first that has a name, and whose the latest activation
-/// is.
+/// The cause that took the largest part of the time, then the first that has a name, and the cause
+/// of the largest latency.
 /// `None` if causes were not looked for or nothing was late.
 pub fn top_cause(report: &Report) -> Option<String> {
     let found = report.causes.as_ref()?;
@@ -123,12 +123,12 @@ pub fn top_cause(report: &Report) -> Option<String> {
     Some(format!("{}{next}.{latest}", units::capitalised(&told(first))))
 }
 
-/// The latest activation that was traced, if another cause than the first made it late.
+/// The largest latency that was traced, if it had another cause than the first.
 fn latest(found: &Explanation, first: &Ranked) -> Option<String> {
     let spike = found.spikes.first()?;
     let blame = spike.primary().filter(|blame| blame.cause != first.cause && blame.time > Nanos::ZERO)?;
-    let (latency, cause) = (units::latency(spike.latency()), causes::blamed(blame));
-    Some(format!("The latest activation traced ({latency}) had another cause: {cause}."))
+    let (latency, time) = (units::latency(spike.latency()), units::latency(blame.time));
+    Some(format!("The largest latency traced, {latency}, has {time} of another cause: {}.", causes::cause(&blame.cause)))
 }
 
 /// The first cause that has a name.

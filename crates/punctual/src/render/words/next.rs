@@ -23,8 +23,8 @@ pub struct Next {
     /// The purpose. It ends with a colon, after which the command follows.
     pub why: String,
     pub command: Command,
-    /// What to do after the command.
-    pub then: Option<&'static str>,
+    /// The command that measures again, where the first one changes something.
+    pub then: Option<Command>,
 }
 
 /// The values that the words of a step depend on.
@@ -56,7 +56,7 @@ impl Wording<'_> {
 
     fn said(&self, step: NextStep) -> Next {
         let (why, command) = self.worded(&step);
-        let then = matches!(step, NextStep::Change { .. } | NextStep::ByHand { .. }).then_some("Then measure again.");
+        let then = matches!(step, NextStep::Change { .. } | NextStep::ByHand { .. }).then(|| self.again());
         Next { step, why, command, then }
     }
 
@@ -83,7 +83,9 @@ impl Wording<'_> {
                 let settings = units::counted(ids.len() as u64, "setting");
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 (
-                    format!("{place} {settings} (the plan is shown first, and can be taken back):"),
+                    format!(
+                        "{place} {settings} that the audit calls bad (the plan is shown first, and can be undone):"
+                    ),
                     command::tune(&self.report.need.cpus, &ids).with_sudo(!is_root || self.reader.container.is_some()),
                 )
             }
@@ -97,7 +99,7 @@ impl Wording<'_> {
             NextStep::Repeat => {
                 let first = super::answer::remedies(self.report);
                 let first = if first.is_empty() { String::new() } else { format!("First {}. Then ", first.join("; ")) };
-                (units::capitalised(&format!("{first}measure again, to the end:")), again)
+                (units::capitalised(&format!("{first}measure again:")), again)
             }
             NextStep::OutlastMoods { length } => (
                 format!(
@@ -108,7 +110,7 @@ impl Wording<'_> {
             ),
             NextStep::MeasureLonger { length, releases, one_in } => (
                 format!(
-                    "To claim that fewer than 1 in {} releases miss, measure for {} ({}, none missed):",
+                    "To claim that fewer than 1 in {} releases miss, measure for {} ({}; none may miss):",
                     units::count(*one_in),
                     units::duration(*length),
                     units::counted(*releases, "release")
@@ -122,9 +124,7 @@ impl Wording<'_> {
                 "No setting is known to be in the way. See when and why it was late:".to_owned(),
                 self.of_file(["explain"]),
             ),
-            NextStep::LookForCauses => {
-                ("See who makes it late, in a run that looks for it:".to_owned(), self.looking())
-            }
+            NextStep::LookForCauses => ("Find the cause first, in a run that looks for it:".to_owned(), self.looking()),
             NextStep::LookAtSpike => {
                 ("Look at the worst one part by part:".to_owned(), self.of_file(["explain", "--spike", "1"]))
             }

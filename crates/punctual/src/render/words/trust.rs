@@ -67,7 +67,9 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
         Distrust::Migrations { cpu, .. } | Distrust::GrantedOtherwise { cpu } => {
             return Some(format!("find out what moves or changes the thread of CPU {cpu} (report --full)"));
         }
-        Distrust::EndedEarly { .. } | Distrust::CutOff => "let the run come to its end",
+        Distrust::EndedEarly { .. } | Distrust::CutOff => {
+            "find out what ended the run early (a signal, a full disk), and let it come to its end"
+        }
         Distrust::Damaged { .. } => "check the disk, or write to another with --out",
         Distrust::WriteFailed => "make room on the disk, or write to another with --out",
         Distrust::ChangedDuring { path } => return Some(format!("keep {path} as it is while measuring")),
@@ -88,7 +90,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
     let times = |n: u64| units::counted(n, "time");
     match doubt {
         Distrust::Steal { time } => (
-            format!("the hypervisor took {} while this machine wanted to run", units::duration(*time)),
+            format!("the hypervisor took {} in total while this machine wanted to run", units::duration(*time)),
             "that time is in the latencies",
         ),
         Distrust::Paused { times: n, total } => (
@@ -165,7 +167,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         ),
         Distrust::EndedEarly { reason } => (format!("the run {}", end(*reason)), "what came later was not measured"),
         Distrust::CutOff => {
-            ("the recording is cut off".to_owned(), "what happened after its last good checkpoint is not in it")
+            ("the recording is cut off".to_owned(), "what happened after it was last saved is not in it")
         }
         Distrust::Damaged { lost_bytes } => (
             format!(
@@ -231,7 +233,7 @@ mod tests {
         let steal = Distrust::Steal { time: punctual_hist::Nanos::from_ms(40) };
         let said = although(&[Distrust::Drifts { load: "idle".to_owned() }, steal, Distrust::Throttled]);
         let wanted = format!(
-            "the hypervisor took 40{}ms while this machine wanted to run; a CPU was throttled for heat: that can only have \
+            "the hypervisor took 40{}ms in total while this machine wanted to run; a CPU was throttled for heat: that can only have \
              added latency; the machine changed over the run (load: idle): the answer is about this run, not the next",
             units::THIN
         );

@@ -106,16 +106,19 @@ pub fn bound(report: &Report) -> Option<String> {
     );
     let due = units::counted(verdict.due, "release");
     // A difference of less than 5 % changes no bound that is shown with two digits by much.
-    let clusters = verdict.independent.filter(|independent| *independent < verdict.due / 20 * 19).map(|independent| {
-        let worth = units::count(units::two_leading_digits(independent));
-        format!("these {due} count as {worth}, because large latencies come in clusters")
-    });
-    let none = (verdict.missed == 0).then(|| "no miss in n shows fewer than 3 in n".to_owned());
-    let reasons: Vec<String> = none.into_iter().chain(clusters).collect();
-    if reasons.is_empty() {
-        return Some(long_run);
-    }
-    Some(format!("{long_run} {}.", units::capitalised(&reasons.join("; "))))
+    let counted = verdict.independent.filter(|independent| *independent < verdict.due / 20 * 19);
+    let worth = counted.map(|independent| units::count(units::two_leading_digits(independent)));
+    let why = match (verdict.missed, worth) {
+        (0, None) => format!(" {due} without a miss cannot show more.", due = units::capitalised(&due)),
+        (0, Some(worth)) => format!(
+            " {due} without a miss count as {worth} here, because large latencies come in clusters, and n releases \
+             without a miss show fewer than 3 in n.",
+            due = units::capitalised(&due)
+        ),
+        (_, None) => String::new(),
+        (_, Some(worth)) => format!(" These {due} count as {worth}, because large latencies come in clusters."),
+    };
+    Some(format!("{long_run}{why}"))
 }
 
 /// How much the percentiles of activations that ran differ from those of releases due; `None` if the CPU skipped none.
@@ -161,14 +164,14 @@ mod tests {
         );
         let bound = plain(&words.bound.unwrap());
         assert!(bound.starts_with("In the long run fewer than 1 in 14 000 releases miss (95 % confidence)"), "{bound}");
-        let clusters = "No miss in n shows fewer than 3 in n; these 60 000 releases count as ";
-        assert!(bound.contains(clusters) && bound.ends_with("because large latencies come in clusters."), "{bound}");
+        let clusters = "60 000 releases without a miss count as ";
+        assert!(bound.contains(clusters) && bound.contains("because large latencies come in clusters"), "{bound}");
         let but = plain(&words.but.unwrap());
         assert!(but.starts_with("That stands, although the hypervisor took 40 ms"), "{but}");
         let mut report = sample::two_cpus();
         report.verdict.independent = Some(report.verdict.due);
         let bound = plain(&verdict(&report).bound.unwrap());
-        assert!(bound.ends_with("No miss in n shows fewer than 3 in n."), "{bound}");
+        assert!(bound.ends_with("60 000 releases without a miss cannot show more."), "{bound}");
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub(in crate::plan::lasting) fn once(
     Ok(Once { steps: chosen(tree, &path, entry)?, limits, by_itself: true })
 }
 
-/// Takes back a choice that was not booted.
+/// The step that removes `entry` from GRUB's environment as the entry of the next boot only; `None` if it is not there,
+/// because it was booted or another entry was chosen since.
 pub(in crate::plan::lasting) fn not_once(tree: &dyn Tree, folder: &str, entry: &str) -> Result<Option<Step>, Obstacle> {
     let path = environment_path(tree, folder);
     let Some(seen) = optional(tree, &path)? else { return Ok(None) };
