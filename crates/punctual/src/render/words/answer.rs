@@ -128,7 +128,10 @@ fn latest(found: &Explanation, first: &Ranked) -> Option<String> {
     let spike = found.spikes.first()?;
     let blame = spike.primary().filter(|blame| blame.cause != first.cause && blame.time > Nanos::ZERO)?;
     let (latency, time) = (units::latency(spike.latency()), units::latency(blame.time));
-    Some(format!("The largest latency traced, {latency}, has {time} of another cause: {}.", causes::cause(&blame.cause)))
+    Some(format!(
+        "The largest latency traced, {latency}, has {time} of another cause: {}.",
+        causes::cause(&blame.cause)
+    ))
 }
 
 /// The first cause that has a name.
