@@ -1,4 +1,5 @@
-//! A boot image may hold anything: cut off, hostile, or no kernel at all. All its words are told, or none.
+//! Searches any bytes for the words of a kernel image: cut off, hostile, or no kernel at all. Words that are found must
+//! include those that every kernel takes, and must survive printing and parsing.
 
 #![no_main]
 
