@@ -1,5 +1,5 @@
-//! Imports any bytes as a result of another program, in any format. The outcome must not depend on how the bytes are cut
-//! into pieces, and a run that was imported must be exported without a panic.
+//! Imports any bytes as a result of another program, in any format. The outcome must not depend on how the bytes are
+//! cut into pieces, and a run that was imported must be exported without a panic.
 
 #![no_main]
 

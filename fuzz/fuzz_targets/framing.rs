@@ -1,5 +1,5 @@
-//! Puts bytes from the fuzzer into frames of a recording. The checksums are computed here, because a fuzzer does not find
-//! the right one by chance.
+//! Puts bytes from the fuzzer into frames of a recording. The checksums are computed here, because a fuzzer does not
+//! find the right one by chance.
 
 use punctual_numbers::recording::{Frame, FrameReader, encode, encode_preamble};
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
-//! Masks a machine with any contents. A value that identifies the machine or its owner, planted between any words of any
-//! file, must not occur in the result.
+//! Masks a machine with any contents. A value that identifies the machine or its owner, planted between any words of
+//! any file, must not occur in the result.
 
 #![no_main]
 

@@ -8,8 +8,8 @@ use punctual_facts::tree::MemTree;
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(machine) = MemTree::from_bytes(bytes) {
         let text = machine.to_string();
-        // If the bytes name a path both as a file and as a folder, only the file remains after printing and parsing. So the
-        // first copy is not compared.
+        // If the bytes name a path both as a file and as a folder, only the file remains after printing and parsing. So
+        // `machine` itself is not compared.
         let again = MemTree::parse(&text).expect("what was printed can be read");
         assert_eq!(again.to_string(), MemTree::parse(&again.to_string()).expect("and once more").to_string());
     }

@@ -1,5 +1,5 @@
-//! Reads information about a kernel module from any bytes, as the module's file and as the kernel's lists of modules. An
-//! answer must consist of well-formed lines.
+//! Reads information about a kernel module from any bytes, as the module's file and as the kernel's lists of modules.
+//! An answer must consist of well-formed lines.
 
 #![no_main]
 

@@ -12,8 +12,8 @@ pub enum Overrun {
     /// Missed releases are not run. The next activation is the first release that is still to come on the same grid.
     #[default]
     Skip,
-    /// Missed releases are run one after the other without waiting, at most `max` in a row. The oldest of the others
-    /// are missed.
+    /// Missed releases are run one after the other without waiting, at most `max` in a row. If there are more, the
+    /// oldest ones are not run.
     CatchUp {
         /// The largest number of activations that follow a late one without waiting.
         max: u32,

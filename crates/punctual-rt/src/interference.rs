@@ -29,9 +29,10 @@ struct Signs {
 }
 
 impl Signs {
-    /// If there was no switch, or the mark is still there, no other thread ran. A cleared mark alone proves a switch
-    /// only on kernels that clear it for nothing else. On other kernels, the count of switches must have grown as well.
-    /// That is wrong only if a switch came before the polling and other kernel work during it.
+    /// Decides what took the CPU. If there was no switch, or the mark is still there, no other thread ran. A cleared
+    /// mark alone proves a switch only on kernels that clear it for nothing else. On other kernels, the count of
+    /// switches must have grown as well. The answer is wrong only if a switch happened before the polling, and other
+    /// kernel work during it.
     const fn judge(self) -> Interference {
         match (self.cleared, self.switches) {
             (Some(false), _) | (_, Some(0)) => Interference::Interrupted,
@@ -89,7 +90,7 @@ impl PollWatch {
     ///
     /// # Real-time
     /// One load and one store; with a hit and `confirms`, one kernel entry (`getrusage`, 0.3 us) unless the mark
-    /// already tells.
+    /// already shows the cause.
     #[inline]
     pub fn end(&mut self, hit: bool) -> Option<Interference> {
         let cleared = self.poison.as_ref().map(|poison| {

@@ -34,7 +34,8 @@ pub enum Memory {
     },
 }
 
-/// Number of threads that rely on a state of the process, and whether the state held before the first of them.
+/// Number of threads that rely on a state of the process, and whether the process was in this state before the first of
+/// these threads.
 struct Holders {
     count: usize,
     was_so: bool,
@@ -48,8 +49,8 @@ impl Holders {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Removes one holder. Returns whether the state must be undone: no holder is left, and it did not hold before the
-    /// first.
+    /// Removes one holder. Returns whether the state must be undone: no holder is left, and the state did not exist
+    /// before the first holder.
     fn remove(&mut self) -> bool {
         self.count = self.count.saturating_sub(1);
         self.count == 0 && !self.was_so
@@ -90,8 +91,8 @@ pub fn lock_memory() -> Result<(), Error> {
     Ok(())
 }
 
-/// Undoes one [`lock_memory`]. Memory stays locked while other threads rely on it, or if it was locked before the
-/// first.
+/// Undoes one [`lock_memory`]. Memory stays locked while other threads rely on it, or if it was locked before the first
+/// call.
 pub(crate) fn unlock_memory() {
     if held(&LOCKED).remove() {
         sys::unlock_all_memory();

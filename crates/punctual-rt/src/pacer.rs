@@ -6,7 +6,8 @@ use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Wait
 use crate::{Class, Error, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// How long before the release the return from a wait is rehearsed. Must be longer than the return takes.
+/// How long before the release the return from a wait is rehearsed (see `Engine::wait`). Must be longer than the return
+/// takes.
 const REHEARSAL: Nanos = Nanos::from_us(2);
 
 /// The default of the largest error that is classed as on time.
@@ -175,7 +176,7 @@ impl Delay {
     /// Waits until `instant`; returns at once if it is past.
     ///
     /// # Real-time
-    /// The same as of [`Pacer::wait`].
+    /// The same as for [`Pacer::wait`].
     pub fn until(&mut self, instant: MonoTime) -> Wake {
         let interval = instant - crate::now();
         let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX));
@@ -233,7 +234,7 @@ impl<C: Clock> Engine<C> {
     fn told(&mut self, waited: &Waited, mut deliver: impl FnMut(&Wake)) -> Wake {
         let Waited { woke, class, overshoot, polled } = *waited;
         let wake = match (self.waiter.is_external(), class) {
-            // An event that did not come moves no release, and a release that is not yet due is not run.
+            // The event did not come, and the next release is not due yet: the grid does not advance.
             (true, Class::TimedOut) if woke < self.grid.release() => {
                 Wake { index: self.grid.index(), release: self.grid.release(), woke, ..Wake::default() }
             }

@@ -94,7 +94,7 @@ pub struct PhaseServo {
     elapsed: f64,
     /// The filtered error at the latest known release, in ns.
     error: f64,
-    /// From 0, not locked, to 1, locked for a long time.
+    /// Confidence in the lock: 0 if not locked, up to 1 if locked for a long time.
     confidence: f64,
     locked: bool,
 }
@@ -294,7 +294,8 @@ impl PhaseServo {
         self.release = None;
     }
 
-    /// Decides whether the servo is locked: gained below one window, lost above two, and either only after some time.
+    /// Decides whether the servo is locked. Errors below one lock window gain the lock and errors above two windows
+    /// lose it, each only after some time.
     fn judge(&mut self) {
         let size = self.error.abs();
         if size < self.lock_window() {

@@ -30,7 +30,8 @@ impl Source {
     }
 }
 
-/// New writers, which any thread may register.
+/// The number of writers so far, and the writers that were added since the drain last collected. Any thread may add
+/// one.
 #[derive(Default)]
 pub(super) struct Arrivals(Mutex<(u64, Vec<Source>)>);
 

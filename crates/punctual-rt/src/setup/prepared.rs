@@ -48,7 +48,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A sentence that tells what to do about the refusal.
+    /// A sentence that says what to do about the refusal.
     pub const fn remedy(&self) -> &'static str {
         self.error.remedy()
     }
@@ -164,7 +164,8 @@ fn take(
 }
 
 impl Before {
-    /// Undoes everything, last step first. It was all granted before, so errors are not expected and not reported.
+    /// Undoes everything, last step first. The kernel granted the previous settings before, so it should not refuse
+    /// them now; errors are not reported.
     fn restore(self) {
         if self.heap_kept {
             release_heap();

@@ -31,7 +31,7 @@ pub struct StatsWriter {
     last: Last,
 }
 
-/// The values recorded last. The next ones are probably in the same buckets, so `warm` loads these.
+/// The values recorded last. The next values probably belong to the same buckets, so `warm` loads these buckets.
 #[derive(Default)]
 struct Last {
     late: Nanos,
@@ -232,7 +232,6 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
 /// second. If releases were missed after the second, it was late by more than a period, which is counted elsewhere; and
 /// no shorter period follows that would compensate for it. An activation that timed out neither ends nor begins a
 /// period.
-/// begins a period.
 #[derive(Default)]
 struct Periods {
     former: Option<Former>,

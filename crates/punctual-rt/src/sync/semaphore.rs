@@ -42,7 +42,7 @@ impl Semaphore {
         self.posts.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_less).is_ok()
     }
 
-    /// Sets the counter to zero and returns what it was.
+    /// Sets the counter to zero and returns its previous value.
     #[inline]
     pub(crate) fn take_all(&self) -> u32 {
         self.posts.swap(0, Ordering::Acquire)

@@ -7,13 +7,13 @@ use crate::sys::{self, Arrival, Timerfd};
 use crate::{Class, Error, SetupError, now};
 use punctual_hist::MonoTime;
 
-/// What a waiter needs in addition to reading the clock.
+/// The functions that a waiter needs in addition to reading the clock.
 pub(crate) trait Clock: poll::Clock {
     /// Sleeps in the kernel until `at`; signals do not end it early.
     fn sleep_until(&mut self, at: MonoTime);
     /// Polls until `instant`, with a bounded number of readings.
     fn poll_until(&mut self, instant: MonoTime) -> MonoTime;
-    /// Ends the polling. If it was hit, returns the class of the cause.
+    /// Ends the polling. If the thread lost time while polling (`hit`), returns the class of the cause.
     fn settle(&mut self, hit: bool) -> Class;
     /// Waits for an outside event, at most until `until`.
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival;

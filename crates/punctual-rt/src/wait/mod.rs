@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub enum Wait {
     /// Sleeps in the kernel until the release. Activations are late by the time of the wake-up.
     Sleep,
-    /// Sleeps until the usual wake-up delay of sleeps before the release. On time on average, with activations early or
-    /// late.
+    /// Ends the sleep before the release, by the usual delay of wake-ups. The mean activation is on time, but a single
+    /// one is early or late.
     Anticipate,
     /// Sleeps until a margin before the release, then polls the clock. Use it if a few per cent of a CPU may be spent
     /// on punctuality.
@@ -64,7 +64,7 @@ pub enum Event {
     Signal(Arc<Signal>),
 }
 
-/// The system call for sleeping. All of them use the same timer in the kernel; the variants describe the differences.
+/// The system call for sleeping. All variants use the same timer in the kernel, and each describes how it differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sleeper {
     /// `clock_nanosleep` until an instant, the recommended call. On `PREEMPT_RT`, its timer expires in hard interrupt
@@ -149,7 +149,7 @@ impl<C: Clock> Waiter<C> {
         Self { clock, way, tolerance, polled: Nanos::ZERO, stop: Stopper::default() }
     }
 
-    /// Whether outside events are waited for.
+    /// Whether the waiter waits for outside events.
     pub(crate) fn is_external(&self) -> bool {
         matches!(self.way, Way::External(..))
     }
