@@ -65,7 +65,7 @@
 /// The statistics were written by a version that this library cannot read.
 #define PRT_E_FOREIGN -5017
 
-/// The call was refused for a reason that has no number; `prt_last_error` tells it.
+/// The call was refused for a reason that has no number; `prt_last_error` states the reason.
 #define PRT_E_REFUSED -5099
 
 /// The thread woke within the tolerance.
@@ -120,7 +120,8 @@
 /// `SCHED_RR` at `priority`.
 #define PRT_POLICY_RR 2
 
-/// `SCHED_DEADLINE`: `reserved_runtime_ns` in each `reserved_period_ns`, within `reserved_deadline_ns`.
+/// `SCHED_DEADLINE`: the kernel reserves `reserved_runtime_ns` in each `reserved_period_ns`, within
+/// `reserved_deadline_ns` of its start.
 #define PRT_POLICY_DEADLINE 3
 
 /// Sleeps until `margin_ns` before the release, then polls the clock. With 0, the margin follows how much longer than
@@ -130,8 +131,8 @@
 /// Sleeps in the kernel until the release.
 #define PRT_WAIT_SLEEP 1
 
-/// Sleeps until the usual wake-up delay of sleeps before the release, so that the thread wakes close to it. Never
-/// polls.
+/// Ends the sleep before the release by the usual delay of wake-ups, so that the thread wakes close to the release.
+/// Never polls.
 #define PRT_WAIT_ANTICIPATE 2
 
 /// Polls the clock all the time, and so occupies the CPU.
@@ -159,7 +160,7 @@
 
 /// All memory of the process is locked, and `stack_bytes` and `heap_bytes` are touched in advance.
 ///
-/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, in the parent too.
+/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, even in the parent.
 /// Start other programs before the loop, or with `posix_spawn` or `vfork`.
 #define PRT_MEMORY_LOCK 1
 
@@ -212,7 +213,7 @@ typedef struct prt_findings prt_findings;
 /// Tasks that start at a common epoch and keep their phases to each other. Opaque.
 typedef struct prt_group prt_group;
 
-/// The end of a watchdog that one loop beats. Opaque.
+/// The loop's end of a watchdog, on which the loop calls `prt_heart_beat` once per cycle. Opaque.
 typedef struct prt_heart prt_heart;
 
 /// The end of a cell that one thread reads. Opaque.
@@ -267,9 +268,9 @@ typedef struct prt_wake {
     int64_t release_ns;
     /// When the thread read the clock after waiting.
     int64_t woke_ns;
-    /// Woke minus release; negative if early.
+    /// `woke_ns` minus `release_ns`; negative if the thread woke early.
     int64_t error_ns;
-    /// Time from the previous release to this one: the period, plus what it was steered by.
+    /// Time from the previous release to this one: the period, plus the distance by which this release was steered.
     int64_t interval_ns;
     /// Number of later releases that had also passed when the thread woke, and will not be run.
     uint64_t missed;
@@ -283,8 +284,8 @@ typedef struct prt_wake {
     uint32_t reserved;
 } prt_wake;
 
-/// The configuration of a periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU,
-/// hybrid wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
+/// The configuration of a periodic task. `prt_config_init` fills in usual values: ordinary policy, any CPU, hybrid
+/// wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
 typedef struct prt_config {
     /// Set by `prt_config_init`.
     uint32_t size;
@@ -304,7 +305,7 @@ typedef struct prt_config {
     int64_t phase_multiple_ns;
     /// One of `PRT_POLICY_...`.
     uint32_t policy;
-    /// 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
+    /// Real-time priority from 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
     uint32_t priority;
     /// See `PRT_POLICY_DEADLINE`.
     int64_t reserved_runtime_ns;
@@ -368,7 +369,7 @@ typedef struct prt_finding {
     uint32_t size;
     /// Set by `prt_finding_init`.
     uint32_t version;
-    /// The rule that found it: the id of a knob of `punctual audit`, or `task.` and a word.
+    /// The rule that reported the finding: the id of a knob of `punctual audit`, or `task.` and a word.
     const char *code;
     /// Name of the task.
     const char *task;
@@ -397,13 +398,13 @@ typedef struct prt_summary {
     int64_t mean_ns;
     /// Half of the values are at most this.
     int64_t p50_ns;
-    /// 90 % are at most this.
+    /// 90 % of the values are at most this.
     int64_t p90_ns;
-    /// 99 % are at most this.
+    /// 99 % of the values are at most this.
     int64_t p99_ns;
-    /// 99.9 % are at most this.
+    /// 99.9 % of the values are at most this.
     int64_t p999_ns;
-    /// 99.99 % are at most this.
+    /// 99.99 % of the values are at most this.
     int64_t p9999_ns;
     /// The largest value seen, which is not the largest possible.
     int64_t max_ns;
@@ -425,7 +426,7 @@ typedef struct prt_stats {
     uint32_t reserved;
     /// Nominal period of the loop.
     int64_t period_ns;
-    /// When counting began.
+    /// When the statistics of the loop were created.
     int64_t started_ns;
     /// When this copy was made.
     int64_t taken_ns;
@@ -497,7 +498,7 @@ typedef struct prt_servo_state {
     uint32_t size;
     /// Set by `prt_servo_state_init`.
     uint32_t version;
-    /// How late the releases are, relative to the target, filtered.
+    /// The filtered error of the releases: how late they are, relative to the target.
     int64_t error_ns;
     /// The phase at which the releases are held, or towards which they move, as reference time modulo the period.
     int64_t target_ns;
@@ -519,8 +520,8 @@ typedef struct prt_watchdog_config {
     uint32_t version;
     /// Time between two checks; choose a fraction of the shortest limit.
     int64_t interval_ns;
-    /// 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. If the watchdog shares a CPU with its loops, it needs a
-    /// higher priority than theirs to notice a loop that never sleeps.
+    /// Priority of the watchdog's thread: 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. If the watchdog shares a
+    /// CPU with its loops, it needs a higher priority than theirs to notice a loop that never sleeps.
     uint32_t priority;
     /// Number of CPUs in `cpus`.
     uint32_t cpu_count;
@@ -537,9 +538,9 @@ typedef void (*prt_missed)(const char *heart, int64_t silent_ns, int64_t limit_n
 extern "C" {
 #endif // __cplusplus
 
-/// The error of the last function that failed in this thread and is not for the loop: what, why, and what to do about
-/// it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The functions for
-/// the loop keep no text: see `prt_error_text`.
+/// The error of the last function that failed in this thread and is not for the loop: what was refused, why, and what
+/// to do about it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The
+/// functions for the loop keep no text: see `prt_error_text`.
 const char *prt_last_error(void);
 
 /// The meaning of a returned number as text. Never NULL; valid until the next call in this thread.
@@ -558,7 +559,7 @@ int prt_delay_until(int64_t instant_ns);
 /// Prepares a structure of `size` bytes (`sizeof *wake`) to be filled; once is enough for any number of waits.
 int prt_wake_init(struct prt_wake *wake, size_t size);
 
-/// Initialises a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
+/// Initialises a configuration of `size` bytes (`sizeof *config`) with usual values.
 int prt_config_init(struct prt_config *config, size_t size);
 
 /// Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.

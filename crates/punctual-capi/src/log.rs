@@ -32,7 +32,7 @@ pub struct Gathering {
     barred: Arc<AtomicU64>,
 }
 
-/// Number of lost records of one writer, which any thread may read.
+/// Counts of lost records of one writer, which any thread may read.
 pub struct Lost {
     /// Records lost because the log was full.
     full: AtomicU64,

@@ -63,11 +63,11 @@ impl Sender {
         };
         let (first, second) = room.as_mut_slices();
         let rest = from.wrapping_add(first.len());
-        // SAFETY: both parts together are one element, of the caller's; they are ours to write.
+        // SAFETY: both parts together have the size of the caller's element, and only this call writes to them.
         unsafe { std::ptr::copy_nonoverlapping(from, first.as_mut_ptr().cast::<u8>(), first.len()) };
         // SAFETY: the same as for the block above.
         unsafe { std::ptr::copy_nonoverlapping(rest, second.as_mut_ptr().cast::<u8>(), second.len()) };
-        // SAFETY: all of it was just written.
+        // SAFETY: the whole chunk was just written.
         unsafe { room.commit_all() };
         count(&self.seen.sent);
         Ok(())
@@ -221,10 +221,10 @@ mod tests {
         let onlooker = handle::shared(receiver).unwrap();
         let mut element = 5_u64;
         for expected in [0, 0, -libc::EAGAIN] {
-            // SAFETY: an element.
+            // SAFETY: the pointer is valid for one element.
             assert_eq!(unsafe { prt_spsc_push(sender, (&raw const element).cast()) }, expected);
         }
-        // SAFETY: room for one.
+        // SAFETY: there is room for one element.
         assert_eq!(unsafe { prt_spsc_pop(receiver, (&raw mut element).cast()) }, 0);
         drop(onlooker);
         let (mut waiting, mut refused) = (0, 0);

@@ -22,13 +22,13 @@ pub struct prt_summary {
     pub mean_ns: i64,
     /// Half of the values are at most this.
     pub p50_ns: i64,
-    /// 90 % are at most this.
+    /// 90 % of the values are at most this.
     pub p90_ns: i64,
-    /// 99 % are at most this.
+    /// 99 % of the values are at most this.
     pub p99_ns: i64,
-    /// 99.9 % are at most this.
+    /// 99.9 % of the values are at most this.
     pub p999_ns: i64,
-    /// 99.99 % are at most this.
+    /// 99.99 % of the values are at most this.
     pub p9999_ns: i64,
     /// The largest value seen, which is not the largest possible.
     pub max_ns: i64,
@@ -70,7 +70,7 @@ pub struct prt_stats {
     pub reserved: u32,
     /// Nominal period of the loop.
     pub period_ns: i64,
-    /// When counting began.
+    /// When the statistics of the loop were created.
     pub started_ns: i64,
     /// When this copy was made.
     pub taken_ns: i64,

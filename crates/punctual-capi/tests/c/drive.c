@@ -1,4 +1,4 @@
-/* Uses every part of the library as it is meant to be used. */
+/* Uses every part of the library correctly. */
 #include <punctual_rt.h>
 
 #include "expect.h"
@@ -225,7 +225,7 @@ static void cyclic(void)
     EXPECT(prt_cyclic_close(cyclic), 0);
 }
 
-/* The next activation is one that timed out, after all of its patience. */
+/* Asserts that the next activation timed out, and only after the whole patience. */
 static void comes_late(prt_cyclic *cyclic, prt_wake *wake, int64_t patience_ns)
 {
     const int64_t began_ns = prt_now();
@@ -235,7 +235,7 @@ static void comes_late(prt_cyclic *cyclic, prt_wake *wake, int64_t patience_ns)
     EXPECT_TRUE(prt_now() - began_ns >= patience_ns);
 }
 
-/* Activated by a signal, by a pipe, by neither, and by a pipe that nobody writes to any more. */
+/* Loops activated by a signal, by a pipe, by neither, and by a pipe whose writing end is closed. */
 static void external(void)
 {
     prt_config config = config_of("external");
@@ -440,7 +440,7 @@ static void findings(void)
     EXPECT(prt_findings_close(findings), 0);
 }
 
-/* Two that are on one CPU with one priority: known only when both are looked at. */
+/* Two tasks with the same priority on one CPU: only a check of both together finds the conflict. */
 static void findings_together(void)
 {
     static const uint32_t cpus[] = {0};

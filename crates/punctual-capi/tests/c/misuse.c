@@ -1,4 +1,4 @@
-/* Misuses every part of the library; each must be refused with a number that says what was wrong. */
+/* Misuses every part of the library. Each misuse must be refused with a number that says what was wrong. */
 #include <punctual_rt.h>
 
 #include "expect.h"
@@ -25,7 +25,7 @@ static int never(prt_cycle *cycle, void *user)
     return 1;
 }
 
-/* A configuration that must be refused in every way to use it. */
+/* Asserts that every function that takes a configuration refuses this one. */
 static void refused(prt_config config, int expected)
 {
     prt_task *task = NULL;
@@ -242,7 +242,7 @@ static void nothing(void)
     EXPECT(prt_log_close(NULL, NULL, NULL), -EFAULT);
 }
 
-/* What looks like a handle and is none. */
+/* Numbers that look like handles, but are not. */
 static void garbage(void)
 {
     static const uintptr_t numbers[] = {1, 8, 0x1234, (uintptr_t)-1, (uintptr_t)1 << 63, 0x0300000001000000};
