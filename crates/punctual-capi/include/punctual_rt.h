@@ -131,8 +131,7 @@
 /// Sleeps in the kernel until the release.
 #define PRT_WAIT_SLEEP 1
 
-/// Ends the sleep before the release by the usual delay of wake-ups, so that the thread wakes close to the release.
-/// Never polls.
+/// Sleeps until the release minus the usual wake-up delay, so that the thread wakes close to the release. Never polls.
 #define PRT_WAIT_ANTICIPATE 2
 
 /// Polls the clock all the time, and so occupies the CPU.
@@ -216,10 +215,10 @@ typedef struct prt_group prt_group;
 /// The loop's end of a watchdog, on which the loop calls `prt_heart_beat` once per cycle. Opaque.
 typedef struct prt_heart prt_heart;
 
-/// The end of a cell that one thread reads. Opaque.
+/// The reading end of a latest-value cell, for one thread. Opaque.
 typedef struct prt_latest_reader prt_latest_reader;
 
-/// The end of a cell that one thread writes. Opaque.
+/// The writing end of a latest-value cell, for one thread. Opaque.
 typedef struct prt_latest_writer prt_latest_writer;
 
 /// Collects the records of loops and writes them out, in a thread of its own. Opaque.
@@ -228,7 +227,7 @@ typedef struct prt_log prt_log;
 /// A text that loops refer to. Opaque, and never closed: it stays valid while the program runs.
 typedef struct prt_log_text prt_log_text;
 
-/// The end of a log that one loop writes to. Opaque.
+/// The writing end of a log, for one loop. Opaque.
 typedef struct prt_log_writer prt_log_writer;
 
 /// A lock with priority inheritance: its owner runs with the priority of the most urgent waiter, so that no thread of a
@@ -241,10 +240,10 @@ typedef struct prt_servo prt_servo;
 /// A counting signal: a post adds one, a wait takes one and sleeps until there is one. Opaque.
 typedef struct prt_signal prt_signal;
 
-/// The end of a queue from which one thread takes. Opaque.
+/// The receiving end of a queue, for one thread. Opaque.
 typedef struct prt_spsc_receiver prt_spsc_receiver;
 
-/// The end of a queue into which one thread pushes. Opaque.
+/// The sending end of a queue, for one thread. Opaque.
 typedef struct prt_spsc_sender prt_spsc_sender;
 
 /// A reader for the statistics of a task, of another process or of this one. Opaque.
@@ -438,7 +437,7 @@ typedef struct prt_stats {
     int64_t last_woke_ns;
     /// Activations that ran.
     uint64_t activations;
-    /// Missed releases, without those in outages.
+    /// Releases missed outside of outages.
     uint64_t missed;
     /// Stalls of 100 ms or more, each counted once.
     uint64_t outages;
@@ -552,7 +551,7 @@ const char *prt_version(void);
 /// The current time on `CLOCK_MONOTONIC`, the clock of all instants.
 int64_t prt_now(void);
 
-/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait; returns at once if the instant is past. Each
+/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait. Returns at once if the instant is past. Each
 /// thread learns how long its sleeps take. The first call in a thread allocates.
 int prt_delay_until(int64_t instant_ns);
 

@@ -695,7 +695,7 @@ private:
     prt_log_text *handle_ = nullptr;
 };
 
-/// The end of a log that one loop writes to.
+/// The writing end of a log, for one loop.
 class LogWriter {
 public:
     explicit LogWriter(prt_log_writer *handle) noexcept : handle_(handle) {}

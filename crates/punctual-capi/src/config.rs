@@ -40,8 +40,7 @@ pub const PRT_POLICY_DEADLINE: u32 = 3;
 pub const PRT_WAIT_HYBRID: u32 = 0;
 /// Sleeps in the kernel until the release.
 pub const PRT_WAIT_SLEEP: u32 = 1;
-/// Ends the sleep before the release by the usual delay of wake-ups, so that the thread wakes close to the release.
-/// Never polls.
+/// Sleeps until the release minus the usual wake-up delay, so that the thread wakes close to the release. Never polls.
 pub const PRT_WAIT_ANTICIPATE: u32 = 2;
 /// Polls the clock all the time, and so occupies the CPU.
 pub const PRT_WAIT_SPIN: u32 = 3;

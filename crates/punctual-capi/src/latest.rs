@@ -9,10 +9,10 @@ use punctual_rt::{LatestReader, LatestWriter, latest};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// The end of a cell that one thread writes. Opaque.
+/// The writing end of a latest-value cell, for one thread. Opaque.
 pub struct prt_latest_writer([u8; 0]);
 
-/// The end of a cell that one thread reads. Opaque.
+/// The reading end of a latest-value cell, for one thread. Opaque.
 pub struct prt_latest_reader([u8; 0]);
 
 /// The largest value a cell holds, in bytes.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Collects the records of loops and writes them out, in a thread of its own. Opaque.
 pub struct prt_log([u8; 0]);
 
-/// The end of a log that one loop writes to. Opaque.
+/// The writing end of a log, for one loop. Opaque.
 pub struct prt_log_writer([u8; 0]);
 
 /// A text that loops refer to. Opaque, and never closed: it stays valid while the program runs.

@@ -13,10 +13,10 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// The end of a queue into which one thread pushes. Opaque.
+/// The sending end of a queue, for one thread. Opaque.
 pub struct prt_spsc_sender([u8; 0]);
 
-/// The end of a queue from which one thread takes. Opaque.
+/// The receiving end of a queue, for one thread. Opaque.
 pub struct prt_spsc_receiver([u8; 0]);
 
 handled!(prt_spsc_sender, 9: Single<Sender, ()>);

@@ -82,7 +82,7 @@ pub struct prt_stats {
     pub last_woke_ns: i64,
     /// Activations that ran.
     pub activations: u64,
-    /// Missed releases, without those in outages.
+    /// Releases missed outside of outages.
     pub missed: u64,
     /// Stalls of 100 ms or more, each counted once.
     pub outages: u64,

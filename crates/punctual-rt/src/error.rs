@@ -88,7 +88,7 @@ pub enum SetupError {
     },
     /// The heap that was to be touched could not be allocated.
     Heap(i32),
-    /// The C library cannot be told to keep freed memory, so a touched heap would not stay in memory.
+    /// The C library has no setting to keep freed memory, so a touched heap would not stay in memory.
     Allocator,
     /// The kernel refused the request to limit idle states.
     LatencyQos(i32),

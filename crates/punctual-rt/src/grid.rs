@@ -6,7 +6,8 @@ use punctual_hist::{Delta, MonoTime, Nanos};
 /// What happens to releases that passed while the thread could not run or its body was still running.
 ///
 /// The release that the thread waited for is always run, even if it is late. The variants decide about the later
-/// releases that had also passed when the thread woke. Those that are not run are counted, and reported to the body.
+/// releases that had also passed when the thread woke. Later releases that are not run are counted, and reported to the
+/// body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overrun {
     /// Missed releases are not run. The next activation is the first release that is still to come on the same grid.

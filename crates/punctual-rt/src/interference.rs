@@ -1,4 +1,4 @@
-//! Tells what took the CPU from a polling thread: another thread, or something that the scheduler does not know of.
+//! Finds out what took the CPU from a polling thread: another thread, or something that the scheduler does not know of.
 //!
 //! The result explains an activation that was late. It must not decide whether an activation was late.
 
@@ -7,7 +7,7 @@ use crate::sys::{self, Poison};
 /// What took time from a polling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interference {
-    /// Neither the scheduler's mark nor the counters of context switches tell the cause.
+    /// Neither the scheduler's mark nor the counters of context switches show the cause.
     #[default]
     Unknown,
     /// The kernel ran another thread on the CPU, or throttled this one.

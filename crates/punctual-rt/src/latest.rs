@@ -59,8 +59,8 @@ pub struct LatestWriter<T> {
 }
 
 impl<T: Copy + Send> LatestWriter<T> {
-    /// Replaces the value of the cell. Returns whether the reader had taken the previous value; `false` if nobody read
-    /// it, or it is the initial one.
+    /// Replaces the value of the cell. Returns whether the reader had taken the previous value; `false` if it was not
+    /// read, or if it was the initial value.
     ///
     /// # Real-time
     /// Wait-free (one atomic exchange). Allocates nothing, never enters the kernel. Bounded by copying one `T`.

@@ -1,7 +1,7 @@
 //! Memory that does not page-fault in the loop: locked, and touched before the loop starts.
 //!
-//! Locking applies to the whole process. Threads that rely on it are counted here, so that one thread does not unlock
-//! what another still needs.
+//! Locking applies to the whole process. Threads that rely on locked memory are counted here, so that one thread does
+//! not unlock what another still needs.
 
 use crate::{Error, SetupError, sys};
 use std::sync::{Mutex, PoisonError};
@@ -130,11 +130,11 @@ fn touch_down_to(lowest: usize) {
     core::hint::black_box(&mut frame);
 }
 
-/// Touches `bytes` bytes of heap and returns them to the allocator, which is told to keep freed memory. The next
+/// Touches `bytes` bytes of heap and returns them to the allocator, which keeps freed memory from then on. The next
 /// `bytes` bytes that this thread allocates do not fault.
 ///
 /// # Errors
-/// [`SetupError::Heap`] if memory is short; [`SetupError::Allocator`] if the C library (any but glibc) cannot be told
+/// [`SetupError::Heap`] if memory is short; [`SetupError::Allocator`] if the C library (any but glibc) has no setting
 /// to keep freed memory.
 ///
 /// # Real-time

@@ -59,7 +59,7 @@ impl Poller {
     /// `CPUID` causes an exit from a virtual machine: call before the loop.
     ///
     /// # Kernel
-    /// On arm64, Linux 6.0 and later tell whether `WFET` may be used. On earlier kernels the poller does not rest.
+    /// On arm64, Linux 6.0 and later report whether `WFET` may be used. On earlier kernels the poller does not rest.
     pub fn detect() -> Self {
         Self { pause: TimedPause::detect(), rate: Rate::UNKNOWN }
     }

@@ -103,7 +103,7 @@ impl PhaseServo {
     /// Makes a servo without any samples.
     ///
     /// # Errors
-    /// [`ConfigError::Servo`] tells which value cannot be used.
+    /// [`ConfigError::Servo`] states which value cannot be used.
     ///
     /// # Real-time
     /// Allocates nothing. The servo takes 216 bytes.
@@ -303,8 +303,8 @@ impl PhaseServo {
         } else if size > 2.0 * self.lock_window() {
             let was_locked = self.locked;
             self.trust(-16.0);
-            // A target that was set anew is walked to. Only if the controller lost the phase does the bandwidth become
-            // wide again.
+            // While the releases walk to a new target, the servo is not locked either. The bandwidth becomes wide again
+            // only if the controller itself lost the phase.
             if was_locked && !self.locked && (self.error - self.walk).abs() > self.lock_window() {
                 self.age = 0.0;
             }

@@ -2,7 +2,7 @@
 
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// The class of an activation, which tells what made it late.
+/// The class of an activation, which states what made it late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Class {

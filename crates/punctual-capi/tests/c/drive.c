@@ -523,7 +523,7 @@ static void mutexes(void)
         EXPECT(pthread_join(threads[i], NULL), 0);
     }
     EXPECT(shared.count, 60000);
-    EXPECT(prt_pi_mutex_lock_until(shared.mutex, 0), 0); /* free: taken even then */
+    EXPECT(prt_pi_mutex_lock_until(shared.mutex, 0), 0); /* a free lock is taken even after the deadline */
     EXPECT(prt_pi_mutex_lock(shared.mutex), -EDEADLK);
     EXPECT(pthread_create(&threads[0], NULL, find_it_held, shared.mutex), 0);
     EXPECT(pthread_join(threads[0], NULL), 0);
@@ -531,7 +531,7 @@ static void mutexes(void)
     EXPECT(prt_pi_mutex_unlock(shared.mutex), -EPERM);
     EXPECT(pthread_create(&threads[0], NULL, lock_and_leave, shared.mutex), 0);
     EXPECT(pthread_join(threads[0], NULL), 0);
-    EXPECT(prt_pi_mutex_lock(shared.mutex), 1); /* its owner ended with it */
+    EXPECT(prt_pi_mutex_lock(shared.mutex), 1); /* 1: the owner ended while it held the lock */
     EXPECT(prt_pi_mutex_unlock(shared.mutex), 0);
     EXPECT(prt_pi_mutex_lock(shared.mutex), 0);
     EXPECT(prt_pi_mutex_unlock(shared.mutex), 0);

@@ -59,8 +59,8 @@ pub struct Drained {
 /// Collects the records of any number of [`LogWriter`]s and writes them, ordered by time, as text, as a trace, or both.
 ///
 /// Either [`start`](Self::start) a thread for this, or call [`drain`](Self::drain) from time to time. Records are held
-/// back for 10 ms, so that those of several threads come out in order. A record that its thread stores later than that
-/// is written when it arrives.
+/// back for 10 ms, so that records of several threads come out in order. A record that its thread stores later than
+/// that is written when it arrives.
 ///
 /// An output that fails is no longer written to; the others continue. [`finish`](Self::finish) reports the first
 /// failure. Records are taken from the writers in any case, so a full disk does not fill the logs.

@@ -146,7 +146,7 @@ impl<W: Write> Perfetto<W> {
             track.number(1, identity); // TrackDescriptor.uuid
             track.text(2, name); // TrackDescriptor.name
             track.number(5, row); // TrackDescriptor.parent_uuid
-            track.message(8, |_| {}); // TrackDescriptor.counter: there, and nothing special
+            track.message(8, |_| {}); // TrackDescriptor.counter: present, with default properties
         })?;
         Ok(identity)
     }
@@ -198,7 +198,7 @@ fn happening(event: &mut Message, row: u64, record: &LogRecord) {
     if record.kind == Kind::End {
         return;
     }
-    event.text(23, record.text); // TrackEvent.name: the same for all values, so that they can be counted
+    event.text(23, record.text); // TrackEvent.name: without the values, so that equal messages can be counted
     if record.values.first().is_none_or(|value| *value == LogValue::None) {
         return;
     }

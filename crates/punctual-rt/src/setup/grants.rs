@@ -31,7 +31,8 @@ pub struct ThreadGrant {
 pub struct MemoryGrant {
     /// Bytes of locked memory (`VmLck`).
     pub locked_bytes: Option<u64>,
-    /// Bytes of mapped memory (`VmSize`). Some of it can never be locked, so it stays above `locked_bytes`.
+    /// Bytes of mapped memory (`VmSize`). Some mapped memory can never be locked, so this number stays above
+    /// `locked_bytes`.
     pub mapped_bytes: Option<u64>,
     /// Whether new memory is resident at once, tested with one page.
     pub new_is_resident: Option<bool>,

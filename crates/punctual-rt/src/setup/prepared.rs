@@ -79,7 +79,7 @@ impl Prepared {
     }
 }
 
-/// The state of the thread before the set-up, and what was done to the process.
+/// The state of the thread before the set-up, and the changes that the set-up made to the process.
 struct Before {
     signals: sys::SignalMask,
     timer_slack: Option<u64>,

@@ -51,7 +51,7 @@ pub struct StatsConfig {
     pub budget: Option<Nanos>,
     /// Time from the release by which a body must finish. Later ends are counted.
     pub deadline: Option<Nanos>,
-    /// The CPU that the task is bound to, for readers that want to know about its idle states.
+    /// The CPU that the task is bound to, so that readers can look up the idle states of that CPU.
     pub cpu: Option<u32>,
     /// Number of activations in the flight recorder: a power of two from 64 to 65536.
     pub flight_cycles: u32,

@@ -34,7 +34,7 @@ pub struct PeriodMoments {
 /// The meaning of an autocorrelation of period errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rhythm {
-    /// There are too few successive periods to tell.
+    /// There are too few successive periods for a verdict.
     TooFew,
     /// All periods were equal.
     Still,

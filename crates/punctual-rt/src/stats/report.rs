@@ -265,7 +265,7 @@ impl fmt::Display for Worst<'_> {
 
 fn words_of(class: Class, follows_events: bool) -> &'static str {
     match class {
-        // Nobody knows when the outside event should have come.
+        // It is not known when the outside event should have come, so it cannot be called on time.
         Class::OnTime if follows_events => "came",
         Class::OnTime => "on time",
         Class::PastOnArrival => "past before the wait",

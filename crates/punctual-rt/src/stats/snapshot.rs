@@ -35,7 +35,7 @@ pub struct StatsReader {
 pub struct Counters {
     /// Activations that ran.
     pub activations: u64,
-    /// Missed releases, without those in outages.
+    /// Releases missed outside of outages.
     pub missed: u64,
     /// Outages: activations with a latency of at least 100 ms after which at least two releases were missed, each
     /// counted once.

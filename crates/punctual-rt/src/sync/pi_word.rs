@@ -1,7 +1,7 @@
 //! The protocol of a lock with priority inheritance on one word: 0 if free, otherwise the owner's thread id, with a bit
-//! that tells whether the owner must ask the kernel on release because others wait.
+//! that shows whether the owner must ask the kernel on release because others wait.
 //!
-//! This module does not know what is protected. The model tests run these lines.
+//! This module does not know what the lock protects. The model tests compile this file as well.
 
 use crate::LockError;
 use crate::atomics::{AtomicU32, Ordering};

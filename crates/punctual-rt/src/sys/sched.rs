@@ -26,7 +26,7 @@ struct SchedAttr {
 const ATTR_SIZE: u32 = 48;
 const SCHED_DEADLINE: u32 = 6;
 
-/// Flag that children of the thread do not inherit its policy. It is kept as it is.
+/// Flag by which children of the thread do not inherit its policy. Setting a policy leaves the flag unchanged.
 const RESET_ON_FORK: u64 = 1;
 
 /// The scheduling attributes of the calling thread.

@@ -29,7 +29,7 @@ fn install(flags: libc::c_int) {
     assert_eq!(result, 0);
 }
 
-/// Sleeps while a signal arrives every 250 us. Returns how many were handled meanwhile.
+/// Sleeps while a signal arrives every 250 us. Returns the number of signals that were handled during the sleep.
 fn storm(flags: libc::c_int, sleep: impl FnOnce()) -> u64 {
     let _alone = ONE_AT_A_TIME.lock();
     install(flags);

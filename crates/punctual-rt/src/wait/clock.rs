@@ -24,8 +24,8 @@ pub(crate) trait Clock: poll::Clock {
 pub struct Means {
     /// Way of polling: `"tpause"` or `"wfet"` if the CPU can rest until an instant, otherwise `"pause"` or `"isb"`.
     pub polls_with: &'static str,
-    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be told apart by a mark that the kernel removes. If
-    /// not, the class is [`Class::HitWhilePolling`].
+    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be distinguished by a mark that the kernel removes.
+    /// If not, the class is [`Class::HitWhilePolling`].
     pub has_marks: bool,
 }
 

@@ -20,7 +20,7 @@ pub enum Margin {
     Auto {
         /// The largest share of the CPU's time spent polling, in millionths, averaged over some hundred releases. A
         /// burst of long sleeps may use what quiet releases left over. If irregular sleeps need more than this, some
-        /// activations are late from sleep, and are counted as such.
+        /// activations are late from sleep, and are counted in that class.
         spin_ppm: u32,
     },
     /// A constant margin, but at most three quarters of a period, so that there is always a sleep.

@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub enum Wait {
     /// Sleeps in the kernel until the release. Activations are late by the time of the wake-up.
     Sleep,
-    /// Ends the sleep before the release, by the usual delay of wake-ups. The mean activation is on time, but a single
-    /// one is early or late.
+    /// Sleeps until the release minus the usual wake-up delay. Activations are on time on average, but single ones are
+    /// early or late.
     Anticipate,
     /// Sleeps until a margin before the release, then polls the clock. Use it if a few per cent of a CPU may be spent
     /// on punctuality.
@@ -172,8 +172,7 @@ impl<C: Clock> Waiter<C> {
     }
 
     /// Waits without polling. Signals do not end the wait early. If the release is past, the kernel is not entered,
-    /// because a sleep into the past still takes a round trip through timer and scheduler (14 us where it was
-    /// measured).
+    /// because a sleep into the past still takes a round trip through timer and scheduler (14 us on one machine).
     ///
     /// # Real-time
     /// Allocates nothing. One kernel entry (two for `Timerfd`), and one more for each 0.1 s; none for `Spin` or a
