@@ -10,7 +10,7 @@ use punctual_hist::Nanos;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([format, unit, cut], rest)) = bytes.split_first_chunk::<3>() else { return };
-    // With 0, the importer recognises the format by the bytes.
+    // If the first byte is 0, the importer recognises the format by itself.
     let format = usize::from(*format).checked_sub(1).map(|index| Format::IMPORTED[index % Format::IMPORTED.len()]);
     let unit = [None, Some(Unit::Ns), Some(Unit::Us), Some(Unit::S)][usize::from(*unit) % 4];
     let options = ImportOptions { format, unit, period: None };

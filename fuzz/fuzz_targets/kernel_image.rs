@@ -1,5 +1,6 @@
-//! Searches any bytes for the words of a kernel image: cut off, hostile, or no kernel at all. Words that are found must
-//! include those that every kernel takes, and must survive printing and parsing.
+//! Reads any bytes as a kernel image, to find the parameters that the kernel takes. The image may be cut off, hostile,
+//! or no kernel at all. A result must survive printing and parsing, and must not deny parameters that every kernel
+//! takes.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Audits a machine with any files, which must not panic. The fuzzer's files replace some of a real machine, so that
-//! probes get beyond the first file that they read, or they are the whole machine.
+//! Audits a machine with any files. The audit must not panic, and every verdict must have evidence. The fuzzer's files
+//! are the whole machine, or they replace files of a real machine, so that probes get beyond the first file they read.
 
 #![no_main]
 

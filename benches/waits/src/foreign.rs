@@ -26,7 +26,7 @@ impl Cpp {
         let mut command = Command::new("c++");
         command.args(["-O2", "-std=c++17", "-Wall", "-Wextra", "-x", "c++", "-", "-o"]).arg(&program);
         let mut child = command.stdin(Stdio::piped()).spawn().context("start `c++`")?;
-        // Made before the compiler ends, so that the file is removed even if the build fails.
+        // `built` is made before the compiler ends, so that the file is removed even if the build fails.
         let built = Self(program);
         if let Some(mut input) = child.stdin.take() {
             input.write_all(SOURCE.as_bytes()).context("hand the source to `c++`")?;

@@ -1,4 +1,5 @@
-//! Describes the machine on which the figures were measured, so that they can be compared with those of others.
+//! Describes the machine on which the figures were measured, so that they can be compared with figures of other
+//! machines.
 
 use serde::Serialize;
 use std::fs::read_to_string;
@@ -16,7 +17,7 @@ pub struct Machine {
     pub clocksource: Option<String>,
     /// Whether the CPU reports a hypervisor; `None` if `/proc/cpuinfo` lists no flags.
     pub virtualised: Option<bool>,
-    /// Load average when the run began. Other programs that ran disturb the figures.
+    /// Load average when the run began, because other programs disturb the figures.
     pub load_average: Option<String>,
 }
 

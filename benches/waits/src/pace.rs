@@ -122,7 +122,8 @@ impl Pace for Tasked {
     }
 }
 
-/// Measured by `Instant`, the type that `spin_sleep` uses, so that conversions of time do not add to its errors.
+/// The `spin_sleep` crate. It is measured by `Instant`, the type that it uses, so that no conversion adds to its
+/// errors.
 struct SpinSleep {
     sleeper: SpinSleeper,
     release: Instant,

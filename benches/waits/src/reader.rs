@@ -1,4 +1,4 @@
-//! Reads statistics without pause on another CPU, which must not delay the loop.
+//! A thread that reads statistics without pause on another CPU. The benchmark shows whether it delays the loop.
 
 use anyhow::{Context, Result};
 use punctual_rt::setup::{pin_current, set_policy};
@@ -25,7 +25,7 @@ impl Hammer {
         let stopped = Arc::clone(&stop);
         let (ready, is_ready) = channel();
         let thread = std::thread::Builder::new().name("reader".to_owned()).spawn(move || {
-            // The thread inherited the loop's policy and CPU, which it must not use.
+            // The thread inherited the loop's policy and CPU. It must use neither.
             let elsewhere: Vec<u32> = (0..CPUS_MAX).filter(|other| *other != cpu).collect();
             let set_up = set_policy(Policy::Other).and_then(|()| pin_current(&elsewhere));
             let refused = set_up.is_err();

@@ -1,5 +1,5 @@
-//! Runs one round: a loop with one way to wait, on one thread or in one process. The result is plain numbers, so that
-//! the same code judges loops in another language or of another user.
+//! Runs one round: a loop with one way to wait, for a limited time. The result is plain numbers, so that the same code
+//! judges loops in another language or of another user.
 
 use crate::pace::{self, Pace};
 use crate::strategy::{Setting, Strategy};
@@ -30,7 +30,7 @@ pub struct Plan {
 /// The result of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Woke minus release, in nanoseconds, of each counted activation.
+    /// Time of waking minus release, in nanoseconds, for each counted activation.
     pub errors: Vec<i64>,
     /// Number of releases that passed and were not run.
     pub missed: u64,
@@ -58,7 +58,7 @@ pub fn on_thread(plan: Plan, strategy: &Strategy) -> Result<Taken> {
     })
 }
 
-/// Runs a round on the calling thread. Its affinity and policy are not restored afterwards.
+/// Runs a round on the calling thread, whose affinity and policy are not restored afterwards.
 pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     pin_current(&[plan.cpu])?;
     prefault_stack(64 * 1024)?;

@@ -2,14 +2,14 @@
 
 use punctual_rt::{Margin, Nanos, Wait};
 
-/// A way to wait together with the conditions under which it runs.
+/// A way to wait, together with the conditions under which the loop runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategy {
     /// Name in JSON and on the command line.
     pub name: &'static str,
     pub about: &'static str,
     pub way: Way,
-    /// Phase of the releases, scheduling policy, idle states and user.
+    /// The conditions: phase of the releases, scheduling policy, idle states and user.
     pub setting: Setting,
 }
 

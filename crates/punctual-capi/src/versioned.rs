@@ -155,7 +155,7 @@ pub(crate) unsafe fn init<T: Versioned>(to: *mut T, size: usize) -> Result<c_int
     Ok(0)
 }
 
-/// Writes all members behind the header.
+/// Fills the structure after its header: with the members of `value` as far as there is room, then with zeros.
 ///
 /// # Safety
 /// `to` points to `size` bytes, at least a header.

@@ -1,7 +1,7 @@
 //! A snapshot as a page of text: latency first, because that is what a drive or converter on the bus sees; then the
 //! jitter of periods with its meaning; then the rest.
 //!
-//! Works only on the snapshot, and on the given idle states of the CPU.
+//! This module uses only the snapshot and the given idle states of the CPU.
 
 use super::{CycleRecord, IdleState, Mode, OUTAGE, Rhythm, Snapshot, modes};
 use crate::wake::Class;

@@ -121,7 +121,7 @@ pub(crate) fn affinity() -> Result<Vec<u32>, i32> {
 /// No kernel entry on current C libraries (rseq or vDSO).
 ///
 /// # Kernel
-/// Any; `u32::MAX` if it refuses, which Linux never does.
+/// Any; the result is `u32::MAX` if the kernel refuses, which Linux never does.
 pub fn current_cpu() -> u32 {
     // SAFETY: no pointers are passed.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)

@@ -92,8 +92,8 @@ impl MarginTracker {
     }
 
     /// The upper bound: half the time between releases, half a millisecond, or as long as polling stays within its
-    /// share. A typical sleep returns `margin - median` early. An unused share may be used soon, and an exceeded one is
-    /// saved later.
+    /// share. A typical sleep returns `margin - median` early. Time that recent releases left unused may be polled
+    /// soon, and time that they used in excess is saved later.
     fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
         let share = share_of(period, spin_ppm);
         if self.recent.filled() < LEARNED {
