@@ -298,19 +298,19 @@ typedef struct prt_config {
     uint32_t phase;
     /// One of `PRT_CLOCK_...`, for `PRT_PHASE_ALIGNED`.
     uint32_t phase_clock;
-    /// See `PRT_PHASE_OFFSET`.
+    /// Offset of the first release, see `PRT_PHASE_OFFSET`.
     int64_t phase_offset_ns;
-    /// See `PRT_PHASE_ALIGNED`.
+    /// Interval whose multiples count, see `PRT_PHASE_ALIGNED`.
     int64_t phase_multiple_ns;
     /// One of `PRT_POLICY_...`.
     uint32_t policy;
     /// Real-time priority from 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
     uint32_t priority;
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Reserved run time per period, see `PRT_POLICY_DEADLINE`.
     int64_t reserved_runtime_ns;
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Deadline of the reservation, see `PRT_POLICY_DEADLINE`.
     int64_t reserved_deadline_ns;
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Period of the reservation, see `PRT_POLICY_DEADLINE`.
     int64_t reserved_period_ns;
     /// Array of the CPUs that the task may run on; NULL for any CPU.
     const uint32_t *cpus;
@@ -318,18 +318,18 @@ typedef struct prt_config {
     uint32_t cpu_count;
     /// One of `PRT_WAIT_...`.
     uint32_t wait;
-    /// See `PRT_WAIT_HYBRID`; 0 for automatic.
+    /// How long before the release polling begins, see `PRT_WAIT_HYBRID`; 0 for automatic.
     int64_t margin_ns;
     /// The largest share of the CPU's time that the automatic margin may spend polling, in millionths.
     uint32_t spin_ppm;
-    /// See `PRT_WAIT_EXTERNAL`; -1 for none.
+    /// The file descriptor to wait for, see `PRT_WAIT_EXTERNAL`; -1 for none.
     int32_t external_fd;
     /// The longest wait for an outside event, see `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a
     /// task can take this time.
     int64_t external_patience_ns;
     /// One of `PRT_OVERRUN_...`.
     uint32_t overrun;
-    /// See `PRT_OVERRUN_CATCH_UP`.
+    /// Largest number of late activations in a row, see `PRT_OVERRUN_CATCH_UP`.
     uint32_t catch_up_max;
     /// An activation is classed as on time when it wakes at most this far from its release.
     int64_t tolerance_ns;
@@ -352,7 +352,7 @@ typedef struct prt_config {
     uint64_t heap_bytes;
     /// One of `PRT_LATENCY_...`.
     uint32_t latency_qos;
-    /// See `PRT_LATENCY_GLOBAL`.
+    /// Longest exit latency that is allowed, see `PRT_LATENCY_GLOBAL`.
     int32_t latency_us;
     /// Number of the latest cycles that are kept for readers of the statistics: a power of two from 64 to 65536.
     uint32_t flight_cycles;

@@ -96,19 +96,19 @@ pub struct prt_config {
     pub phase: u32,
     /// One of `PRT_CLOCK_...`, for `PRT_PHASE_ALIGNED`.
     pub phase_clock: u32,
-    /// See `PRT_PHASE_OFFSET`.
+    /// Offset of the first release, see `PRT_PHASE_OFFSET`.
     pub phase_offset_ns: i64,
-    /// See `PRT_PHASE_ALIGNED`.
+    /// Interval whose multiples count, see `PRT_PHASE_ALIGNED`.
     pub phase_multiple_ns: i64,
     /// One of `PRT_POLICY_...`.
     pub policy: u32,
     /// Real-time priority from 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
     pub priority: u32,
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Reserved run time per period, see `PRT_POLICY_DEADLINE`.
     pub reserved_runtime_ns: i64,
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Deadline of the reservation, see `PRT_POLICY_DEADLINE`.
     pub reserved_deadline_ns: i64,
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Period of the reservation, see `PRT_POLICY_DEADLINE`.
     pub reserved_period_ns: i64,
     /// Array of the CPUs that the task may run on; NULL for any CPU.
     pub cpus: *const u32,
@@ -116,18 +116,18 @@ pub struct prt_config {
     pub cpu_count: u32,
     /// One of `PRT_WAIT_...`.
     pub wait: u32,
-    /// See `PRT_WAIT_HYBRID`; 0 for automatic.
+    /// How long before the release polling begins, see `PRT_WAIT_HYBRID`; 0 for automatic.
     pub margin_ns: i64,
     /// The largest share of the CPU's time that the automatic margin may spend polling, in millionths.
     pub spin_ppm: u32,
-    /// See `PRT_WAIT_EXTERNAL`; -1 for none.
+    /// The file descriptor to wait for, see `PRT_WAIT_EXTERNAL`; -1 for none.
     pub external_fd: i32,
     /// The longest wait for an outside event, see `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a
     /// task can take this time.
     pub external_patience_ns: i64,
     /// One of `PRT_OVERRUN_...`.
     pub overrun: u32,
-    /// See `PRT_OVERRUN_CATCH_UP`.
+    /// Largest number of late activations in a row, see `PRT_OVERRUN_CATCH_UP`.
     pub catch_up_max: u32,
     /// An activation is classed as on time when it wakes at most this far from its release.
     pub tolerance_ns: i64,
@@ -150,7 +150,7 @@ pub struct prt_config {
     pub heap_bytes: u64,
     /// One of `PRT_LATENCY_...`.
     pub latency_qos: u32,
-    /// See `PRT_LATENCY_GLOBAL`.
+    /// Longest exit latency that is allowed, see `PRT_LATENCY_GLOBAL`.
     pub latency_us: i32,
     /// Number of the latest cycles that are kept for readers of the statistics: a power of two from 64 to 65536.
     pub flight_cycles: u32,

@@ -62,7 +62,7 @@ macro_rules! whichever {
     };
 }
 
-/// Copies the value at `from`, and fills up with zeros.
+/// Copies the value at `from`, and fills the rest with zeros.
 ///
 /// # Safety
 /// `bytes` bytes can be read at `from`.

@@ -1,7 +1,7 @@
 //! Memory that does not page-fault in the loop: locked, and touched before the loop starts.
 //!
 //! Locking applies to the whole process. Threads that rely on locked memory are counted here, so that one thread does
-//! not unlock what another still needs.
+//! not unlock memory that another still needs.
 
 use crate::{Error, SetupError, sys};
 use std::sync::{Mutex, PoisonError};

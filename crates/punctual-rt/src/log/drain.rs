@@ -1,5 +1,5 @@
-//! The end of the log on an ordinary thread: collects the records of all writers, sorts them by time and writes them
-//! out.
+//! The reading end of a log, which an ordinary thread uses: collects the records of all writers, sorts them by time and
+//! writes them out.
 
 use super::line::{LogLine, Noted, Output};
 use super::perfetto::Perfetto;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How long a record is held back, because a delayed thread may still store an older one.
 const HOLD: Nanos = Nanos::from_ms(10);
 
-/// One writer, as its drain sees it.
+/// One writer of the log, as the drain knows it.
 struct Source {
     thread: Arc<Thread>,
     receiver: Receiver<LogRecord>,

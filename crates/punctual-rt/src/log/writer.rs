@@ -1,4 +1,4 @@
-//! The loop's end of the log.
+//! The writing end of a log, which a loop uses.
 
 use super::record::{Kind, LogRecord, LogValue, VALUES_MAX};
 use crate::Sender;

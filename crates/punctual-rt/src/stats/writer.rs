@@ -1,4 +1,4 @@
-//! The loop's end of the statistics: two calls per cycle, each a bounded number of plain stores.
+//! The writing end of the statistics, which the loop uses: two calls per cycle, each a bounded number of plain stores.
 //!
 //! This module reads no clock. The caller passes every instant.
 

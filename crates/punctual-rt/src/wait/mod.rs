@@ -104,7 +104,7 @@ pub(crate) enum Approach {
 /// The longest time that a wait sleeps without checking whether it was told to stop.
 const UNATTENDED: Nanos = Nanos::from_ms(100);
 
-/// Waits in one way, on one clock, and keeps what it learns about sleeps.
+/// Waits in one way, on one clock, and remembers how long earlier sleeps took.
 pub(crate) struct Waiter<C> {
     pub(crate) clock: C,
     way: Way,

@@ -104,7 +104,7 @@ fn engine(wait: &Wait, whims: Vec<Whim>) -> Engine<Pretended> {
     Engine { grid, waiter: Waiter::on(clock, wait, TOLERANCE) }
 }
 
-/// The next activation, after the next fault of the clock.
+/// Lets the next fault of the clock happen, and returns the next activation.
 fn next(engine: &mut Engine<Pretended>) -> crate::Wake {
     engine.waiter.clock.turn();
     engine.wait(|| {}, |_| {})
