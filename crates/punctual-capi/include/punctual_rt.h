@@ -457,7 +457,7 @@ typedef struct prt_stats {
     struct prt_summary overshoot;
     /// Time spent polling per activation.
     struct prt_summary polled;
-    /// Difference between each interval and the period, without sign.
+    /// Difference between the distance of two successive wake-ups and that of their releases, without sign.
     struct prt_summary period_error;
     /// Time from waking to the end of the work.
     struct prt_summary execution;
@@ -831,10 +831,10 @@ int prt_spsc_waiting(const struct prt_spsc_receiver *receiver, size_t *count);
 /// For the loop: never waits.
 int prt_spsc_refused(const struct prt_spsc_receiver *receiver, uint64_t *count);
 
-/// Frees the sending end. Elements that were sent can still be taken.
+/// Frees the sending end of a queue. Elements that were sent can still be taken.
 int prt_spsc_sender_close(struct prt_spsc_sender *sender);
 
-/// Frees the receiving end.
+/// Frees the receiving end of a queue.
 int prt_spsc_receiver_close(struct prt_spsc_receiver *receiver);
 
 /// Makes a cell that keeps only the newest value, of `bytes` bytes, and holds `initial` at first. Each end may be used
@@ -858,10 +858,10 @@ int prt_latest_write(struct prt_latest_writer *writer, const void *value);
 /// one of them gets `-EBUSY` and its `value` is unchanged. Give each reader a cell of its own.
 int prt_latest_read(struct prt_latest_reader *reader, void *value);
 
-/// Frees the writing end.
+/// Frees the writing end of a cell.
 int prt_latest_writer_close(struct prt_latest_writer *writer);
 
-/// Frees the reading end.
+/// Frees the reading end of a cell.
 int prt_latest_reader_close(struct prt_latest_reader *reader);
 
 /// Makes a signal for the threads of this process.

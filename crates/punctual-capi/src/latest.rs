@@ -37,13 +37,13 @@ macro_rules! of_each_size {
 
 of_each_size!(WriterOf: LatestWriter ReaderOf: LatestReader);
 
-/// The writing end, and the size of a value in bytes.
+/// The writing end of a cell, and the size of a value in bytes.
 pub struct Writer {
     cell: WriterOf,
     bytes: usize,
 }
 
-/// The reading end, and the size of a value in bytes.
+/// The reading end of a cell, and the size of a value in bytes.
 pub struct Reader {
     cell: ReaderOf,
     bytes: usize,
@@ -193,13 +193,13 @@ pub unsafe extern "C" fn prt_latest_read(reader: *mut prt_latest_reader, value: 
     }
 }
 
-/// Frees the writing end.
+/// Frees the writing end of a cell.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_latest_writer_close(writer: *mut prt_latest_writer) -> c_int {
     done(|| handle::free(writer))
 }
 
-/// Frees the reading end.
+/// Frees the reading end of a cell.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_latest_reader_close(reader: *mut prt_latest_reader) -> c_int {
     done(|| handle::free(reader))

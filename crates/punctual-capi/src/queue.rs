@@ -36,14 +36,14 @@ fn count(number: &AtomicU64) {
     number.store(number.load(Relaxed).wrapping_add(1), Release);
 }
 
-/// The sending end. Elements are stored as bytes, always whole elements.
+/// The sending end of a queue. Elements are stored as bytes, always whole elements.
 pub struct Sender {
     bytes: Producer<u8>,
     element: usize,
     seen: Arc<QueueCounts>,
 }
 
-/// The receiving end.
+/// The receiving end of a queue.
 pub struct Receiver {
     bytes: Consumer<u8>,
     element: usize,
@@ -196,13 +196,13 @@ pub unsafe extern "C" fn prt_spsc_refused(receiver: *const prt_spsc_receiver, co
     hot(refused.and_then(|refused| unsafe { text::give(count, refused) }))
 }
 
-/// Frees the sending end. Elements that were sent can still be taken.
+/// Frees the sending end of a queue. Elements that were sent can still be taken.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_sender_close(sender: *mut prt_spsc_sender) -> c_int {
     done(|| handle::free(sender))
 }
 
-/// Frees the receiving end.
+/// Frees the receiving end of a queue.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_receiver_close(receiver: *mut prt_spsc_receiver) -> c_int {
     done(|| handle::free(receiver))

@@ -102,7 +102,7 @@ pub struct prt_stats {
     pub overshoot: prt_summary,
     /// Time spent polling per activation.
     pub polled: prt_summary,
-    /// Difference between each interval and the period, without sign.
+    /// Difference between the distance of two successive wake-ups and that of their releases, without sign.
     pub period_error: prt_summary,
     /// Time from waking to the end of the work.
     pub execution: prt_summary,

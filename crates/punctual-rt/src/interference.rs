@@ -21,8 +21,8 @@ pub enum Interference {
 struct Signs {
     /// Whether the kernel cleared the mark; `None` if there is no mark.
     cleared: Option<bool>,
-    /// Involuntary context switches since the last look, which include those during polling; `None` if they were not
-    /// read.
+    /// Number of involuntary context switches since the count was last read, which includes the polling; `None` if the
+    /// count was not read.
     switches: Option<u64>,
     /// Whether this kernel clears the mark only on context switches and signals, and not on interrupts.
     exact: bool,

@@ -15,9 +15,9 @@ pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");
 /// Version of the page's layout. It must change with every change of an offset or a meaning below.
 pub(crate) const LAYOUT_VERSION: u64 = 1;
 pub(crate) const NAME_BYTES: usize = 32;
-/// Number of the worst activations that are kept.
+/// Number of worst activations that are kept in a list.
 pub const WORST_KEPT: usize = 16;
-/// Number of activations around the worst one that are kept; a quarter of them come after it.
+/// Number of activations kept around the worst one, including it; a quarter of the activations come after it.
 pub(crate) const FROZEN: usize = 32;
 /// Allowed lengths of the flight recorder, in activations.
 pub(crate) const FLIGHT_LENGTHS: std::ops::RangeInclusive<u32> = 64..=65_536;

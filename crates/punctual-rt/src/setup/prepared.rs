@@ -156,7 +156,7 @@ fn take(
             }
         }
         (SetupStep::ReadBack, _) => drop(granted()?),
-        // If the policy cannot even be read, the step before has reported it.
+        // If the policy cannot even be read, the step `ReadBack` has reported the refusal.
         (SetupStep::Policy, _) if setup.policy != Policy::Other || sys::policy().is_ok() => set_policy(setup.policy)?,
         (SetupStep::Cpus | SetupStep::MemoryLock | SetupStep::Stack | SetupStep::Heap | SetupStep::Policy, _) => {}
     }

@@ -24,7 +24,7 @@ const PART: u64 = 20;
 /// between the two readings.
 const SUSPEND: Nanos = Nanos::from_ms(1);
 
-/// The reading end; clones read the same page.
+/// The reading end of the statistics; clones read the same page.
 #[derive(Clone)]
 pub struct StatsReader {
     page: Arc<PageMemory>,

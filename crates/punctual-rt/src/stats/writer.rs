@@ -10,14 +10,14 @@ use crate::wake::{Class, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::sync::Arc;
 
-/// Number of activations before the worst one that are kept.
+/// Number of activations kept before the worst one.
 const FROZEN_BEFORE: u64 = 23;
-/// Number of activations after the worst one that are kept.
+/// Number of activations kept after the worst one.
 const FROZEN_AFTER: u64 = 8;
 /// Number of slots that are copied per cycle, so that no single cycle has to copy all.
 const FROZEN_PER_CYCLE: usize = 4;
 
-/// The writing end; there is only one.
+/// The writing end of the statistics; there is only one.
 pub struct StatsWriter {
     page: Arc<PageMemory>,
     budget: Nanos,

@@ -64,7 +64,7 @@ fn comes_back_after_its_release(name: &str, sleep: impl Fn(MonoTime)) {
     }
 }
 
-/// Whether there were enough signals. A sleep that ends early is a failure in any case.
+/// Runs a sleep under signals. Returns whether there were enough signals, and panics if the sleep ended early.
 fn survives(name: &str, flags: libc::c_int, sleep: impl Fn(MonoTime)) -> bool {
     let release = now() + LENGTH;
     let mut back = MonoTime::from_ns(0);

@@ -189,7 +189,7 @@ mod tests {
         let mut tracker = MarginTracker::new(Margin::AUTO);
         (0..300).for_each(|_| tracker.learn(Nanos::from_us(40)));
         assert!(tracker.now >= Nanos::from_us(52), "{:?}", tracker.now);
-        // As many values as the window holds, so that it has forgotten the burst.
+        // As many values as the window holds, so that the window has forgotten the burst.
         (0..256).for_each(|_| tracker.learn(Nanos::from_us(5)));
         assert!(tracker.now >= Nanos::from_us(45), "all at once: {:?}", tracker.now);
         (0..44).for_each(|_| tracker.learn(Nanos::from_us(5)));

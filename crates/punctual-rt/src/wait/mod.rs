@@ -276,7 +276,7 @@ impl<C: Clock> Waiter<C> {
     #[inline]
     fn ahead(&mut self, period: Nanos) -> Nanos {
         match &mut self.way {
-            // At most half a period early, or the releases would move back more and more.
+            // At most half a period, so that the loop cannot run further and further ahead of its releases.
             Way::Anticipate(offset) => offset.get().min(period / 2),
             Way::Hybrid(margin) => {
                 margin.spent(self.polled, period);
