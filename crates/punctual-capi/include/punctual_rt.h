@@ -237,7 +237,7 @@ typedef struct prt_pi_mutex prt_pi_mutex;
 /// Keeps releases at a fixed phase of another clock. Opaque.
 typedef struct prt_servo prt_servo;
 
-/// A counting signal: a post adds one, a wait takes one and sleeps until there is one. Opaque.
+/// A counting signal: a wait sleeps until there is a post, and takes it. Opaque.
 typedef struct prt_signal prt_signal;
 
 /// The receiving end of a queue, for one thread. Opaque.
@@ -873,12 +873,12 @@ int prt_signal_open(struct prt_signal **signal);
 /// For the loop: never blocks; enters the kernel once if a thread is waiting, otherwise not at all.
 int prt_signal_post(struct prt_signal *signal);
 
-/// Takes one post, and sleeps until there is one.
+/// Sleeps until there is a post, and takes it.
 ///
 /// For a loop whose wait is this call: allocates nothing.
 int prt_signal_wait(struct prt_signal *signal);
 
-/// Takes one post, and sleeps until there is one; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
+/// Sleeps until there is a post, and takes it; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
 int prt_signal_wait_until(struct prt_signal *signal, int64_t deadline_ns);
 
 /// Takes one post if there is one; `-EAGAIN` otherwise.
@@ -1013,7 +1013,7 @@ int prt_log_counter(struct prt_log_writer *writer, const struct prt_log_text *na
 /// For the loop: never waits.
 int prt_log_lost(const struct prt_log_writer *writer, uint64_t *count);
 
-/// Frees the writing end of a loop. Its stored records are still written out.
+/// Frees the writing end of a log. The records stored with it are still written out.
 int prt_log_writer_close(struct prt_log_writer *writer);
 
 /// Writes out all stored records and ends the log's thread. Returns the negated errno of the first failure to write.

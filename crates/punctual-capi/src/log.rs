@@ -238,7 +238,7 @@ pub unsafe extern "C" fn prt_log_lost(writer: *const prt_log_writer, count: *mut
     hot(lost.and_then(|lost| unsafe { text::give(count, lost) }))
 }
 
-/// Frees the writing end of a loop. Its stored records are still written out.
+/// Frees the writing end of a log. The records stored with it are still written out.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_close(writer: *mut prt_log_writer) -> c_int {
     done(|| handle::free(writer))
