@@ -1,6 +1,6 @@
 //! Writes the seeds of the fuzz targets from the golden files: `cargo run --example seeds` in this directory.
 //!
-//! Seeds are not committed, because they say nothing the golden files do not say.
+//! Seeds are not committed, because they can be made from the golden files at any time.
 
 use punctual_numbers::trace::EVENTS;
 use std::fs;
@@ -27,11 +27,12 @@ fn recording_decode() -> io::Result<()> {
     fs::write(directory.join("file"), [&[0][..], &golden].concat())?;
     let mut rest = golden.iter().position(|byte| *byte == b'\n').map_or(&[][..], |end| &golden[end + 1..]);
     let (mut number, mut merge) = (0, vec![0, 60, 120]);
-    // [u32 length][u8 kind][payload][u32 checksum]: the kind and the payload are the seed.
+    // Layout of a frame: [u32 length][u8 kind][payload][u32 checksum]. Kind and payload become the seed.
     while let Some((length, framed)) = rest.split_first_chunk::<4>() {
         let length = u32::from_le_bytes(*length) as usize;
         fs::write(directory.join(format!("frame-{number}")), &framed[..1 + length])?;
-        // The header stands there already; frames of other files follow in turn.
+        // Frame 0 is the header, which the target `recording_merge` adds itself. Each other frame is put into all three
+        // recordings.
         if let Some(short) = u8::try_from(length).ok().filter(|_| number > 0) {
             for file in 0..3 {
                 merge.extend([&[file, framed[0], short], &framed[1..1 + length]].concat());
@@ -43,7 +44,7 @@ fn recording_decode() -> io::Result<()> {
     fs::write(corpus("recording_merge")?.join("all"), merge)
 }
 
-/// Pages of real kernels, and formats with a page behind them.
+/// Writes seeds of traces: pages, and formats of events, of real kernels.
 fn traces() -> io::Result<()> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/trace");
     let (pages, formats) = (corpus("trace_page")?, corpus("trace_format")?);
@@ -66,7 +67,7 @@ fn traces() -> io::Result<()> {
     Ok(())
 }
 
-/// Captured machines, and every case of a knob.
+/// Writes seeds of machines: captured ones, and the test cases of every knob.
 fn machines() -> io::Result<()> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     let (snapshots, audits, masks) = (corpus("machine_snapshot")?, corpus("machine_audit")?, corpus("machine_mask")?);
@@ -93,7 +94,7 @@ fn machines() -> io::Result<()> {
     Ok(())
 }
 
-/// Files of other programs, each to be taken for what it says it is.
+/// Writes seeds of files of other programs, whose format the importer must recognise by itself.
 fn foreign() -> io::Result<()> {
     let seeds = corpus("foreign_import")?;
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/foreign"))? {

@@ -1,4 +1,5 @@
-//! Any bytes are a command line: every word gets a verdict, on any kernel, with any testimony of the machine.
+//! Judges any bytes as a kernel command line, for any kernel and with any log of the machine. Every word must get a
+//! verdict, and positions in a file must lie within its lines.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! CPU lists and masks: read or refused, and what was read prints as something that reads the same.
+//! Parses any text as a CPU list and as a CPU mask. A set that was accepted must survive printing and parsing.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes, taken for any format, are a run or a refusal; where the pieces end makes no difference; and what became a run
-//! is exported without a panic.
+//! Imports any bytes as a result of another program, in any format. The outcome must not depend on how the bytes are
+//! cut into pieces, and a run that was imported must be exported without a panic.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use punctual_hist::Nanos;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([format, unit, cut], rest)) = bytes.split_first_chunk::<3>() else { return };
-    // The first of the numbers leaves it to the bytes.
+    // If the first byte is 0, the importer recognises the format by itself.
     let format = usize::from(*format).checked_sub(1).map(|index| Format::IMPORTED[index % Format::IMPORTED.len()]);
     let unit = [None, Some(Unit::Ns), Some(Unit::Us), Some(Unit::S)][usize::from(*unit) % 4];
     let options = ImportOptions { format, unit, period: None };
@@ -30,12 +30,12 @@ fuzz_target!(|bytes: &[u8]| {
     let budget = Some(Nanos::from_us(50));
     let _ = (export::csv(&run), export::gnuplot(&run), export::rt_tests(&run), export::prometheus(&run));
     let _ = (export::ktap(&run, budget), export::lava(&run, budget), export::foreign_fleet_rows(&run).count());
-    // What we write of it, we read.
+    // Exports of the run must be importable.
     for text in [export::cyclictest(&run), export::rt_tests(&run), export::hdr(&run)].into_iter().flatten() {
         let back = import(text.as_bytes(), ImportOptions::default()).unwrap_or_else(|problem| panic!("{problem}: {text}"));
         assert_eq!(back.series.len(), run.series.len());
         for (theirs, ours) in back.series.iter().zip(&run.series) {
-            // What is beyond its rows, a format may merely state.
+            // A format may state the number of values that are too large for its rows, instead of listing them.
             let told = theirs.counted().max(theirs.stated_count.unwrap_or(0));
             assert_eq!(told, ours.counted(), "{theirs:?} {ours:?}");
         }

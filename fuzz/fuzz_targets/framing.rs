@@ -1,9 +1,10 @@
-//! Recordings around bytes that a fuzzer made up: frames with the right checksum, which it does not find by itself.
+//! Puts bytes from the fuzzer into frames of a recording. The checksums are computed here, because a fuzzer does not
+//! find the right one by chance.
 
 use punctual_numbers::recording::{Frame, FrameReader, encode, encode_preamble};
 use std::sync::OnceLock;
 
-/// The beginning of a recording with this header.
+/// The first bytes of a recording: the preamble and the frame `header`.
 pub fn begun(header: &Frame) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_preamble(&mut bytes);
@@ -11,7 +12,7 @@ pub fn begun(header: &Frame) -> Vec<u8> {
     bytes
 }
 
-/// One more frame: [u32 length][u8 kind][payload][u32 checksum].
+/// Appends a frame: [u32 length][u8 kind][payload][u32 checksum].
 pub fn put(file: &mut Vec<u8>, kind: u8, payload: &[u8]) {
     let start = file.len();
     file.extend(u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -21,14 +22,14 @@ pub fn put(file: &mut Vec<u8>, kind: u8, payload: &[u8]) {
     file.extend(checksum.to_le_bytes());
 }
 
-/// The frames of a recording, up to where it is damaged.
+/// The frames of a recording, up to the first damaged one.
 pub fn frames_of(bytes: &[u8]) -> Vec<Frame> {
     let (mut reader, mut frames) = (FrameReader::new(), Vec::new());
     let _damage_is_fine = reader.feed(bytes, |frame| frames.push(frame));
     frames
 }
 
-/// The header of the golden recording.
+/// The header of the recording in `fixtures/recordings/format-1.hex`.
 pub fn header() -> &'static Frame {
     static HEADER: OnceLock<Frame> = OnceLock::new();
     HEADER.get_or_init(|| {

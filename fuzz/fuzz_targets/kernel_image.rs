@@ -1,4 +1,6 @@
-//! A boot image may hold anything: cut off, hostile, or no kernel at all. All its words are told, or none.
+//! Reads any bytes as a kernel image, to find the parameters that the kernel takes. The image may be cut off, hostile,
+//! or no kernel at all. A result must survive printing and parsing, and must not deny parameters that every kernel
+//! takes.
 
 #![no_main]
 

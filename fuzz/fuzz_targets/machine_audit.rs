@@ -1,5 +1,5 @@
-//! Whatever a machine answers, the audit ends with findings: laid over a real machine, so that probes get beyond their
-//! first question, or on its own.
+//! Audits a machine with any files. The audit must not panic, and every verdict must have evidence. The fuzzer's files
+//! are the whole machine, or they replace files of a real machine, so that probes get beyond the first file they read.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((way, rest)) = bytes.split_first() else { return };
     let Ok(text) = std::str::from_utf8(rest) else { return };
     let mut tree = if way & 1 == 0 { MemTree::new() } else { real().clone() };
-    // What stands before the first line that makes no sense counts.
+    // The files before the first invalid line are used.
     let _rest = tree.overlay(text, 1);
     let machine = Machine::read(&tree);
     let need = Need { kind: Kind::ALL[usize::from(way >> 1) % 3], ..Need::default() };

@@ -1,5 +1,5 @@
-//! Whatever a machine holds, what tells whose it is does not stand in what is masked: planted between any words, in
-//! any file.
+//! Masks a machine with any contents. A value that identifies the machine or its owner, planted between any words of
+//! any file, must not occur in the result.
 
 #![no_main]
 
@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     tree.file("/sys/block/sda/serial", Fact::Known(b"S3X9NX0K712345\n".to_vec()));
     let path = FILES[usize::from(*way) % FILES.len()];
     let secret = SECRETS[usize::from(*way) / FILES.len() % SECRETS.len()];
-    // Glued to other letters it is no word, and not recognised.
+    // A secret that the fuzzer wrote next to other letters is not a separate word, and is not recognised.
     if rest.windows(secret.len()).any(|part| part.eq_ignore_ascii_case(secret.as_bytes())) {
         return;
     }

@@ -1,4 +1,4 @@
-//! Any bytes are a captured machine or refused; and what was read can be written and read again as the same.
+//! Parses any bytes as a captured machine. A machine that was accepted must survive printing and parsing.
 
 #![no_main]
 
@@ -8,7 +8,8 @@ use punctual_facts::tree::MemTree;
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(machine) = MemTree::from_bytes(bytes) {
         let text = machine.to_string();
-        // A path may be named as a file and as a folder; printed, the file comes last and wins.
+        // If the bytes name a path both as a file and as a folder, only the file remains after printing and parsing. So
+        // `machine` itself is not compared.
         let again = MemTree::parse(&text).expect("what was printed can be read");
         assert_eq!(again.to_string(), MemTree::parse(&again.to_string()).expect("and once more").to_string());
     }

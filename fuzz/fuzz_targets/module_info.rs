@@ -1,4 +1,5 @@
-//! A kernel module's file and the lists of modules may hold anything: packed, torn, or no module at all.
+//! Reads information about a kernel module from any bytes, as the module's file and as the kernel's lists of modules.
+//! An answer must consist of well-formed lines.
 
 #![no_main]
 
@@ -31,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A machine of its own for every process: in memory where there is such a place.
+/// The root folder of a machine for this process alone: in `/dev/shm` if it exists, because memory is faster.
 fn machine() -> &'static PathBuf {
     static MACHINE: OnceLock<PathBuf> = OnceLock::new();
     MACHINE.get_or_init(|| {

@@ -1,7 +1,7 @@
-//! Any bytes are a recording, a recording that was cut off, or refused; and whatever was read can be reported on.
+//! Reads any bytes as a recording, and makes a report of what was read.
 //!
-//! Two ways in, by the first byte: the bytes as a file, or as one frame's payload behind a good header and with the
-//! right checksum, which a fuzzer does not find by itself.
+//! If the first byte is 0, the other bytes are the whole file. Otherwise the first byte is the kind of a frame and the
+//! others are its payload, after a valid header and with the right checksum, which a fuzzer does not find by chance.
 
 #![no_main]
 
@@ -27,7 +27,7 @@ fn as_file(bytes: &[u8]) {
     }
 }
 
-/// A frame of this kind with this payload is refused, or can be written and read again as the same.
+/// Reads a frame of this kind with this payload. A frame that was accepted must survive writing and reading.
 fn as_payload(kind: u8, payload: &[u8]) {
     let mut file = begun(header());
     put(&mut file, kind, payload);

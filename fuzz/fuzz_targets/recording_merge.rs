@@ -1,7 +1,8 @@
-//! Recordings of any frames become one, in which each run holds what it held, or are refused.
+//! Merges three recordings of any frames. In a merged recording each run must have the same counts as before.
 //!
-//! The bytes are frames by file: [u8 file][u8 kind][u8 length][payload], behind a good header and with the right
-//! checksum, which a fuzzer does not find by itself. The first bytes say when each file began.
+//! The first three bytes state when each recording began, in minutes. Then come frames for the recordings: [u8
+//! recording][u8 kind][u8 length][payload]. They follow a valid header and get the right checksum, which a fuzzer does
+//! not find by chance.
 
 #![no_main]
 
@@ -46,7 +47,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _must_not_panic = Report::of(&whole);
 });
 
-/// The beginning of a recording that started this number of minutes after the others.
+/// The first bytes of a recording that started `minutes` after the golden recording.
 fn file(minutes: u8) -> Vec<u8> {
     let mut header = header().clone();
     if let Frame::Header(header) = &mut header {

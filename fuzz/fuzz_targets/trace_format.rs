@@ -1,4 +1,5 @@
-//! Any text is a format of an event, or is not; what was learned from it decodes any bytes without a panic.
+//! Parses any text as the layout of a trace page and as the format of an event, and decodes any bytes with the result,
+//! which must not panic.
 
 #![no_main]
 

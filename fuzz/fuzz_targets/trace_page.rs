@@ -1,4 +1,5 @@
-//! Any bytes are a page of the kernel's trace, or are not: times go forward, and there is an end.
+//! Decodes any bytes as a page of the kernel's trace. The number of events must be bounded, and their times must not go
+//! backwards.
 
 #![no_main]
 

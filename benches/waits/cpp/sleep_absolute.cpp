@@ -1,7 +1,8 @@
-// The loop that C++ programs write by hand: an absolute sleep, the work, the next instant.
+// The loop that C++ programs write by hand: sleep until an absolute instant, work, compute the next instant.
 //
-// Arguments: CPU, SCHED_FIFO priority (0: none), period, offset, settling releases, releases that count. All times in
-// nanoseconds. Output as Taken::from_lines in round.rs reads it.
+// Arguments: CPU, SCHED_FIFO priority (0: none), period, offset, number of releases at the start that are not counted,
+// number of counted releases. All times are in nanoseconds. The output is the text that `Taken::from_lines` in round.rs
+// reads.
 
 #include <cerrno>
 #include <cstdint>
@@ -42,7 +43,7 @@ bool set_up(int cpu, int priority)
         std::perror("sched_setaffinity");
         return false;
     }
-    mlockall(MCL_CURRENT | MCL_FUTURE); // As for the others: tried, not required.
+    mlockall(MCL_CURRENT | MCL_FUTURE); // Tried, but not required, as in the other loops.
     prctl(PR_SET_TIMERSLACK, 1);
     sigset_t signals;
     sigfillset(&signals);

@@ -1,41 +1,41 @@
-//! From rounds to the figures of a strategy: pure.
+//! Computes the figures of a strategy from its rounds.
 
 use crate::round::Taken;
 use punctual_rt::Nanos;
 use serde::Serialize;
 
-/// An activation that is further off than this counts.
+/// An activation counts as off if its error is larger than this, early or late.
 const OFF_NS: u64 = 10_000;
 
-/// What is reported of one strategy. Errors are lengths: early counts as late does.
+/// The main figures of one strategy. Errors are taken without their sign: an early activation counts like a late one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Median of the rounds' medians.
+    /// Median over the rounds of each round's median error.
     pub p50_ns: u64,
-    /// Median of the rounds' 99th percentiles.
+    /// Median over the rounds of each round's 99th percentile of the errors.
     pub p99_ns: u64,
-    /// The largest of all rounds.
+    /// The largest error in all rounds.
     pub max_ns: u64,
-    /// Median of the rounds' shares of releases that were off by more than 10 us or passed without being run.
+    /// Share of releases that were run more than 10 us off, or not run at all: the median over the rounds.
     pub off_by_10us_share: f64,
-    /// Median of the rounds' shares of time spent polling; where that is not known, of CPU time.
+    /// Share of time spent polling, or of CPU time if the polling is not known: the median over the rounds.
     pub spin_share: f64,
-    /// Activations, in all rounds.
+    /// Number of activations in all rounds.
     pub cycles: u64,
 }
 
-/// What is told beside.
+/// Further figures of one strategy, to judge the main ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Details {
-    /// Median of the rounds' shares of CPU time: polling, and what the kernel does to sleep and wake.
+    /// Share of CPU time, for polling and for the kernel's work to sleep and wake: the median over the rounds.
     pub cpu_share: f64,
-    /// Releases that passed without being run, in all rounds.
+    /// Number of releases in all rounds that passed without being run.
     pub missed: u64,
-    /// The smallest and the largest of the rounds' 99th percentiles: how much they can be trusted.
+    /// The smallest and the largest 99th percentile of a round. If they lie far apart, `p99_ns` is uncertain.
     pub p99_of_rounds_ns: [u64; 2],
 }
 
-/// The figures of one strategy's rounds.
+/// Computes the figures of one strategy from its rounds.
 pub fn of(rounds: &[Taken]) -> (Figures, Details) {
     let each: Vec<Vec<u64>> = rounds.iter().map(lengths).collect();
     let p99: Vec<u64> = each.iter().map(|sorted| quantile(sorted, 99)).collect();
@@ -60,14 +60,14 @@ pub fn of(rounds: &[Taken]) -> (Figures, Details) {
     (figures, details)
 }
 
-/// Sorted lengths of a round's errors.
+/// The errors of a round without their signs, ascending.
 fn lengths(round: &Taken) -> Vec<u64> {
     let mut sorted: Vec<u64> = round.errors.iter().map(|error| error.unsigned_abs()).collect();
     sorted.sort_unstable();
     sorted
 }
 
-/// The smallest value that `percent` of all do not exceed.
+/// The smallest value that at least `percent` of all values do not exceed; 0 if there is no value.
 fn quantile(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or(0)

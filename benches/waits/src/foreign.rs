@@ -1,4 +1,4 @@
-//! Rounds in processes of their own: the loop in C++, and the loop of an ordinary user.
+//! Runs rounds in separate processes: the loop in C++, and the loop of an ordinary user.
 
 use crate::round::{Plan, Taken};
 use anyhow::{Context, Result, bail, ensure};
@@ -7,26 +7,26 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the C++ loop is built from; it goes to the compiler's standard input.
+/// Source text of the C++ loop, which the compiler reads from its standard input.
 const SOURCE: &str = include_str!("../cpp/sleep_absolute.cpp");
-/// `nobody` of most distributions; any user that owns nothing will do.
+/// User id of `nobody` in most distributions. Any user without privileges would do.
 const ORDINARY: u32 = 65_534;
 
-/// The word that makes this program run one round and nothing else.
+/// First argument with which this program runs one round, prints the result and ends.
 pub const ONE_ROUND: &str = "--one-round";
 
-/// The C++ loop, built.
+/// The compiled C++ loop: path of the program, which is removed when the value is dropped.
 #[derive(Debug)]
 pub struct Cpp(PathBuf);
 
 impl Cpp {
-    /// Builds it into a file of its own, which goes away with the value.
+    /// Compiles the loop into a new file in `folder`.
     pub fn build(folder: &Path) -> Result<Self> {
         let program = folder.join(format!("waits-cpp-{}", std::process::id()));
         let mut command = Command::new("c++");
         command.args(["-O2", "-std=c++17", "-Wall", "-Wextra", "-x", "c++", "-", "-o"]).arg(&program);
         let mut child = command.stdin(Stdio::piped()).spawn().context("start `c++`")?;
-        // From here on the file is removed, also when the build fails.
+        // `built` is made before the compiler ends, so that the file is removed even if the build fails.
         let built = Self(program);
         if let Some(mut input) = child.stdin.take() {
             input.write_all(SOURCE.as_bytes()).context("hand the source to `c++`")?;
@@ -43,7 +43,7 @@ impl Cpp {
 
 impl Drop for Cpp {
     fn drop(&mut self) {
-        // A program left behind in the temporary directory harms nobody.
+        // A program that stays in the temporary directory does no harm.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -58,7 +58,7 @@ pub fn unprivileged(plan: &Plan, strategy: &str) -> Result<Taken> {
     read(&mut command)
 }
 
-/// A plan as both programs take it.
+/// The plan as arguments, in the order that [`plan_of`] and the C++ program expect.
 fn words(plan: &Plan) -> [String; 6] {
     let Plan { cpu, priority, period, offset, settling, cycles } = plan;
     [
@@ -71,7 +71,7 @@ fn words(plan: &Plan) -> [String; 6] {
     ]
 }
 
-/// Reads what [`words`] wrote.
+/// Reads a plan from the arguments that [`words`] made.
 pub fn plan_of(words: &[String]) -> Result<Plan> {
     let numbers = words.iter().map(|word| word.parse::<u64>().with_context(|| format!("read `{word}` as a number")));
     let numbers = numbers.collect::<Result<Vec<u64>>>()?;

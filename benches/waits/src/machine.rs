@@ -1,22 +1,23 @@
-//! Where the figures come from: what a reader must know to compare them with others.
+//! Describes the machine on which the figures were measured, so that they can be compared with figures of other
+//! machines.
 
 use serde::Serialize;
 use std::fs::read_to_string;
 
-/// The machine, as the kernel tells it. A line that is not there is `None`.
+/// The machine as the kernel describes it. A value that the kernel does not state is `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// Name of the CPU.
+    /// Model name of the CPU.
     pub cpu_model: Option<String>,
-    /// How many are on-line.
+    /// Number of CPUs that this process may use.
     pub cpus: usize,
     /// Release and version of the kernel.
     pub kernel: Option<String>,
-    /// What `CLOCK_MONOTONIC` reads.
+    /// Name of the hardware clock behind `CLOCK_MONOTONIC`.
     pub clocksource: Option<String>,
-    /// Whether the CPU says that a hypervisor is below; `None` where it says neither.
+    /// Whether the CPU reports a hypervisor; `None` if `/proc/cpuinfo` lists no flags.
     pub virtualised: Option<bool>,
-    /// Load average when the run began: whatever else ran disturbs the figures.
+    /// Load average when the run began, because other programs disturb the figures.
     pub load_average: Option<String>,
 }
 

@@ -1,6 +1,7 @@
-//! Ways to wait for a release, held against each other: all in one run, in alternating rounds, on the same CPU.
+//! Compares ways to wait for a release: all in one run, in alternating rounds, on the same CPU.
 //!
-//! `cargo xtask bench waits [--seconds N] [--json]`. A benchmark, not a test: it says what was reached and fails nothing.
+//! `cargo xtask bench waits [--seconds N] [--json]`. This is a benchmark, not a test: it reports which claims hold
+//! on this machine, and does not fail if one does not.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
@@ -28,11 +29,11 @@ use strategy::{ALL, Setting, Strategy, Way};
 
 const PERIOD: Nanos = Nanos::from_ms(1);
 const PRIORITY: u8 = 90;
-/// Releases before each round that do not count: the automatic margin comes down slowly.
+/// Number of releases at the start of each round that are not counted, because the automatic margin shrinks slowly.
 const SETTLING: u64 = 500;
-/// How long the tick is looked for.
+/// How long the program polls the clock to find the phase of the kernel's tick.
 const SCAN: Nanos = Nanos::from_ms(400);
-/// Rounds unless told otherwise; odd, so that there is a middle one.
+/// Default number of rounds. It is odd, so that the median over the rounds is a measured value.
 const ROUNDS: u64 = 9;
 const USAGE: &str = "usage: cargo xtask bench waits [--seconds N] [--rounds N] [--only NAME,NAME...] [--json]";
 
@@ -40,21 +41,21 @@ const USAGE: &str = "usage: cargo xtask bench waits [--seconds N] [--rounds N] [
 #[derive(Clone, Debug, Serialize)]
 pub struct Conditions {
     period_ns: u64,
-    /// Counted seconds of each strategy.
+    /// Seconds for which each strategy is measured, over all its rounds.
     seconds: u64,
     rounds: u64,
-    /// Releases before each round that were not counted.
+    /// Number of releases at the start of each round that were not counted.
     settling: u64,
     cpu: u32,
-    /// The scheduling policy of all but the unprivileged.
+    /// The scheduling policy, except for strategies that measure an ordinary policy or user.
     policy: String,
     memory: String,
-    /// Where the releases lie after a whole period, and where on-tick ones lie.
+    /// Phase of the releases within the period, and their phase for strategies that release on the tick.
     offset_ns: u64,
     tick_offset_ns: Option<u64>,
 }
 
-/// What the command line says.
+/// The options of the command line.
 struct Options {
     seconds: u64,
     rounds: u64,
@@ -79,10 +80,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The life of a process that runs one round for another.
+/// Runs one round on behalf of the process that started this one, and prints the result for that process.
 fn one_round(name: &str, plan: &[String]) -> Result<()> {
     let strategy = Strategy::named(name).with_context(|| format!("no strategy `{name}`"))?;
-    // Where it is refused, as to most ordinary users, it is so.
+    // Most ordinary users may not lock memory. The round runs without it.
     let _ = lock_memory();
     let taken = round::here(&foreign::plan_of(plan)?, strategy)?;
     print!("{}", taken.to_lines());
@@ -102,7 +103,7 @@ impl Options {
                     let names = words.next().context("--only needs names")?;
                     options.only = names.split(',').map(str::to_owned).collect();
                 }
-                // What Cargo says to benchmarks.
+                // Cargo passes this argument to every benchmark.
                 "--bench" => {}
                 other => bail!("unknown word `{other}`\n{USAGE}"),
             }
@@ -163,16 +164,16 @@ fn run(options: &Options) -> Result<Outcome> {
     let table = taken.iter().map(|(name, rounds)| (*name, figures::of(rounds))).collect();
     let mut verdicts = verdict::all(&table);
     if !options.only.is_empty() {
-        // What was not asked for is not worth a line.
+        // Claims about strategies that `--only` left out are not shown.
         verdicts.retain(|verdict| verdict.reached.is_some());
     }
     Ok(Outcome { machine, conditions, table, not_run: bench.not_run, verdicts })
 }
 
-/// What is found out before the rounds, on the CPU and with the policy of the loops.
+/// Facts found out before the rounds, on the CPU and with the policy of the loops.
 struct Found {
     choice: phase::Choice,
-    /// Why there is no real-time class, if there is none.
+    /// Why the kernel refused the real-time policy; `None` if it was granted.
     refusal: Option<punctual_rt::Error>,
 }
 
@@ -190,7 +191,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// All strategies, one round each, then all again.
+    /// Runs the rounds: in each round, every strategy once.
     fn rounds(&mut self, options: &Options) -> BTreeMap<&'static str, Vec<Taken>> {
         let mut taken: BTreeMap<&'static str, Vec<Taken>> = BTreeMap::new();
         let watched = std::io::stderr().is_terminal();
@@ -205,7 +206,7 @@ impl Bench {
                 match self.round(strategy) {
                     Ok(round) => taken.entry(strategy.name).or_default().push(round),
                     Err(error) => {
-                        // Figures of fewer rounds would not be like the others'.
+                        // Figures from fewer rounds cannot be compared with those of the other strategies.
                         taken.remove(strategy.name);
                         self.not_run.insert(strategy.name, format!("{error:#}"));
                     }

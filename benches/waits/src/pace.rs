@@ -1,6 +1,6 @@
-//! One activation after another, in each of the ways: what a loop does between its body's end and its next beginning.
+//! Implements each way to wait: what a loop does between the end of one body and the beginning of the next.
 //!
-//! All of them skip releases that have passed, so that none is charged for another's policy.
+//! All except the relative sleep skip releases that have passed, so that their figures can be compared.
 
 use crate::reader::Hammer;
 use crate::round::Plan;
@@ -10,24 +10,24 @@ use punctual_rt::{Cyclic, Delta, Grid, MonoTime, Nanos, Pacer, Phase, Policy, Sl
 use spin_sleep::{SpinSleeper, SpinStrategy};
 use std::time::{Duration, Instant};
 
-/// What one wait came to, by the clock of who waited: read as the first thing after it, by all alike.
+/// The outcome of one wait. Every way to wait reads its clock immediately after the wait, so all are measured alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Paced {
-    /// That reading minus the release.
+    /// Clock reading after the wait minus the release.
     pub error: Delta,
-    /// Releases that passed and were not run.
+    /// Number of releases that passed and were not run.
     pub missed: u64,
-    /// Time spent polling, where it is known.
+    /// Time spent polling; `None` if it is not known.
     pub polled: Option<Nanos>,
 }
 
-/// A way to wait, in use.
+/// A way to wait, ready to use on the current thread.
 pub trait Pace {
     /// Waits for the next release.
     fn pace(&mut self) -> Paced;
 }
 
-/// Makes the way to wait of a strategy, on the thread that will use it.
+/// Makes the way to wait that `strategy` names. Call it on the thread that will wait.
 pub fn start(strategy: &Strategy, first: MonoTime, plan: &Plan) -> Result<Box<dyn Pace>> {
     let period = plan.period;
     let pacer = |wait| Pacer::new(Grid::new(first, period), &wait, Sleeper::Absolute).context("make a pacer");
@@ -81,16 +81,16 @@ impl Pace for Plain {
     }
 }
 
-/// A task as applications have it: with statistics of each activation, in memory that others may read.
+/// A task as applications use it, with statistics that other threads and processes can read.
 struct Tasked {
     cyclic: Cyclic,
-    /// What chooses by how much each release is moved, if it is.
+    /// State of the random numbers by which releases are moved; `None` if they are not moved.
     steered: Option<u64>,
-    /// Reads until it is dropped.
+    /// Reads the statistics all the time, until it is dropped.
     _hammer: Option<Hammer>,
 }
 
-/// More than any servo would.
+/// Largest distance by which a release is moved, as large as the usual step limit of a servo.
 const STEERED_NS: i64 = 5_000;
 
 impl Tasked {
@@ -102,7 +102,7 @@ impl Tasked {
         Ok(Self { cyclic, steered: steered.then_some(1), _hammer: hammer })
     }
 
-    /// Moves the next release by up to 5 us, in no order.
+    /// Moves the next release by a random distance of up to 5 us.
     fn steer(&mut self) {
         let Some(state) = &mut self.steered else { return };
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -113,7 +113,7 @@ impl Tasked {
 
 impl Pace for Tasked {
     fn pace(&mut self) -> Paced {
-        // It ends only when it is told to, and nobody does.
+        // `wait` returns nothing only after the task was stopped, which never happens here.
         let Some(wake) = self.cyclic.wait() else { return Paced { error: Delta::ZERO, missed: 1, polled: None } };
         let error = now().signed_since(wake.release);
         self.steer();
@@ -122,7 +122,8 @@ impl Pace for Tasked {
     }
 }
 
-/// Held against its own kind of instant, so that no conversion is charged to it.
+/// The `spin_sleep` crate. It is measured by `Instant`, the type that it uses, so that no conversion adds to its
+/// errors.
 struct SpinSleep {
     sleeper: SpinSleeper,
     release: Instant,

@@ -1,5 +1,5 @@
-//! One round: one way to wait, on one thread or in one process, for a while. What it took comes back as plain numbers,
-//! so that a loop in another language or of another user is judged by the same code.
+//! Runs one round: a loop with one way to wait, for a limited time. The result is plain numbers, so that the same code
+//! judges loops in another language or of another user.
 
 use crate::pace::{self, Pace};
 use crate::strategy::{Setting, Strategy};
@@ -9,40 +9,40 @@ use punctual_rt::{MonoTime, Nanos, Policy, kernel, now, prefault_stack};
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Write as _;
 
-/// From the set-up to the first release.
+/// Shortest time between the set-up and the first release.
 const LEAD: Nanos = Nanos::from_ms(5);
 
-/// What is the same for all.
+/// The parameters of a round: where, when and for how long its loop runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Where the loops run.
+    /// The CPU that the loop is bound to.
     pub cpu: u32,
-    /// The `SCHED_FIFO` priority, if it is to be had.
+    /// The `SCHED_FIFO` priority; `None` if the kernel refuses real-time policies.
     pub priority: Option<u8>,
     pub period: Nanos,
-    /// Where in the period the releases lie.
+    /// Phase of the releases within the period.
     pub offset: Nanos,
-    /// Releases before the ones that count: what adapts has adapted.
+    /// Number of releases at the start that are not counted, so that waits which adapt have settled.
     pub settling: u64,
     pub cycles: u64,
 }
 
-/// What a round took.
+/// The result of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Woke minus release, in nanoseconds, of each activation that counts.
+    /// Time of waking minus release, in nanoseconds, for each counted activation.
     pub errors: Vec<i64>,
-    /// Releases that passed and were not run.
+    /// Number of releases that passed and were not run.
     pub missed: u64,
-    /// Time spent polling; `None` where only the CPU time is known.
+    /// Time spent polling; `None` if only the CPU time is known.
     pub polled: Option<Nanos>,
-    /// CPU time of the thread.
+    /// CPU time that the thread used.
     pub cpu: Nanos,
     pub elapsed: Nanos,
 }
 
 impl Plan {
-    /// The first release of a loop that is set up now.
+    /// Chooses the first release of a loop that is set up now.
     fn first(&self) -> MonoTime {
         let step = (self.period * 2).max(Nanos::from_ms(20));
         let whole = (now() + LEAD - MonoTime::default()).whole(step).saturating_add(1);
@@ -50,7 +50,7 @@ impl Plan {
     }
 }
 
-/// Runs a round on a thread of its own.
+/// Runs a round on a new thread.
 pub fn on_thread(plan: Plan, strategy: &Strategy) -> Result<Taken> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| here(&plan, strategy));
@@ -58,7 +58,7 @@ pub fn on_thread(plan: Plan, strategy: &Strategy) -> Result<Taken> {
     })
 }
 
-/// Runs a round on this thread, which is used up by it.
+/// Runs a round on the calling thread, whose affinity and policy are not restored afterwards.
 pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     pin_current(&[plan.cpu])?;
     prefault_stack(64 * 1024)?;
@@ -78,9 +78,9 @@ pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     Ok(taken)
 }
 
-/// The loop that is measured: its body notes the error.
+/// Runs the measured loop, whose body stores the error of each activation.
 fn take(plan: &Plan, mut pace: Box<dyn Pace>) -> Taken {
-    // Filled, so that its pages are there.
+    // The values are not zero, so that the pages are touched before the loop.
     let mut errors = vec![-1i64; usize::try_from(plan.cycles).unwrap_or(0)];
     let mut due = 0;
     while due < plan.settling {
@@ -104,7 +104,7 @@ fn take(plan: &Plan, mut pace: Box<dyn Pace>) -> Taken {
     Taken { errors, missed, polled, cpu, elapsed }
 }
 
-/// CPU time of this thread.
+/// CPU time that this thread has used.
 fn cpu_time() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = Nanos::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
@@ -112,8 +112,8 @@ fn cpu_time() -> Nanos {
 }
 
 impl Taken {
-    /// As lines: what another process hands over. First CPU time, elapsed time, missed releases and the time polled
-    /// (-1: not known), then one error a line.
+    /// The result as text, for another process. The first line holds CPU time, elapsed time, missed releases and the
+    /// time polled (-1 if unknown). Each further line holds the error of one activation.
     pub fn to_lines(&self) -> String {
         let polled = self.polled.map_or_else(|| "-1".to_owned(), |polled| polled.as_ns().to_string());
         let mut lines = format!("{} {} {} {polled}\n", self.cpu.as_ns(), self.elapsed.as_ns(), self.missed);
@@ -124,7 +124,7 @@ impl Taken {
         lines
     }
 
-    /// Reads what another process handed over.
+    /// Reads the result of another process from its [`to_lines`](Self::to_lines) text.
     pub fn from_lines(text: &str) -> Result<Self> {
         let mut lines = text.lines();
         let head: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();

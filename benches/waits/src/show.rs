@@ -1,4 +1,4 @@
-//! The outcome as text for people and as JSON for programs.
+//! Prints the outcome as text for people and as JSON for programs.
 
 use crate::figures::{Details, Figures};
 use crate::machine::Machine;
@@ -9,16 +9,16 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Everything there is to say.
+/// All results of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub machine: Machine,
     pub conditions: Conditions,
-    /// What came of it.
+    /// The figures of each strategy that was run.
     pub table: Table,
-    /// Strategies that could not be run, and why.
+    /// Strategies that could not be run, each with the reason.
     pub not_run: BTreeMap<&'static str, String>,
-    /// What it says of the claims.
+    /// Whether the figures confirm each claim.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -47,7 +47,7 @@ impl Outcome {
         serde_json::to_string_pretty(&json).context("write JSON")
     }
 
-    /// Tables that are Markdown, too, so that they can go into a page as they are.
+    /// The outcome as text. Its tables are Markdown, so that they can be pasted into a page.
     pub fn text(&self) -> String {
         let mut text = self.heading();
         text.push_str(

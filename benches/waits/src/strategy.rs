@@ -1,54 +1,54 @@
-//! The ways to wait that are held against each other. Knows their names and what makes them, not how to time them.
+//! Names and parameters of the ways to wait that are compared. `pace` implements them.
 
 use punctual_rt::{Margin, Nanos, Wait};
 
-/// One way to wait.
+/// A way to wait, together with the conditions under which the loop runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategy {
-    /// The key in JSON and on the command line.
+    /// Name in JSON and on the command line.
     pub name: &'static str,
     pub about: &'static str,
     pub way: Way,
-    /// Where the releases lie, and by whom it is run.
+    /// The conditions: phase of the releases, scheduling policy, idle states and user.
     pub setting: Setting,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// The real-time class, releases off the tick.
+    /// Real-time policy, releases away from the tick.
     Usual,
-    /// Releases on the tick.
+    /// Real-time policy, releases at the same instants as the tick.
     OnTick,
-    /// As usual, with all idle states ruled out.
+    /// Like `Usual`, but no CPU may enter an idle state.
     NoIdle,
-    /// The ordinary policy, as a program has it that does nothing about it: timers are rounded by up to 50 us.
+    /// Ordinary policy with the default timer slack: the kernel rounds timers by up to 50 us.
     Ordinary,
-    /// The ordinary policy, timers not rounded.
+    /// Ordinary policy with a timer slack of 1 ns.
     OrdinaryExact,
-    /// A process of an ordinary user.
+    /// A separate process of an ordinary user, without real-time policy.
     Unprivileged,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// `clock_nanosleep` to the release, and nothing around it.
+    /// A bare `clock_nanosleep` until the instant of the release.
     BareAbsolute,
-    /// `clock_nanosleep` for a period.
+    /// A bare `clock_nanosleep` for one period.
     BareRelative,
-    /// The library's engine with one of its waits.
+    /// The library's [`Pacer`](punctual_rt::Pacer) with one of its waits.
     Ours(Ours),
-    /// The library as applications have it: a `Cyclic` with its automatic margin and its statistics.
+    /// The library as applications use it: a `Cyclic` with automatic margin and statistics.
     Task {
-        /// Whether somebody reads the statistics without a pause.
+        /// Whether another thread reads the statistics without pause.
         read: bool,
-        /// Whether each release is steered.
+        /// Whether each release is moved by a random distance.
         steered: bool,
     },
     /// The `spin_sleep` crate.
     SpinSleep {
-        /// How far it trusts the native sleep; `None` for its own default.
+        /// How long before the release the crate stops sleeping and spins; `None` for the crate's default.
         accuracy_us: Option<u32>,
-        /// Whether it yields the CPU while it spins, as it does unless told otherwise.
+        /// Whether the crate yields the CPU while it spins, which is its default.
         yields: bool,
     },
     /// A loop written by hand in C++.
@@ -80,7 +80,7 @@ const fn spin_sleep(name: &'static str, about: &'static str, accuracy_us: Option
     usual(name, about, Way::SpinSleep { accuracy_us, yields })
 }
 
-/// All of them, in the order in which each round runs them: those that are compared most closely beside each other.
+/// All strategies, in the order in which each round runs them. Strategies that are compared closely are neighbours.
 pub const ALL: &[Strategy] = &[
     in_setting(
         "ordinary_sleep_relative",
@@ -117,14 +117,14 @@ pub const ALL: &[Strategy] = &[
 ];
 
 impl Strategy {
-    /// The one of this name.
+    /// The strategy called `name`.
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|strategy| strategy.name == name)
     }
 }
 
 impl Ours {
-    /// As the library calls it.
+    /// The library's type for this wait.
     pub fn wait(self) -> Wait {
         match self {
             Self::Sleep => Wait::Sleep,

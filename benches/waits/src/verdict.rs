@@ -1,27 +1,28 @@
-//! What the figures say of the claims: ratios, since no two machines agree on anything else. Pure; fails nothing.
+//! Checks the library's claims against the figures. Most claims are ratios of two strategies, because absolute figures
+//! differ from machine to machine. A claim that does not hold is reported, but is not an error.
 
 use crate::figures::{Details, Figures};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// All figures, by strategy.
+/// The figures of all strategies, by name.
 pub type Table = BTreeMap<&'static str, (Figures, Details)>;
 
-/// One claim, held against the figures.
+/// A claim, and whether the figures confirm it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     pub claim: String,
-    /// What was found; `None` where what it rests on was not run.
+    /// The measured ratio or figure; `None` if a strategy that it needs was not run.
     pub value: Option<f64>,
-    /// It must not be more than this.
+    /// The largest value with which the claim holds.
     pub limit: f64,
-    /// Whether it is not.
+    /// Whether the value is within the limit; `None` without a value.
     pub reached: Option<bool>,
-    /// The figures behind it.
+    /// The figures from which the value was computed.
     pub figures: String,
 }
 
-/// A reading of one figure.
+/// Name of a figure, and the function that gets it from a strategy's figures.
 type Reading = (&'static str, fn(&(Figures, Details)) -> f64);
 
 const P50: Reading = ("p50", |(figures, _)| ns(figures.p50_ns));
@@ -30,7 +31,7 @@ const OFF: Reading = ("share off by > 10 us", |(figures, _)| figures.off_by_10us
 const SPIN: Reading = ("share of time spent polling", |(figures, _)| figures.spin_share);
 const CPU: Reading = ("share of CPU time", |(_, details)| details.cpu_share);
 
-/// Each ratio: of whom, to whom, in what, and the limit.
+/// Claims about ratios: the strategy, the strategy that it is compared with, the figure, and the largest ratio.
 const RATIOS: [(&str, &str, Reading, f64); 16] = [
     ("hybrid_auto", "sleep_absolute", P50, 0.01),
     ("hybrid_auto", "sleep_absolute", P99, 0.2),
@@ -49,7 +50,7 @@ const RATIOS: [(&str, &str, Reading, f64); 16] = [
     ("hybrid_auto_read", "hybrid_auto", P99, 1.2),
     ("hybrid_auto", "hybrid_auto_on_tick", OFF, 1.0),
 ];
-/// Each bound: of whom, in what, and the limit.
+/// Claims about single figures: the strategy, the figure, and its largest value.
 const BOUNDS: [(&str, Reading, f64); 2] = [("hybrid_auto", SPIN, 0.05), ("hybrid_auto_unprivileged", P50, 1_000.0)];
 
 pub fn all(table: &Table) -> Vec<Verdict> {
@@ -73,8 +74,8 @@ fn bound(table: &Table, (name, (what, read), limit): &(&str, Reading, f64)) -> V
     Verdict { claim: format!("{name}, {what}"), ..judged(value, *limit, figures) }
 }
 
-/// Against `spin_sleep` with the accuracy that spins least among those that come as near as ours. Where none does, it
-/// cannot be had there at any price, and the claim is reached.
+/// Compares the CPU time of `hybrid_auto` with that of the thriftiest `spin_sleep` variant whose p99 is at most 10 %
+/// worse. If no variant reaches that p99, the claim holds.
 fn at_the_same_p99(table: &Table) -> Verdict {
     let claim = "hybrid_auto / best spin_sleep of the same p99 (within 10 %), share of CPU time".to_owned();
     let Some(ours) = table.get("hybrid_auto") else {
@@ -98,12 +99,12 @@ fn judged(value: Option<f64>, limit: f64, figures: String) -> Verdict {
     Verdict { claim: String::new(), value, limit, reached: value.map(|value| value <= limit), figures }
 }
 
-/// Nothing to nothing is even; something to nothing has no ratio.
+/// The ratio of two values: 1 if both are zero, not finite if only the second is zero.
 fn quotient(one: f64, other: f64) -> f64 {
     if one <= 0.0 && other <= 0.0 { 1.0 } else { one / other }
 }
 
-/// Nanoseconds are whole, shares are below one.
+/// The value as text. A value above 0 and at most 1 is a share and is printed in percent; others are nanoseconds.
 fn shown(value: f64) -> String {
     if value > 0.0 && value <= 1.0 { format!("{:.2} %", value * 100.0) } else { format!("{value:.0}") }
 }

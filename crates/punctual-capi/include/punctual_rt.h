@@ -65,7 +65,7 @@
 /// The statistics were written by a version that this library cannot read.
 #define PRT_E_FOREIGN -5017
 
-/// The call was refused for a reason that has no number; `prt_last_error` tells it.
+/// The call was refused for a reason that has no number; `prt_last_error` states the reason.
 #define PRT_E_REFUSED -5099
 
 /// The thread woke within the tolerance.
@@ -120,7 +120,8 @@
 /// `SCHED_RR` at `priority`.
 #define PRT_POLICY_RR 2
 
-/// `SCHED_DEADLINE`: `reserved_runtime_ns` in each `reserved_period_ns`, within `reserved_deadline_ns`.
+/// `SCHED_DEADLINE`: the kernel reserves `reserved_runtime_ns` in each `reserved_period_ns`, within
+/// `reserved_deadline_ns` of its start.
 #define PRT_POLICY_DEADLINE 3
 
 /// Sleeps until `margin_ns` before the release, then polls the clock. With 0, the margin follows how much longer than
@@ -130,8 +131,7 @@
 /// Sleeps in the kernel until the release.
 #define PRT_WAIT_SLEEP 1
 
-/// Sleeps until the usual wake-up delay of sleeps before the release, so that the thread wakes close to it. Never
-/// polls.
+/// Sleeps until the release minus the usual wake-up delay, so that the thread wakes close to the release. Never polls.
 #define PRT_WAIT_ANTICIPATE 2
 
 /// Polls the clock all the time, and so occupies the CPU.
@@ -159,7 +159,7 @@
 
 /// All memory of the process is locked, and `stack_bytes` and `heap_bytes` are touched in advance.
 ///
-/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, in the parent too.
+/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, even in the parent.
 /// Start other programs before the loop, or with `posix_spawn` or `vfork`.
 #define PRT_MEMORY_LOCK 1
 
@@ -212,13 +212,13 @@ typedef struct prt_findings prt_findings;
 /// Tasks that start at a common epoch and keep their phases to each other. Opaque.
 typedef struct prt_group prt_group;
 
-/// The end of a watchdog that one loop beats. Opaque.
+/// The loop's end of a watchdog, on which the loop calls `prt_heart_beat` once per cycle. Opaque.
 typedef struct prt_heart prt_heart;
 
-/// The end of a cell that one thread reads. Opaque.
+/// The reading end of a latest-value cell, for one thread. Opaque.
 typedef struct prt_latest_reader prt_latest_reader;
 
-/// The end of a cell that one thread writes. Opaque.
+/// The writing end of a latest-value cell, for one thread. Opaque.
 typedef struct prt_latest_writer prt_latest_writer;
 
 /// Collects the records of loops and writes them out, in a thread of its own. Opaque.
@@ -227,7 +227,7 @@ typedef struct prt_log prt_log;
 /// A text that loops refer to. Opaque, and never closed: it stays valid while the program runs.
 typedef struct prt_log_text prt_log_text;
 
-/// The end of a log that one loop writes to. Opaque.
+/// The writing end of a log, for one loop. Opaque.
 typedef struct prt_log_writer prt_log_writer;
 
 /// A lock with priority inheritance: its owner runs with the priority of the most urgent waiter, so that no thread of a
@@ -237,13 +237,13 @@ typedef struct prt_pi_mutex prt_pi_mutex;
 /// Keeps releases at a fixed phase of another clock. Opaque.
 typedef struct prt_servo prt_servo;
 
-/// A counting signal: a post adds one, a wait takes one and sleeps until there is one. Opaque.
+/// A counting signal: a wait sleeps until there is a post, and takes it. Opaque.
 typedef struct prt_signal prt_signal;
 
-/// The end of a queue from which one thread takes. Opaque.
+/// The receiving end of a queue, for one thread. Opaque.
 typedef struct prt_spsc_receiver prt_spsc_receiver;
 
-/// The end of a queue into which one thread pushes. Opaque.
+/// The sending end of a queue, for one thread. Opaque.
 typedef struct prt_spsc_sender prt_spsc_sender;
 
 /// A reader for the statistics of a task, of another process or of this one. Opaque.
@@ -267,9 +267,9 @@ typedef struct prt_wake {
     int64_t release_ns;
     /// When the thread read the clock after waiting.
     int64_t woke_ns;
-    /// Woke minus release; negative if early.
+    /// `woke_ns` minus `release_ns`; negative if the thread woke early.
     int64_t error_ns;
-    /// Time from the previous release to this one: the period, plus what it was steered by.
+    /// Time from the previous release to this one: the period, plus the distance by which this release was steered.
     int64_t interval_ns;
     /// Number of later releases that had also passed when the thread woke, and will not be run.
     uint64_t missed;
@@ -283,8 +283,8 @@ typedef struct prt_wake {
     uint32_t reserved;
 } prt_wake;
 
-/// The configuration of a periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU,
-/// hybrid wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
+/// The configuration of a periodic task. `prt_config_init` fills in usual values: ordinary policy, any CPU, hybrid
+/// wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
 typedef struct prt_config {
     /// Set by `prt_config_init`.
     uint32_t size;
@@ -298,19 +298,19 @@ typedef struct prt_config {
     uint32_t phase;
     /// One of `PRT_CLOCK_...`, for `PRT_PHASE_ALIGNED`.
     uint32_t phase_clock;
-    /// See `PRT_PHASE_OFFSET`.
+    /// Offset of the first release, see `PRT_PHASE_OFFSET`.
     int64_t phase_offset_ns;
-    /// See `PRT_PHASE_ALIGNED`.
+    /// Interval whose multiples count, see `PRT_PHASE_ALIGNED`.
     int64_t phase_multiple_ns;
     /// One of `PRT_POLICY_...`.
     uint32_t policy;
-    /// 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
+    /// Real-time priority from 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
     uint32_t priority;
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Reserved run time per period, see `PRT_POLICY_DEADLINE`.
     int64_t reserved_runtime_ns;
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Deadline of the reservation, see `PRT_POLICY_DEADLINE`.
     int64_t reserved_deadline_ns;
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Period of the reservation, see `PRT_POLICY_DEADLINE`.
     int64_t reserved_period_ns;
     /// Array of the CPUs that the task may run on; NULL for any CPU.
     const uint32_t *cpus;
@@ -318,18 +318,18 @@ typedef struct prt_config {
     uint32_t cpu_count;
     /// One of `PRT_WAIT_...`.
     uint32_t wait;
-    /// See `PRT_WAIT_HYBRID`; 0 for automatic.
+    /// How long before the release polling begins, see `PRT_WAIT_HYBRID`; 0 for automatic.
     int64_t margin_ns;
     /// The largest share of the CPU's time that the automatic margin may spend polling, in millionths.
     uint32_t spin_ppm;
-    /// See `PRT_WAIT_EXTERNAL`; -1 for none.
+    /// The file descriptor to wait for, see `PRT_WAIT_EXTERNAL`; -1 for none.
     int32_t external_fd;
     /// The longest wait for an outside event, see `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a
     /// task can take this time.
     int64_t external_patience_ns;
     /// One of `PRT_OVERRUN_...`.
     uint32_t overrun;
-    /// See `PRT_OVERRUN_CATCH_UP`.
+    /// Largest number of late activations in a row, see `PRT_OVERRUN_CATCH_UP`.
     uint32_t catch_up_max;
     /// An activation is classed as on time when it wakes at most this far from its release.
     int64_t tolerance_ns;
@@ -352,7 +352,7 @@ typedef struct prt_config {
     uint64_t heap_bytes;
     /// One of `PRT_LATENCY_...`.
     uint32_t latency_qos;
-    /// See `PRT_LATENCY_GLOBAL`.
+    /// Longest exit latency that is allowed, see `PRT_LATENCY_GLOBAL`.
     int32_t latency_us;
     /// Number of the latest cycles that are kept for readers of the statistics: a power of two from 64 to 65536.
     uint32_t flight_cycles;
@@ -368,7 +368,7 @@ typedef struct prt_finding {
     uint32_t size;
     /// Set by `prt_finding_init`.
     uint32_t version;
-    /// The rule that found it: the id of a knob of `punctual audit`, or `task.` and a word.
+    /// The rule that reported the finding: the id of a knob of `punctual audit`, or `task.` and a word.
     const char *code;
     /// Name of the task.
     const char *task;
@@ -397,13 +397,13 @@ typedef struct prt_summary {
     int64_t mean_ns;
     /// Half of the values are at most this.
     int64_t p50_ns;
-    /// 90 % are at most this.
+    /// 90 % of the values are at most this.
     int64_t p90_ns;
-    /// 99 % are at most this.
+    /// 99 % of the values are at most this.
     int64_t p99_ns;
-    /// 99.9 % are at most this.
+    /// 99.9 % of the values are at most this.
     int64_t p999_ns;
-    /// 99.99 % are at most this.
+    /// 99.99 % of the values are at most this.
     int64_t p9999_ns;
     /// The largest value seen, which is not the largest possible.
     int64_t max_ns;
@@ -425,7 +425,7 @@ typedef struct prt_stats {
     uint32_t reserved;
     /// Nominal period of the loop.
     int64_t period_ns;
-    /// When counting began.
+    /// When the statistics of the loop were created.
     int64_t started_ns;
     /// When this copy was made.
     int64_t taken_ns;
@@ -437,7 +437,7 @@ typedef struct prt_stats {
     int64_t last_woke_ns;
     /// Activations that ran.
     uint64_t activations;
-    /// Missed releases, without those in outages.
+    /// Releases missed outside of outages.
     uint64_t missed;
     /// Stalls of 100 ms or more, each counted once.
     uint64_t outages;
@@ -457,7 +457,7 @@ typedef struct prt_stats {
     struct prt_summary overshoot;
     /// Time spent polling per activation.
     struct prt_summary polled;
-    /// Difference between each interval and the period, without sign.
+    /// Difference between the distance of two successive wake-ups and that of their releases, without sign.
     struct prt_summary period_error;
     /// Time from waking to the end of the work.
     struct prt_summary execution;
@@ -497,7 +497,7 @@ typedef struct prt_servo_state {
     uint32_t size;
     /// Set by `prt_servo_state_init`.
     uint32_t version;
-    /// How late the releases are, relative to the target, filtered.
+    /// The filtered error of the releases: how late they are, relative to the target.
     int64_t error_ns;
     /// The phase at which the releases are held, or towards which they move, as reference time modulo the period.
     int64_t target_ns;
@@ -519,8 +519,8 @@ typedef struct prt_watchdog_config {
     uint32_t version;
     /// Time between two checks; choose a fraction of the shortest limit.
     int64_t interval_ns;
-    /// 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. If the watchdog shares a CPU with its loops, it needs a
-    /// higher priority than theirs to notice a loop that never sleeps.
+    /// Priority of the watchdog's thread: 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. If the watchdog shares a
+    /// CPU with its loops, it needs a higher priority than theirs to notice a loop that never sleeps.
     uint32_t priority;
     /// Number of CPUs in `cpus`.
     uint32_t cpu_count;
@@ -537,9 +537,9 @@ typedef void (*prt_missed)(const char *heart, int64_t silent_ns, int64_t limit_n
 extern "C" {
 #endif // __cplusplus
 
-/// The error of the last function that failed in this thread and is not for the loop: what, why, and what to do about
-/// it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The functions for
-/// the loop keep no text: see `prt_error_text`.
+/// The error of the last function that failed in this thread and is not for the loop: what was refused, why, and what
+/// to do about it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The
+/// functions for the loop keep no text: see `prt_error_text`.
 const char *prt_last_error(void);
 
 /// The meaning of a returned number as text. Never NULL; valid until the next call in this thread.
@@ -551,14 +551,14 @@ const char *prt_version(void);
 /// The current time on `CLOCK_MONOTONIC`, the clock of all instants.
 int64_t prt_now(void);
 
-/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait; returns at once if the instant is past. Each
+/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait. Returns at once if the instant is past. Each
 /// thread learns how long its sleeps take. The first call in a thread allocates.
 int prt_delay_until(int64_t instant_ns);
 
 /// Prepares a structure of `size` bytes (`sizeof *wake`) to be filled; once is enough for any number of waits.
 int prt_wake_init(struct prt_wake *wake, size_t size);
 
-/// Initialises a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
+/// Initialises a configuration of `size` bytes (`sizeof *config`) with usual values.
 int prt_config_init(struct prt_config *config, size_t size);
 
 /// Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.
@@ -831,10 +831,10 @@ int prt_spsc_waiting(const struct prt_spsc_receiver *receiver, size_t *count);
 /// For the loop: never waits.
 int prt_spsc_refused(const struct prt_spsc_receiver *receiver, uint64_t *count);
 
-/// Frees the sending end. Elements that were sent can still be taken.
+/// Frees the sending end of a queue. Elements that were sent can still be taken.
 int prt_spsc_sender_close(struct prt_spsc_sender *sender);
 
-/// Frees the receiving end.
+/// Frees the receiving end of a queue.
 int prt_spsc_receiver_close(struct prt_spsc_receiver *receiver);
 
 /// Makes a cell that keeps only the newest value, of `bytes` bytes, and holds `initial` at first. Each end may be used
@@ -858,10 +858,10 @@ int prt_latest_write(struct prt_latest_writer *writer, const void *value);
 /// one of them gets `-EBUSY` and its `value` is unchanged. Give each reader a cell of its own.
 int prt_latest_read(struct prt_latest_reader *reader, void *value);
 
-/// Frees the writing end.
+/// Frees the writing end of a cell.
 int prt_latest_writer_close(struct prt_latest_writer *writer);
 
-/// Frees the reading end.
+/// Frees the reading end of a cell.
 int prt_latest_reader_close(struct prt_latest_reader *reader);
 
 /// Makes a signal for the threads of this process.
@@ -873,12 +873,12 @@ int prt_signal_open(struct prt_signal **signal);
 /// For the loop: never blocks; enters the kernel once if a thread is waiting, otherwise not at all.
 int prt_signal_post(struct prt_signal *signal);
 
-/// Takes one post, and sleeps until there is one.
+/// Sleeps until there is a post, and takes it.
 ///
 /// For a loop whose wait is this call: allocates nothing.
 int prt_signal_wait(struct prt_signal *signal);
 
-/// Takes one post, and sleeps until there is one; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
+/// Sleeps until there is a post, and takes it; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
 int prt_signal_wait_until(struct prt_signal *signal, int64_t deadline_ns);
 
 /// Takes one post if there is one; `-EAGAIN` otherwise.
@@ -1013,7 +1013,7 @@ int prt_log_counter(struct prt_log_writer *writer, const struct prt_log_text *na
 /// For the loop: never waits.
 int prt_log_lost(const struct prt_log_writer *writer, uint64_t *count);
 
-/// Frees the writing end of a loop. Its stored records are still written out.
+/// Frees the writing end of a log. The records stored with it are still written out.
 int prt_log_writer_close(struct prt_log_writer *writer);
 
 /// Writes out all stored records and ends the log's thread. Returns the negated errno of the first failure to write.

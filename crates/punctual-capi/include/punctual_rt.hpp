@@ -1,8 +1,8 @@
 /*
  * libpunctual_rt for C++17: owners for the handles of punctual_rt.h, and nothing else.
  *
- * - What is not for the loop (constructors, join, snapshots) throws prt::Error.
- * - What is for the loop is noexcept and returns a std::error_code, which is false when all went well.
+ * - Functions that are not for the loop (constructors, join, snapshots) throw prt::Error.
+ * - Functions for the loop are noexcept and return a std::error_code, which is false on success.
  * - A body may throw: the task ends, and join() throws it again.
  */
 
@@ -86,7 +86,7 @@ public:
     void reset() noexcept
     {
         if (handle_ != nullptr) {
-            // Refused only to who uses it from two threads at once.
+            // Closing is refused only if another thread uses the handle at the same moment.
             static_cast<void>(Close(std::exchange(handle_, nullptr)));
         }
     }
@@ -257,7 +257,7 @@ public:
         }
     }
 
-    /// Rethrows the exception of the body. Call it only after the task was joined.
+    /// Rethrows the exception that the body threw, if any. Call it only after the task was joined.
     void throw_again()
     {
         if (thrown_) {
@@ -298,7 +298,7 @@ public:
     Task &operator=(Task &&other) noexcept
     {
         if (this != &other) {
-            handle_ = std::move(other.handle_); // The old thread ends before its body goes.
+            handle_ = std::move(other.handle_); // The old thread must end before its body is destroyed.
             body_ = std::move(other.body_);
         }
         return *this;
@@ -332,7 +332,7 @@ private:
     friend class Group;
     Task(std::unique_ptr<detail::Body> body, prt_task *task) noexcept : body_(std::move(body)), handle_(task) {}
 
-    std::unique_ptr<detail::Body> body_; // Outlives the thread: members go in reverse order.
+    std::unique_ptr<detail::Body> body_; // Destroyed after `handle_`, which ends the thread.
     detail::Handle<prt_task, prt_task_close> handle_;
 };
 
@@ -638,8 +638,8 @@ private:
     int returned_;
 };
 
-/// The end of a watchdog that a loop beats. Its destructor does not end the watch, because the watchdog should notice a
-/// loop that was ended by an exception.
+/// The loop's end of a watchdog, on which the loop calls beat() once per cycle. The destructor does not end the watch,
+/// because the watchdog should notice a loop that was ended by an exception.
 class Heart {
 public:
     explicit Heart(prt_heart *handle) noexcept : handle_(handle) {}
@@ -695,7 +695,7 @@ private:
     prt_log_text *handle_ = nullptr;
 };
 
-/// The end of a log that one loop writes to.
+/// The writing end of a log, for one loop.
 class LogWriter {
 public:
     explicit LogWriter(prt_log_writer *handle) noexcept : handle_(handle) {}
@@ -719,7 +719,7 @@ private:
 /// Collects the records of loops and writes them out.
 class Log {
 public:
-    /// An empty path means that this file is not written.
+    /// Writes text to `text_path` and a trace to `trace_path`. An empty path means that this file is not written.
     explicit Log(const std::string &text_path, const std::string &trace_path = {}, std::int64_t interval_ns = 0)
     {
         const auto path = [](const std::string &at) { return at.empty() ? nullptr : at.c_str(); };

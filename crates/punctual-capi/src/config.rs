@@ -31,7 +31,8 @@ pub const PRT_POLICY_OTHER: u32 = 0;
 pub const PRT_POLICY_FIFO: u32 = 1;
 /// `SCHED_RR` at `priority`.
 pub const PRT_POLICY_RR: u32 = 2;
-/// `SCHED_DEADLINE`: `reserved_runtime_ns` in each `reserved_period_ns`, within `reserved_deadline_ns`.
+/// `SCHED_DEADLINE`: the kernel reserves `reserved_runtime_ns` in each `reserved_period_ns`, within
+/// `reserved_deadline_ns` of its start.
 pub const PRT_POLICY_DEADLINE: u32 = 3;
 
 /// Sleeps until `margin_ns` before the release, then polls the clock. With 0, the margin follows how much longer than
@@ -39,8 +40,7 @@ pub const PRT_POLICY_DEADLINE: u32 = 3;
 pub const PRT_WAIT_HYBRID: u32 = 0;
 /// Sleeps in the kernel until the release.
 pub const PRT_WAIT_SLEEP: u32 = 1;
-/// Sleeps until the usual wake-up delay of sleeps before the release, so that the thread wakes close to it. Never
-/// polls.
+/// Sleeps until the release minus the usual wake-up delay, so that the thread wakes close to the release. Never polls.
 pub const PRT_WAIT_ANTICIPATE: u32 = 2;
 /// Polls the clock all the time, and so occupies the CPU.
 pub const PRT_WAIT_SPIN: u32 = 3;
@@ -62,7 +62,7 @@ pub const PRT_OVERRUN_STOP: u32 = 3;
 pub const PRT_MEMORY_LEAVE: u32 = 0;
 /// All memory of the process is locked, and `stack_bytes` and `heap_bytes` are touched in advance.
 ///
-/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, in the parent too.
+/// `fork` undoes the locking: memory becomes copy-on-write, and the next writes of the loop fault, even in the parent.
 /// Start other programs before the loop, or with `posix_spawn` or `vfork`.
 pub const PRT_MEMORY_LOCK: u32 = 1;
 
@@ -79,8 +79,8 @@ pub const PRT_REQUIRE_STRICT: u32 = 0;
 /// list the refused parts.
 pub const PRT_REQUIRE_BEST_EFFORT: u32 = 1;
 
-/// The configuration of a periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU,
-/// hybrid wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
+/// The configuration of a periodic task. `prt_config_init` fills in usual values: ordinary policy, any CPU, hybrid
+/// wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_config {
@@ -96,19 +96,19 @@ pub struct prt_config {
     pub phase: u32,
     /// One of `PRT_CLOCK_...`, for `PRT_PHASE_ALIGNED`.
     pub phase_clock: u32,
-    /// See `PRT_PHASE_OFFSET`.
+    /// Offset of the first release, see `PRT_PHASE_OFFSET`.
     pub phase_offset_ns: i64,
-    /// See `PRT_PHASE_ALIGNED`.
+    /// Interval whose multiples count, see `PRT_PHASE_ALIGNED`.
     pub phase_multiple_ns: i64,
     /// One of `PRT_POLICY_...`.
     pub policy: u32,
-    /// 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
+    /// Real-time priority from 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
     pub priority: u32,
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Reserved run time per period, see `PRT_POLICY_DEADLINE`.
     pub reserved_runtime_ns: i64,
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Deadline of the reservation, see `PRT_POLICY_DEADLINE`.
     pub reserved_deadline_ns: i64,
-    /// See `PRT_POLICY_DEADLINE`.
+    /// Period of the reservation, see `PRT_POLICY_DEADLINE`.
     pub reserved_period_ns: i64,
     /// Array of the CPUs that the task may run on; NULL for any CPU.
     pub cpus: *const u32,
@@ -116,18 +116,18 @@ pub struct prt_config {
     pub cpu_count: u32,
     /// One of `PRT_WAIT_...`.
     pub wait: u32,
-    /// See `PRT_WAIT_HYBRID`; 0 for automatic.
+    /// How long before the release polling begins, see `PRT_WAIT_HYBRID`; 0 for automatic.
     pub margin_ns: i64,
     /// The largest share of the CPU's time that the automatic margin may spend polling, in millionths.
     pub spin_ppm: u32,
-    /// See `PRT_WAIT_EXTERNAL`; -1 for none.
+    /// The file descriptor to wait for, see `PRT_WAIT_EXTERNAL`; -1 for none.
     pub external_fd: i32,
     /// The longest wait for an outside event, see `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a
     /// task can take this time.
     pub external_patience_ns: i64,
     /// One of `PRT_OVERRUN_...`.
     pub overrun: u32,
-    /// See `PRT_OVERRUN_CATCH_UP`.
+    /// Largest number of late activations in a row, see `PRT_OVERRUN_CATCH_UP`.
     pub catch_up_max: u32,
     /// An activation is classed as on time when it wakes at most this far from its release.
     pub tolerance_ns: i64,
@@ -150,7 +150,7 @@ pub struct prt_config {
     pub heap_bytes: u64,
     /// One of `PRT_LATENCY_...`.
     pub latency_qos: u32,
-    /// See `PRT_LATENCY_GLOBAL`.
+    /// Longest exit latency that is allowed, see `PRT_LATENCY_GLOBAL`.
     pub latency_us: i32,
     /// Number of the latest cycles that are kept for readers of the statistics: a power of two from 64 to 65536.
     pub flight_cycles: u32,
@@ -187,7 +187,7 @@ unsafe impl Versioned for prt_config {
     }
 }
 
-/// Initialises a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
+/// Initialises a configuration of `size` bytes (`sizeof *config`) with usual values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_config_init(config: *mut prt_config, size: usize) -> c_int {
     // SAFETY: the C caller promises NULL or a structure of `size` bytes.
@@ -316,8 +316,7 @@ impl prt_config {
 
     fn memory(&self) -> Result<Memory, Failure> {
         let size = |name: &str, bytes: u64| {
-            // Such a size is refused here: no address space holds so large a stack or heap, and only the attempt would
-            // show it.
+            // A size of a terabyte or more is refused here. Otherwise only the attempt to allocate it would fail.
             let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes < 1 << 40);
             bytes.ok_or_else(|| Failure::new(-libc::ENOMEM, format!("{name} is more than a terabyte")))
         };

@@ -1,6 +1,6 @@
 //! Errors as C programs get them: a negative number from each call, and a sentence from `prt_last_error`.
 //!
-//! Numbers down to -4095 are negated `errno` values. Those below are our own, and are never renumbered.
+//! Numbers down to -4095 are negated `errno` values. Lower numbers are defined in this file and are never renumbered.
 
 use punctual_rt::{Error, PageError, SetupError};
 use std::borrow::Cow;
@@ -41,7 +41,7 @@ pub const PRT_E_SERVO: c_int = -5015;
 pub const PRT_E_NO_TASK: c_int = -5016;
 /// The statistics were written by a version that this library cannot read.
 pub const PRT_E_FOREIGN: c_int = -5017;
-/// The call was refused for a reason that has no number; `prt_last_error` tells it.
+/// The call was refused for a reason that has no number; `prt_last_error` states the reason.
 pub const PRT_E_REFUSED: c_int = -5099;
 
 /// An error number with its sentence.
@@ -147,9 +147,9 @@ pub(crate) fn errno(error: impl Into<Error>) -> Code {
     }
 }
 
-/// The error of the last function that failed in this thread and is not for the loop: what, why, and what to do about
-/// it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The functions for
-/// the loop keep no text: see `prt_error_text`.
+/// The error of the last function that failed in this thread and is not for the loop: what was refused, why, and what
+/// to do about it. Never NULL. The pointer stays valid while the thread lives; the next error replaces the text. The
+/// functions for the loop keep no text: see `prt_error_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_last_error() -> *const c_char {
     LAST.try_with(|kept| kept.as_ptr().cast_const().cast()).unwrap_or(c"".as_ptr())

@@ -41,7 +41,7 @@ pub struct prt_finding {
     pub size: u32,
     /// Set by `prt_finding_init`.
     pub version: u32,
-    /// The rule that found it: the id of a knob of `punctual audit`, or `task.` and a word.
+    /// The rule that reported the finding: the id of a knob of `punctual audit`, or `task.` and a word.
     pub code: *const c_char,
     /// Name of the task.
     pub task: *const c_char,

@@ -68,7 +68,7 @@ const LOW_MASK: u64 = (1 << LOW) - 1;
 const ALONE: u64 = 1 << (LOW - 1);
 const CHUNK: usize = 256;
 const CHUNKS: usize = 1024;
-/// How often closing is tried while a call of another thread uses the value, before closing is refused.
+/// How often closing is tried while another call uses the value, before closing is refused.
 const TRIES: u32 = 1000;
 
 /// One slot of the table of handles.
@@ -148,11 +148,11 @@ fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
     Ok((chunk.get(index % CHUNK).ok_or(PRT_E_HANDLE)?, number & !LOW_MASK))
 }
 
-/// A running call that uses the value. The value is not freed before it is dropped.
+/// A running call that uses the value of a handle. The value is not freed before this call is dropped.
 pub(crate) struct Inside<K: Handled> {
     slot: &'static Slot,
     value: *const K::Value,
-    /// What the call added to the slot's word.
+    /// The number that the call added to the slot's word, and subtracts when it ends.
     mark: u64,
 }
 
@@ -186,7 +186,7 @@ where
     enter(handle, 1)
 }
 
-/// Adds `mark` to the slot's word, unless it contains [`ALONE`] and the word does already.
+/// Adds `mark` to the slot's word. Refuses if both `mark` and the word contain [`ALONE`].
 #[inline]
 fn enter<K: Handled>(handle: *const K, mark: u64) -> Result<Inside<K>, Code> {
     let (slot, word) = find(handle)?;
@@ -216,7 +216,6 @@ pub(crate) fn adopt<K: Handled>(handle: *const K) -> Result<(), Code> {
 ///
 /// [`PRT_E_THREAD`] if the handle belongs to another thread; `-EBUSY` if a call further up the stack is using the part;
 /// otherwise as [`shared`].
-/// [`shared`].
 #[inline]
 pub(crate) fn owned<K: Handled, T, R>(
     handle: *const K,
@@ -231,17 +230,18 @@ pub(crate) fn owned<K: Handled, T, R>(
     if !is_ours {
         return Err(PRT_E_THREAD);
     }
-    // SAFETY: made by `open_for` from a box of this type, which the kind in the handle tells. `close` frees it only in
-    // the thread that owns it, which is this one, and not while the call below runs.
+    // SAFETY: made by `open_for` from a box of this type, as the kind in the handle shows. `close` frees it only in the
+    // thread that owns it, which is this one, and not while the call below runs.
     let value = unsafe { &*slot.value.load(Relaxed).cast::<K::Value>() };
     let mut part = part(value).0.try_borrow_mut().map_err(|_| -libc::EBUSY)?;
     Ok(act(&mut part))
 }
 
-/// Calls `act` with the part for a single thread. Other threads may read the open part meanwhile.
+/// Calls `act` with the part `mine`, for one thread at a time, and the part `open`. Other threads may read `open`
+/// meanwhile.
 ///
 /// # Errors
-/// As [`shared`]; `-EBUSY` while another call is using the part for a single thread.
+/// As [`shared`]; `-EBUSY` while another call is using `mine`.
 #[inline]
 pub(crate) fn alone<K, Mine: Send, Open: Sync, R>(
     handle: *const K,
@@ -271,8 +271,8 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
                 let value = slot.value.swap(ptr::null_mut(), Relaxed).cast::<K::Value>();
                 let index = (handle.addr() as u64 & LOW_MASK) as usize;
                 FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(index);
-                // SAFETY: made by `open` from a box of this type, which the kind in the handle tells. No call is
-                // running, and the word admits none any more.
+                // SAFETY: made by `open` from a box of this type, as the kind in the handle shows. No call is running,
+                // and the word admits none any more.
                 return Ok(*unsafe { Box::from_raw(value) });
             }
             Err(now) if now & !LOW_MASK != word => return Err(PRT_E_HANDLE),

@@ -9,10 +9,10 @@ use punctual_rt::{LatestReader, LatestWriter, latest};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// The end of a cell that one thread writes. Opaque.
+/// The writing end of a latest-value cell, for one thread. Opaque.
 pub struct prt_latest_writer([u8; 0]);
 
-/// The end of a cell that one thread reads. Opaque.
+/// The reading end of a latest-value cell, for one thread. Opaque.
 pub struct prt_latest_reader([u8; 0]);
 
 /// The largest value a cell holds, in bytes.
@@ -37,13 +37,13 @@ macro_rules! of_each_size {
 
 of_each_size!(WriterOf: LatestWriter ReaderOf: LatestReader);
 
-/// The writing end, and the size of a value in bytes.
+/// The writing end of a cell, and the size of a value in bytes.
 pub struct Writer {
     cell: WriterOf,
     bytes: usize,
 }
 
-/// The reading end, and the size of a value in bytes.
+/// The reading end of a cell, and the size of a value in bytes.
 pub struct Reader {
     cell: ReaderOf,
     bytes: usize,
@@ -62,7 +62,7 @@ macro_rules! whichever {
     };
 }
 
-/// Copies the value at `from`, and fills up with zeros.
+/// Copies the value at `from`, and fills the rest with zeros.
 ///
 /// # Safety
 /// `bytes` bytes can be read at `from`.
@@ -193,13 +193,13 @@ pub unsafe extern "C" fn prt_latest_read(reader: *mut prt_latest_reader, value: 
     }
 }
 
-/// Frees the writing end.
+/// Frees the writing end of a cell.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_latest_writer_close(writer: *mut prt_latest_writer) -> c_int {
     done(|| handle::free(writer))
 }
 
-/// Frees the reading end.
+/// Frees the reading end of a cell.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_latest_reader_close(reader: *mut prt_latest_reader) -> c_int {
     done(|| handle::free(reader))

@@ -16,7 +16,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("a handle needs 64 bits");
 
-/// Declares the type of value behind the handles of an opaque type of the header, and the unique number of that kind.
+/// Declares which type of value the handles of an opaque C type stand for, and the unique number of this kind.
 macro_rules! handled {
     ($name:ident, $kind:literal: $value:ty) => {
         impl crate::handle::Handled for $name {

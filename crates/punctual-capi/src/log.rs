@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Collects the records of loops and writes them out, in a thread of its own. Opaque.
 pub struct prt_log([u8; 0]);
 
-/// The end of a log that one loop writes to. Opaque.
+/// The writing end of a log, for one loop. Opaque.
 pub struct prt_log_writer([u8; 0]);
 
 /// A text that loops refer to. Opaque, and never closed: it stays valid while the program runs.
@@ -32,7 +32,7 @@ pub struct Gathering {
     barred: Arc<AtomicU64>,
 }
 
-/// Number of lost records of one writer, which any thread may read.
+/// Counts of lost records of one writer, which any thread may read.
 pub struct Lost {
     /// Records lost because the log was full.
     full: AtomicU64,
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn prt_log_lost(writer: *const prt_log_writer, count: *mut
     hot(lost.and_then(|lost| unsafe { text::give(count, lost) }))
 }
 
-/// Frees the writing end of a loop. Its stored records are still written out.
+/// Frees the writing end of a log. The records stored with it are still written out.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_close(writer: *mut prt_log_writer) -> c_int {
     done(|| handle::free(writer))

@@ -13,10 +13,10 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// The end of a queue into which one thread pushes. Opaque.
+/// The sending end of a queue, for one thread. Opaque.
 pub struct prt_spsc_sender([u8; 0]);
 
-/// The end of a queue from which one thread takes. Opaque.
+/// The receiving end of a queue, for one thread. Opaque.
 pub struct prt_spsc_receiver([u8; 0]);
 
 handled!(prt_spsc_sender, 9: Single<Sender, ()>);
@@ -36,14 +36,14 @@ fn count(number: &AtomicU64) {
     number.store(number.load(Relaxed).wrapping_add(1), Release);
 }
 
-/// The sending end. Elements are stored as bytes, always whole elements.
+/// The sending end of a queue. Elements are stored as bytes, always whole elements.
 pub struct Sender {
     bytes: Producer<u8>,
     element: usize,
     seen: Arc<QueueCounts>,
 }
 
-/// The receiving end.
+/// The receiving end of a queue.
 pub struct Receiver {
     bytes: Consumer<u8>,
     element: usize,
@@ -63,11 +63,11 @@ impl Sender {
         };
         let (first, second) = room.as_mut_slices();
         let rest = from.wrapping_add(first.len());
-        // SAFETY: both parts together are one element, of the caller's; they are ours to write.
+        // SAFETY: both parts together have the size of the caller's element, and only this call writes to them.
         unsafe { std::ptr::copy_nonoverlapping(from, first.as_mut_ptr().cast::<u8>(), first.len()) };
         // SAFETY: the same as for the block above.
         unsafe { std::ptr::copy_nonoverlapping(rest, second.as_mut_ptr().cast::<u8>(), second.len()) };
-        // SAFETY: all of it was just written.
+        // SAFETY: the whole chunk was just written.
         unsafe { room.commit_all() };
         count(&self.seen.sent);
         Ok(())
@@ -196,13 +196,13 @@ pub unsafe extern "C" fn prt_spsc_refused(receiver: *const prt_spsc_receiver, co
     hot(refused.and_then(|refused| unsafe { text::give(count, refused) }))
 }
 
-/// Frees the sending end. Elements that were sent can still be taken.
+/// Frees the sending end of a queue. Elements that were sent can still be taken.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_sender_close(sender: *mut prt_spsc_sender) -> c_int {
     done(|| handle::free(sender))
 }
 
-/// Frees the receiving end.
+/// Frees the receiving end of a queue.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_receiver_close(receiver: *mut prt_spsc_receiver) -> c_int {
     done(|| handle::free(receiver))
@@ -221,10 +221,10 @@ mod tests {
         let onlooker = handle::shared(receiver).unwrap();
         let mut element = 5_u64;
         for expected in [0, 0, -libc::EAGAIN] {
-            // SAFETY: an element.
+            // SAFETY: the pointer is valid for one element.
             assert_eq!(unsafe { prt_spsc_push(sender, (&raw const element).cast()) }, expected);
         }
-        // SAFETY: room for one.
+        // SAFETY: there is room for one element.
         assert_eq!(unsafe { prt_spsc_pop(receiver, (&raw mut element).cast()) }, 0);
         drop(onlooker);
         let (mut waiting, mut refused) = (0, 0);

@@ -125,7 +125,7 @@ pub struct prt_servo_state {
     pub size: u32,
     /// Set by `prt_servo_state_init`.
     pub version: u32,
-    /// How late the releases are, relative to the target, filtered.
+    /// The filtered error of the releases: how late they are, relative to the target.
     pub error_ns: i64,
     /// The phase at which the releases are held, or towards which they move, as reference time modulo the period.
     pub target_ns: i64,

@@ -8,7 +8,7 @@ use punctual_rt::sync::Signal;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// A counting signal: a post adds one, a wait takes one and sleeps until there is one. Opaque.
+/// A counting signal: a wait sleeps until there is a post, and takes it. Opaque.
 pub struct prt_signal([u8; 0]);
 
 handled!(prt_signal, 8: Arc<Signal>);
@@ -30,7 +30,7 @@ pub extern "C" fn prt_signal_post(signal: *mut prt_signal) -> c_int {
     hot(posted.and_then(|posted| if posted { Ok(()) } else { Err(-libc::EOVERFLOW) }))
 }
 
-/// Takes one post, and sleeps until there is one.
+/// Sleeps until there is a post, and takes it.
 ///
 /// For a loop whose wait is this call: allocates nothing.
 #[unsafe(no_mangle)]
@@ -38,7 +38,7 @@ pub extern "C" fn prt_signal_wait(signal: *mut prt_signal) -> c_int {
     hot(handle::shared(signal).map(|signal| signal.wait()))
 }
 
-/// Takes one post, and sleeps until there is one; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
+/// Sleeps until there is a post, and takes it; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_signal_wait_until(signal: *mut prt_signal, deadline_ns: i64) -> c_int {
     let taken = handle::shared(signal).map(|signal| signal.wait_until(instant(deadline_ns)));

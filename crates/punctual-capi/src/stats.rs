@@ -22,13 +22,13 @@ pub struct prt_summary {
     pub mean_ns: i64,
     /// Half of the values are at most this.
     pub p50_ns: i64,
-    /// 90 % are at most this.
+    /// 90 % of the values are at most this.
     pub p90_ns: i64,
-    /// 99 % are at most this.
+    /// 99 % of the values are at most this.
     pub p99_ns: i64,
-    /// 99.9 % are at most this.
+    /// 99.9 % of the values are at most this.
     pub p999_ns: i64,
-    /// 99.99 % are at most this.
+    /// 99.99 % of the values are at most this.
     pub p9999_ns: i64,
     /// The largest value seen, which is not the largest possible.
     pub max_ns: i64,
@@ -70,7 +70,7 @@ pub struct prt_stats {
     pub reserved: u32,
     /// Nominal period of the loop.
     pub period_ns: i64,
-    /// When counting began.
+    /// When the statistics of the loop were created.
     pub started_ns: i64,
     /// When this copy was made.
     pub taken_ns: i64,
@@ -82,7 +82,7 @@ pub struct prt_stats {
     pub last_woke_ns: i64,
     /// Activations that ran.
     pub activations: u64,
-    /// Missed releases, without those in outages.
+    /// Releases missed outside of outages.
     pub missed: u64,
     /// Stalls of 100 ms or more, each counted once.
     pub outages: u64,
@@ -102,7 +102,7 @@ pub struct prt_stats {
     pub overshoot: prt_summary,
     /// Time spent polling per activation.
     pub polled: prt_summary,
-    /// Difference between each interval and the period, without sign.
+    /// Difference between the distance of two successive wake-ups and that of their releases, without sign.
     pub period_error: prt_summary,
     /// Time from waking to the end of the work.
     pub execution: prt_summary,

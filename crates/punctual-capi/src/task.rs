@@ -33,7 +33,7 @@ handled!(prt_task, 3: Running);
 // The value is the activation whose body runs now, or null between bodies.
 handled!(prt_cycle, 4: Owned<*mut Cycle<'static>>);
 
-/// A task, and copies of what can be known without locking it.
+/// A task, and copies of its data that can be read without locking the task.
 pub struct Running {
     task: Mutex<Option<Task>>,
     stop: Stopper,

@@ -17,7 +17,7 @@ pub extern "C" fn prt_now() -> i64 {
     ns(now().as_ns())
 }
 
-/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait; returns at once if the instant is past. Each
+/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait. Returns at once if the instant is past. Each
 /// thread learns how long its sleeps take. The first call in a thread allocates.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_delay_until(instant_ns: i64) -> c_int {

@@ -24,7 +24,7 @@ pub(crate) unsafe trait Versioned: Copy {
 /// members are added.
 pub(crate) const VERSION: u32 = 1;
 const HEADER: usize = 8;
-/// A larger stated size is taken as a mistake, most likely an uninitialised structure.
+/// A structure that states a size larger than this is refused, because it was most likely not initialised.
 const LARGEST: usize = 4096;
 
 /// A structure with its header and otherwise zeros, which are the default of most members.
@@ -104,8 +104,8 @@ pub(crate) unsafe fn take<T: Versioned>(from: *const T) -> Result<T, Failure> {
     Ok(value)
 }
 
-/// Copies `value` into the C caller's structure, as far as it has room. Its further members become zero. Its size and
-/// version stay.
+/// Copies `value` into the C caller's structure, as far as there is room. Members of the structure that this library
+/// does not know become zero. The structure keeps its size and version.
 ///
 /// # Safety
 /// `to` is null, or points to as many bytes as it states.
@@ -128,7 +128,7 @@ pub(crate) unsafe fn check<T: Versioned>(to: *mut T) -> Result<(), Code> {
     unsafe { stated(to) }.map(drop)
 }
 
-/// Fills the structure as [`give`] does; the error says what is wrong with it.
+/// Fills the structure as [`give`] does; the error says what is wrong with the structure.
 ///
 /// # Safety
 /// As [`give`].
@@ -155,7 +155,7 @@ pub(crate) unsafe fn init<T: Versioned>(to: *mut T, size: usize) -> Result<c_int
     Ok(0)
 }
 
-/// Writes all members behind the header.
+/// Fills the structure after its header: with the members of `value` as far as there is room, then with zeros.
 ///
 /// # Safety
 /// `to` points to `size` bytes, at least a header.
@@ -164,7 +164,7 @@ unsafe fn fill<T: Versioned>(to: *mut T, value: &T, size: usize) {
     let known = size.min(size_of::<T>());
     let target = to.cast::<u8>().wrapping_add(HEADER);
     let source = ptr::from_ref(value).cast::<u8>().wrapping_add(HEADER);
-    // SAFETY: within both.
+    // SAFETY: the copied bytes lie within both structures.
     unsafe { ptr::copy_nonoverlapping(source, target, known.saturating_sub(HEADER)) };
     if size > known {
         // SAFETY: within the caller's structure.

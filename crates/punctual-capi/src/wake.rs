@@ -37,9 +37,9 @@ pub struct prt_wake {
     pub release_ns: i64,
     /// When the thread read the clock after waiting.
     pub woke_ns: i64,
-    /// Woke minus release; negative if early.
+    /// `woke_ns` minus `release_ns`; negative if the thread woke early.
     pub error_ns: i64,
-    /// Time from the previous release to this one: the period, plus what it was steered by.
+    /// Time from the previous release to this one: the period, plus the distance by which this release was steered.
     pub interval_ns: i64,
     /// Number of later releases that had also passed when the thread woke, and will not be run.
     pub missed: u64,

@@ -13,7 +13,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 /// A thread that notices when a loop stops completing cycles. Opaque.
 pub struct prt_watchdog([u8; 0]);
 
-/// The end of a watchdog that one loop beats. Opaque.
+/// The loop's end of a watchdog, on which the loop calls `prt_heart_beat` once per cycle. Opaque.
 pub struct prt_heart([u8; 0]);
 
 handled!(prt_watchdog, 17: Watchdog);
@@ -35,8 +35,8 @@ pub struct prt_watchdog_config {
     pub version: u32,
     /// Time between two checks; choose a fraction of the shortest limit.
     pub interval_ns: i64,
-    /// 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. If the watchdog shares a CPU with its loops, it needs a
-    /// higher priority than theirs to notice a loop that never sleeps.
+    /// Priority of the watchdog's thread: 1 to 95 for `SCHED_FIFO`, 0 for an ordinary thread. If the watchdog shares a
+    /// CPU with its loops, it needs a higher priority than theirs to notice a loop that never sleeps.
     pub priority: u32,
     /// Number of CPUs in `cpus`.
     pub cpu_count: u32,

@@ -137,8 +137,8 @@ impl Counts {
     }
 
     /// The percentile given in parts per million (500 000 is the median): the smallest recorded value that at least
-    /// this share of all values does not exceed. `None` if there are too few values to tell this percentile from the
-    /// maximum, for example p99.99 of 200 values.
+    /// this share of all values does not exceed. `None` if there are too few values to distinguish this percentile from
+    /// the maximum, for example p99.99 of 200 values.
     pub fn percentile_ppm(&self, ppm: u32) -> Option<Nanos> {
         let count = u128::from(self.count());
         let above = 1_000_000u128.saturating_sub(u128::from(ppm));

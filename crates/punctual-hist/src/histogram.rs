@@ -146,7 +146,7 @@ impl Histogram {
     }
 }
 
-/// The writing end. There is only one, so plain loads and stores suffice.
+/// The writing end of a histogram. There is only one, so plain loads and stores suffice.
 pub struct HistogramWriter {
     storage: Arc<Storage>,
 }
@@ -181,7 +181,7 @@ fn members_in_bucket(value: u64, step: u64, left: u64) -> u64 {
     more.saturating_add(1).min(left)
 }
 
-/// The reading end; clones read the same histogram.
+/// The reading end of a histogram; clones read the same histogram.
 #[derive(Clone)]
 pub struct HistogramReader {
     storage: Arc<Storage>,

@@ -329,7 +329,7 @@ operators! {
     MonoTime, Add add Nanos => MonoTime: MonoTime::plus;
     /// The result is never before the clock's origin.
     MonoTime, Sub sub Nanos => MonoTime: MonoTime::minus;
-    /// As with `std::time::Instant`: zero when the other one is later.
+    /// As with `std::time::Instant`: zero when the right side is later.
     MonoTime, Sub sub MonoTime => Nanos: MonoTime::since;
     MonoTime, Add add Delta => MonoTime: MonoTime::moved;
     Delta, Add add Delta => Delta: Delta::plus;

@@ -123,7 +123,7 @@ impl WorstWriter {
     }
 }
 
-/// The reading end; clones read the same list.
+/// The reading end of a worst list; clones read the same list.
 #[derive(Clone)]
 pub struct WorstReader {
     slots: Slots,

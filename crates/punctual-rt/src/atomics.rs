@@ -6,7 +6,7 @@
 pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use std::sync::Arc;
 
-/// Memory that two threads access in turns. Which thread may access it must be decided elsewhere.
+/// Memory that two threads access in turns. The code that uses the cell decides which thread may access it.
 pub(crate) struct Cell<T>(core::cell::UnsafeCell<T>);
 
 impl<T> Cell<T> {

@@ -29,7 +29,7 @@ pub fn spsc<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     (Sender { producer, refused: Arc::clone(&refused) }, Receiver { consumer, refused })
 }
 
-/// The sending end.
+/// The sending end of a queue.
 pub struct Sender<T> {
     producer: Producer<T>,
     refused: Arc<AtomicU64>,
@@ -80,7 +80,7 @@ impl<T> Sender<T> {
     }
 }
 
-/// The receiving end.
+/// The receiving end of a queue.
 pub struct Receiver<T> {
     consumer: Consumer<T>,
     refused: Arc<AtomicU64>,

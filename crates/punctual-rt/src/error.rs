@@ -4,7 +4,7 @@
 use std::{fmt, io};
 
 /// Any error of this crate. It is `Copy`, so it can be passed to other threads and languages. Prints what happened and
-/// why; [`Error::remedy`] tells what to do about it.
+/// why; [`Error::remedy`] says what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -88,7 +88,7 @@ pub enum SetupError {
     },
     /// The heap that was to be touched could not be allocated.
     Heap(i32),
-    /// The C library cannot be told to keep freed memory, so a touched heap would not stay in memory.
+    /// The C library has no setting to keep freed memory, so a touched heap would not stay in memory.
     Allocator,
     /// The kernel refused the request to limit idle states.
     LatencyQos(i32),
@@ -144,7 +144,7 @@ impl Error {
         }
     }
 
-    /// A sentence that tells what to do about the error.
+    /// A sentence that says what to do about the error.
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::Config(error) => error.remedy(),

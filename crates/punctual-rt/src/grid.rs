@@ -6,14 +6,15 @@ use punctual_hist::{Delta, MonoTime, Nanos};
 /// What happens to releases that passed while the thread could not run or its body was still running.
 ///
 /// The release that the thread waited for is always run, even if it is late. The variants decide about the later
-/// releases that had also passed when the thread woke. Those that are not run are counted, and reported to the body.
+/// releases that had also passed when the thread woke. Later releases that are not run are counted, and reported to the
+/// body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overrun {
     /// Missed releases are not run. The next activation is the first release that is still to come on the same grid.
     #[default]
     Skip,
-    /// Missed releases are run one after the other without waiting, at most `max` in a row. The oldest of the others
-    /// are missed.
+    /// Missed releases are run one after the other without waiting, at most `max` in a row. If there are more, the
+    /// oldest ones are not run.
     CatchUp {
         /// The largest number of activations that follow a late one without waiting.
         max: u32,

@@ -1,4 +1,4 @@
-//! The idle states of a CPU as the kernel lists them. They tell how long a wake-up may take, and explain differences
+//! The idle states of a CPU as the kernel lists them. They show how long a wake-up may take, and explain differences
 //! between two kinds of wake-up.
 
 use punctual_hist::Nanos;

@@ -1,4 +1,4 @@
-//! Tells what took the CPU from a polling thread: another thread, or something that the scheduler does not know of.
+//! Finds out what took the CPU from a polling thread: another thread, or something that the scheduler does not know of.
 //!
 //! The result explains an activation that was late. It must not decide whether an activation was late.
 
@@ -7,7 +7,7 @@ use crate::sys::{self, Poison};
 /// What took time from a polling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interference {
-    /// Neither the scheduler's mark nor the counters of context switches tell the cause.
+    /// Neither the scheduler's mark nor the counters of context switches show the cause.
     #[default]
     Unknown,
     /// The kernel ran another thread on the CPU, or throttled this one.
@@ -21,17 +21,18 @@ pub enum Interference {
 struct Signs {
     /// Whether the kernel cleared the mark; `None` if there is no mark.
     cleared: Option<bool>,
-    /// Involuntary context switches since the last look, which include those during polling; `None` if they were not
-    /// read.
+    /// Number of involuntary context switches since the count was last read, which includes the polling; `None` if the
+    /// count was not read.
     switches: Option<u64>,
     /// Whether this kernel clears the mark only on context switches and signals, and not on interrupts.
     exact: bool,
 }
 
 impl Signs {
-    /// If there was no switch, or the mark is still there, no other thread ran. A cleared mark alone proves a switch
-    /// only on kernels that clear it for nothing else. On other kernels, the count of switches must have grown as well.
-    /// That is wrong only if a switch came before the polling and other kernel work during it.
+    /// Decides what took the CPU. If there was no switch, or the mark is still there, no other thread ran. A cleared
+    /// mark alone proves a switch only on kernels that clear it for nothing else. On other kernels, the count of
+    /// switches must have grown as well. The answer is wrong only if a switch happened before the polling, and other
+    /// kernel work during it.
     const fn judge(self) -> Interference {
         match (self.cleared, self.switches) {
             (Some(false), _) | (_, Some(0)) => Interference::Interrupted,
@@ -89,7 +90,7 @@ impl PollWatch {
     ///
     /// # Real-time
     /// One load and one store; with a hit and `confirms`, one kernel entry (`getrusage`, 0.3 us) unless the mark
-    /// already tells.
+    /// already shows the cause.
     #[inline]
     pub fn end(&mut self, hit: bool) -> Option<Interference> {
         let cleared = self.poison.as_ref().map(|poison| {

@@ -52,15 +52,15 @@ pub fn latest<T: Copy + Send>(initial: T) -> (LatestWriter<T>, LatestReader<T>) 
     (LatestWriter { slots: Arc::clone(&slots), own: 0 }, LatestReader { slots, own: 2 })
 }
 
-/// The writing end.
+/// The writing end of a latest-value cell.
 pub struct LatestWriter<T> {
     slots: Arc<Slots<T>>,
     own: u8,
 }
 
 impl<T: Copy + Send> LatestWriter<T> {
-    /// Replaces the value of the cell. Returns whether the reader had taken the previous value; `false` if nobody read
-    /// it, or it is the initial one.
+    /// Replaces the value of the cell. Returns whether the reader had taken the previous value; `false` if it was not
+    /// read, or if it was the initial value.
     ///
     /// # Real-time
     /// Wait-free (one atomic exchange). Allocates nothing, never enters the kernel. Bounded by copying one `T`.
@@ -76,7 +76,7 @@ impl<T: Copy + Send> LatestWriter<T> {
     }
 }
 
-/// The result of a read.
+/// The result of reading a latest-value cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading<T> {
     /// The newest value.
@@ -85,7 +85,7 @@ pub struct Reading<T> {
     pub is_new: bool,
 }
 
-/// The reading end.
+/// The reading end of a latest-value cell.
 pub struct LatestReader<T> {
     slots: Arc<Slots<T>>,
     own: u8,

@@ -1,7 +1,7 @@
 //! Memory that does not page-fault in the loop: locked, and touched before the loop starts.
 //!
-//! Locking applies to the whole process. Threads that rely on it are counted here, so that one thread does not unlock
-//! what another still needs.
+//! Locking applies to the whole process. Threads that rely on locked memory are counted here, so that one thread does
+//! not unlock memory that another still needs.
 
 use crate::{Error, SetupError, sys};
 use std::sync::{Mutex, PoisonError};
@@ -34,7 +34,8 @@ pub enum Memory {
     },
 }
 
-/// Number of threads that rely on a state of the process, and whether the state held before the first of them.
+/// Number of threads that rely on a state of the process, and whether the process was in this state before the first of
+/// these threads.
 struct Holders {
     count: usize,
     was_so: bool,
@@ -48,8 +49,8 @@ impl Holders {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Removes one holder. Returns whether the state must be undone: no holder is left, and it did not hold before the
-    /// first.
+    /// Removes one holder. Returns whether the state must be undone: no holder is left, and the state did not exist
+    /// before the first holder.
     fn remove(&mut self) -> bool {
         self.count = self.count.saturating_sub(1);
         self.count == 0 && !self.was_so
@@ -90,8 +91,8 @@ pub fn lock_memory() -> Result<(), Error> {
     Ok(())
 }
 
-/// Undoes one [`lock_memory`]. Memory stays locked while other threads rely on it, or if it was locked before the
-/// first.
+/// Undoes one [`lock_memory`]. Memory stays locked while other threads rely on it, or if it was locked before the first
+/// call.
 pub(crate) fn unlock_memory() {
     if held(&LOCKED).remove() {
         sys::unlock_all_memory();
@@ -129,11 +130,11 @@ fn touch_down_to(lowest: usize) {
     core::hint::black_box(&mut frame);
 }
 
-/// Touches `bytes` bytes of heap and returns them to the allocator, which is told to keep freed memory. The next
+/// Touches `bytes` bytes of heap and returns them to the allocator, which keeps freed memory from then on. The next
 /// `bytes` bytes that this thread allocates do not fault.
 ///
 /// # Errors
-/// [`SetupError::Heap`] if memory is short; [`SetupError::Allocator`] if the C library (any but glibc) cannot be told
+/// [`SetupError::Heap`] if memory is short; [`SetupError::Allocator`] if the C library (any but glibc) has no setting
 /// to keep freed memory.
 ///
 /// # Real-time

@@ -6,7 +6,8 @@ use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Wait
 use crate::{Class, Error, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// How long before the release the return from a wait is rehearsed. Must be longer than the return takes.
+/// How long before the release the return from a wait is rehearsed (see `Engine::wait`). Must be longer than the return
+/// takes.
 const REHEARSAL: Nanos = Nanos::from_us(2);
 
 /// The default of the largest error that is classed as on time.
@@ -87,7 +88,7 @@ impl Pacer {
         &self.0.grid
     }
 
-    /// Continues with another grid. What was learned about sleeps is kept.
+    /// Continues with another grid. The delays learned from earlier sleeps are kept.
     ///
     /// # Real-time
     /// Copies about a hundred bytes.
@@ -105,8 +106,8 @@ impl Pacer {
     }
 
     /// Waits as [`Pacer::wait`] does. If the wait polls, `warm` is called between the sleep and the release; if it
-    /// takes more than a microsecond or two, the activation may be late. `deliver` receives the outcome, and possibly a
-    /// draft of it before, which it must overwrite.
+    /// takes more than a microsecond or two, the activation may be late. `deliver` receives the outcome, and before it
+    /// possibly a draft of the outcome, which the outcome must overwrite.
     #[inline]
     pub(crate) fn wait_delivering(&mut self, warm: impl FnOnce(), deliver: impl FnMut(&Wake)) -> Wake {
         self.0.wait(warm, deliver)
@@ -161,7 +162,7 @@ impl Delay {
     /// Upper limit of the period from which the margin is computed, however long the wait is.
     const SPAN_MAX: Nanos = Nanos::from_ms(1);
 
-    /// Makes a delay for the current thread. What it learns about sleeps is kept between calls.
+    /// Makes a delay for the current thread. The delays that it learns from sleeps are kept between calls.
     ///
     /// # Errors
     /// [`SetupError::Timer`](crate::SetupError::Timer) if no timer file descriptor can be created.
@@ -175,7 +176,7 @@ impl Delay {
     /// Waits until `instant`; returns at once if it is past.
     ///
     /// # Real-time
-    /// The same as of [`Pacer::wait`].
+    /// The same as for [`Pacer::wait`].
     pub fn until(&mut self, instant: MonoTime) -> Wake {
         let interval = instant - crate::now();
         let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX));
@@ -221,7 +222,7 @@ impl<C: Clock> Engine<C> {
         }
         self.grid = former;
         // After lost time in the rehearsal the release may still be ahead. Polling again would erase the marks that
-        // tell the cause.
+        // show the cause.
         let hit_early = instant < release && wake.woke < release;
         let back_at = if hit_early { self.waiter.poll_until(release) } else { wake.woke };
         let waited = self.waiter.polled_until(back_at, release, back, overshoot);
@@ -233,7 +234,7 @@ impl<C: Clock> Engine<C> {
     fn told(&mut self, waited: &Waited, mut deliver: impl FnMut(&Wake)) -> Wake {
         let Waited { woke, class, overshoot, polled } = *waited;
         let wake = match (self.waiter.is_external(), class) {
-            // An event that did not come moves no release, and a release that is not yet due is not run.
+            // The event did not come, and the next release is not due yet: the grid does not advance.
             (true, Class::TimedOut) if woke < self.grid.release() => {
                 Wake { index: self.grid.index(), release: self.grid.release(), woke, ..Wake::default() }
             }

@@ -22,9 +22,9 @@ use std::time::Duration;
 /// The largest number of gaps that are noted: 16 per millisecond for a second.
 const ROOM: usize = 16_384;
 const LONGEST: Nanos = Nanos::from_secs(10);
-/// Shorter gaps are fluctuations of the clock readings.
+/// Gaps shorter than this are fluctuations of the clock readings.
 const SHORTEST_GAP: Nanos = Nanos::from_us(1);
-/// If the greatest common divisor of two lengths is smaller, in nanoseconds, they count as having none.
+/// Two lengths whose greatest common divisor is smaller than this, in nanoseconds, count as having none.
 const FINEST: u64 = 1_000;
 /// The shortest length of a piece of the circle, in nanoseconds.
 const PIECE: u64 = 2_000;
@@ -42,7 +42,7 @@ pub struct Gaps {
     pub seen: Vec<(MonoTime, Nanos)>,
     /// Number of gaps for which there was no room.
     pub lost: u64,
-    /// Shorter gaps were not noted. The larger of 1 us and eight times the usual duration of a clock reading.
+    /// Gaps shorter than this were not noted: the larger of 1 us and eight times the usual duration of a clock reading.
     pub shortest: Nanos,
     /// The CPU that was scanned; `None` if the thread changed CPU, so that the gaps may belong to several CPUs.
     pub cpu: Option<u32>,

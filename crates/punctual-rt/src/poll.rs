@@ -26,10 +26,10 @@ const GUARD: Nanos = Nanos::from_us(2);
 const BARE: Nanos = Nanos::from_us(1);
 /// The longest rest. Within this time, the error of the learned rate is less than half of [`GUARD`].
 const REST_MAX: Nanos = Nanos::from_us(200);
-/// Shorter rests are not worth the time that beginning and ending them takes.
+/// Rests shorter than this are not worth the time that beginning and ending them takes.
 const REST_MIN: Nanos = Nanos::from_ns(500);
-/// On every CPU a clock reading takes longer, so one reading for each 4 ns suffices to reach the release if the clock
-/// works.
+/// A clock reading takes longer than this on every CPU. So if the clock works, one reading for each 4 ns suffices to
+/// reach the release.
 const READ_AT_LEAST_NS: u64 = 4;
 /// Number of readings allowed in addition to one for each 4 ns.
 const READINGS_SPARE: u64 = 1_000;
@@ -59,7 +59,7 @@ impl Poller {
     /// `CPUID` causes an exit from a virtual machine: call before the loop.
     ///
     /// # Kernel
-    /// On arm64, Linux 6.0 and later tell whether `WFET` may be used. On earlier kernels the poller does not rest.
+    /// On arm64, Linux 6.0 and later report whether `WFET` may be used. On earlier kernels the poller does not rest.
     pub fn detect() -> Self {
         Self { pause: TimedPause::detect(), rate: Rate::UNKNOWN }
     }
@@ -209,9 +209,9 @@ const CERTAIN: u8 = 8;
 const AGREE: u32 = 8;
 /// As a power of two: each estimate changes the rate by 1/8 of the difference.
 const SMOOTH: u32 = 3;
-/// An estimate over a shorter span would be dominated by the errors of the readings.
+/// An estimate over a span shorter than this would be dominated by the errors of the readings.
 const SPAN_MIN: Nanos = Nanos::from_us(100);
-/// During a longer span the machine may have been suspended.
+/// During a span longer than this the machine may have been suspended.
 const SPAN_MAX: Nanos = Nanos::from_secs(10);
 
 impl Rate {

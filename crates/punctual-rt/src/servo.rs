@@ -94,7 +94,7 @@ pub struct PhaseServo {
     elapsed: f64,
     /// The filtered error at the latest known release, in ns.
     error: f64,
-    /// From 0, not locked, to 1, locked for a long time.
+    /// Confidence in the lock: 0 if not locked, up to 1 if locked for a long time.
     confidence: f64,
     locked: bool,
 }
@@ -103,7 +103,7 @@ impl PhaseServo {
     /// Makes a servo without any samples.
     ///
     /// # Errors
-    /// [`ConfigError::Servo`] tells which value cannot be used.
+    /// [`ConfigError::Servo`] states which value cannot be used.
     ///
     /// # Real-time
     /// Allocates nothing. The servo takes 216 bytes.
@@ -294,7 +294,8 @@ impl PhaseServo {
         self.release = None;
     }
 
-    /// Decides whether the servo is locked: gained below one window, lost above two, and either only after some time.
+    /// Decides whether the servo is locked. Errors below one lock window gain the lock and errors above two windows
+    /// lose it, each only after some time.
     fn judge(&mut self) {
         let size = self.error.abs();
         if size < self.lock_window() {
@@ -302,8 +303,8 @@ impl PhaseServo {
         } else if size > 2.0 * self.lock_window() {
             let was_locked = self.locked;
             self.trust(-16.0);
-            // A target that was set anew is walked to. Only if the controller lost the phase does the bandwidth become
-            // wide again.
+            // While the releases walk to a new target, the servo is not locked either. The bandwidth becomes wide again
+            // only if the controller itself lost the phase.
             if was_locked && !self.locked && (self.error - self.walk).abs() > self.lock_window() {
                 self.age = 0.0;
             }

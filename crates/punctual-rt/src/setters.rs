@@ -1,7 +1,7 @@
 //! A macro for configuration methods that replace one value.
 
-/// Defines one method per line. It replaces the field of the same name by the argument, by an expression of the
-/// argument, or by the result of the method of the same name of another field.
+/// Defines one method per line, which replaces the field of its own name by the argument. With `=> (expression)`, it
+/// replaces the field by that expression. With `=> (in part)`, it calls the method of its own name of the field `part`.
 macro_rules! setters {
     ($($(#[$doc:meta])* $field:ident: $type:ty $(=> $how:tt)?;)*) => {$(
         $(#[$doc])*

@@ -2,7 +2,7 @@
 
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// The class of an activation, which tells what made it late.
+/// The class of an activation, which states what made it late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Class {
@@ -49,7 +49,8 @@ pub struct Wake {
     pub release: MonoTime,
     /// When the thread read the clock after its wait.
     pub woke: MonoTime,
-    /// Time from the previous release, run or missed, to this one: the period, plus what it was steered by.
+    /// Time from the previous release, run or missed, to this one: the period, plus the distance by which this release
+    /// was steered.
     pub interval: Nanos,
     /// Number of releases that will not be run: later ones that had also passed when the thread woke. With outside
     /// events, the earlier ones for which no event came.
@@ -63,12 +64,12 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Woke minus release; negative if early.
+    /// `woke` minus `release`; negative if the thread woke early.
     pub const fn error(&self) -> Delta {
         self.woke.signed_since(self.release)
     }
 
-    /// Woke minus release; zero if early.
+    /// `woke` minus `release`; zero if the thread woke early.
     pub const fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }

@@ -25,7 +25,7 @@ const RETIRED: u64 = u64::MAX;
 /// The remembered count of a heart that the watchdog has not looked at yet. No heart reaches this count.
 const NEVER_SEEN: u64 = RETIRED - 1;
 
-/// The end of a watchdog that the loop beats.
+/// The loop's end of a watchdog, on which the loop calls [`beat`](Self::beat) once per cycle.
 ///
 /// Dropping it does not end the watch: a thread that panicked no longer beats, and this must be noticed. Use
 /// [`retire`](Self::retire) to end the watch.

@@ -1,4 +1,5 @@
-//! A process reads the statistics of another one, also after that was killed. Nothing is left behind.
+//! Tests that a process reads the statistics of another process, even after that process was killed, and that nothing
+//! is left behind.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a test that talks to its other half")]
 

@@ -121,7 +121,7 @@ fn what_is_not_a_number_of_seconds_is_refused() {
 #[test]
 fn the_pages_show_what_is_compiled() {
     let flush = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
-    // The documentation tests compile the crate's page.
+    // The blocks of the crate's README are not compared with an example, because the documentation tests compile them.
     let of_crate = blocks(include_str!("../README.md"));
     let examples = [include_str!("../examples/hello_periodic.rs"), include_str!("../examples/ethercat_shaped.rs")];
     let pages = [

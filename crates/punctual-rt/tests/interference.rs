@@ -75,7 +75,7 @@ fn without_marks_only_the_count_of_switches_tells() {
     let seen = hits(|| asking.wait().class);
     assert!(count(&seen, Class::Interrupted) * 2 > seen.len(), "{}", sum(&seen));
 
-    // A task passes the setting on to its pacer.
+    // A task must pass `confirming_interference` on to its pacer.
     let config = TaskConfig::periodic(PERIOD).phase(Phase::Offset(Nanos::ZERO)).wait(Wait::Spin).tolerance(Nanos::ZERO);
     let of_task = |config: &TaskConfig| {
         let mut cyclic = Cyclic::new(config).unwrap();

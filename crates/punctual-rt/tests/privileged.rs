@@ -66,12 +66,12 @@ fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
     }
     in_a_thread(|| {
         let before = grants();
-        // Part of this test, because two processes that change the same files would not know of each other.
+        // Not a test of its own, because two processes that change these files at once would not know of each other.
         let prepared = Setup::new().latency_qos(LatencyQos::PerCpu).apply().unwrap();
         assert!(grants().cpu_latency.iter().all(|(_, limit)| limit == "n/a"));
         drop(prepared);
         assert_eq!(grants().cpu_latency, before.cpu_latency);
-        // The setup has set the timer slack and the signal mask, too.
+        // Read again, because the first setup has changed the timer slack and the signal mask.
         let before = grants();
         // No kernel accepts a reservation with a period of an hour, so the last step is refused.
         let (runtime, period) = (Nanos::from_ms(1), Nanos::from_secs(3600));
@@ -173,7 +173,7 @@ fn privileged_a_rival_that_runs_instead_is_named() {
     // A thread that is not set up yet gets no time on the CPU of a set-up thread that spins. So both start together.
     let (both, first) = (Arc::new(Barrier::new(2)), Arc::new(OnceLock::new()));
     let pacer = move |priority, ahead, wait: &Wait| {
-        // Forgotten, so that it lasts as long as the thread, which ends soon.
+        // The set-up is forgotten, so that it lasts as long as the thread, which ends soon.
         std::mem::forget(Setup::new().policy(Policy::Fifo(priority)).cpus(&[cpu]).apply().unwrap());
         both.wait();
         let first = *first.get_or_init(|| now() + Nanos::from_ms(20));

@@ -18,7 +18,7 @@ fn check(name: &str, actual: &str) {
     assert_eq!(expected, actual, "{} is stale: BLESS=1 writes it anew", path.display());
 }
 
-/// A sleeping loop on a CPU with a deep idle state. It once lost 250 releases and three others, and was suspended.
+/// Statistics of a sleeping loop on a CPU with a deep idle state. In two stalls, the loop missed 250 and 3 releases.
 fn snapshot_of(cycles: u64, deep_every: u64) -> Snapshot {
     let config = StatsConfig {
         budget: Some(Nanos::from_us(30)),

@@ -1,4 +1,4 @@
-/* Uses every part of the library as it is meant to be used. */
+/* Uses every part of the library correctly. */
 #include <punctual_rt.h>
 
 #include "expect.h"
@@ -225,7 +225,7 @@ static void cyclic(void)
     EXPECT(prt_cyclic_close(cyclic), 0);
 }
 
-/* The next activation is one that timed out, after all of its patience. */
+/* Asserts that the next activation timed out, and only after the whole patience. */
 static void comes_late(prt_cyclic *cyclic, prt_wake *wake, int64_t patience_ns)
 {
     const int64_t began_ns = prt_now();
@@ -235,7 +235,7 @@ static void comes_late(prt_cyclic *cyclic, prt_wake *wake, int64_t patience_ns)
     EXPECT_TRUE(prt_now() - began_ns >= patience_ns);
 }
 
-/* Activated by a signal, by a pipe, by neither, and by a pipe that nobody writes to any more. */
+/* Loops activated by a signal, by a pipe, by neither, and by a pipe whose writing end is closed. */
 static void external(void)
 {
     prt_config config = config_of("external");
@@ -440,7 +440,7 @@ static void findings(void)
     EXPECT(prt_findings_close(findings), 0);
 }
 
-/* Two that are on one CPU with one priority: known only when both are looked at. */
+/* Two tasks with the same priority on one CPU: only a check of both together finds the conflict. */
 static void findings_together(void)
 {
     static const uint32_t cpus[] = {0};
@@ -523,7 +523,7 @@ static void mutexes(void)
         EXPECT(pthread_join(threads[i], NULL), 0);
     }
     EXPECT(shared.count, 60000);
-    EXPECT(prt_pi_mutex_lock_until(shared.mutex, 0), 0); /* free: taken even then */
+    EXPECT(prt_pi_mutex_lock_until(shared.mutex, 0), 0); /* a free lock is taken even after the deadline */
     EXPECT(prt_pi_mutex_lock(shared.mutex), -EDEADLK);
     EXPECT(pthread_create(&threads[0], NULL, find_it_held, shared.mutex), 0);
     EXPECT(pthread_join(threads[0], NULL), 0);
@@ -531,7 +531,7 @@ static void mutexes(void)
     EXPECT(prt_pi_mutex_unlock(shared.mutex), -EPERM);
     EXPECT(pthread_create(&threads[0], NULL, lock_and_leave, shared.mutex), 0);
     EXPECT(pthread_join(threads[0], NULL), 0);
-    EXPECT(prt_pi_mutex_lock(shared.mutex), 1); /* its owner ended with it */
+    EXPECT(prt_pi_mutex_lock(shared.mutex), 1); /* 1: the owner ended while it held the lock */
     EXPECT(prt_pi_mutex_unlock(shared.mutex), 0);
     EXPECT(prt_pi_mutex_lock(shared.mutex), 0);
     EXPECT(prt_pi_mutex_unlock(shared.mutex), 0);

@@ -1,4 +1,4 @@
-// Uses every part of the C++ header as it is meant to be used, and some as it is not.
+// Uses every part of the C++ header correctly, and some parts incorrectly.
 #include <punctual_rt.hpp>
 
 #include "expect.h"
@@ -29,7 +29,7 @@ static void tasks()
     EXPECT(count, 20);
     EXPECT(moved.stats().activations, 20);
     EXPECT_TRUE(moved.report().find("latency") != std::string::npos && !moved.grants().empty());
-    EXPECT_TRUE(first.stop() == std::errc::bad_address); // NOLINT: what was moved from is nothing
+    EXPECT_TRUE(first.stop() == std::errc::bad_address); // NOLINT: a moved-from task has no handle
 
     prt::Task throwing(config_of("throwing"), [](prt::Cycle &) -> prt::Control { throw std::runtime_error("oh"); });
     try {
@@ -44,7 +44,7 @@ static void tasks()
     } catch (const prt::Error &error) {
         EXPECT(error.code().value(), PRT_E_DONE);
     }
-    // Its end of scope ends it; so does something else in its place.
+    // The task ends at the end of its scope, or when another task is assigned to the variable.
     prt::Task endless(config_of("endless"), [](prt::Cycle &) { return prt::Control::go_on; });
     endless = prt::Task(config_of("other"), [](prt::Cycle &) { return prt::Control::go_on; });
 }

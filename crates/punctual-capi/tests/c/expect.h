@@ -1,4 +1,4 @@
-/* What a test program expects; the first surprise ends it. */
+/* Macros that state what a test program expects. The first failure ends the program. */
 #ifndef EXPECT_H
 #define EXPECT_H
 

@@ -1,4 +1,4 @@
-/* Loads the library late, as a plug-in of somebody's would, and looks whether the first cycles of a thread allocate. */
+/* Loads the library with dlopen, as a plug-in would, and checks whether the first cycles of a thread allocate. */
 #include <punctual_rt.h>
 
 #include <dlfcn.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The C library's own, which ours below stand before. */
+/* The allocator of the C library, to which the functions below pass every call on. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *at, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
-/* The calling thread's last allocation. In the program itself such storage is there from the start. */
+/* When the calling thread last allocated. Thread-local storage of the program itself needs no allocation. */
 static __thread int64_t last_ns;
 
 static void note(void)

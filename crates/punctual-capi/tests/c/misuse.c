@@ -1,4 +1,4 @@
-/* Misuses every part of the library; each must be refused with a number that says what was wrong. */
+/* Misuses every part of the library. Each misuse must be refused with a number that says what was wrong. */
 #include <punctual_rt.h>
 
 #include "expect.h"
@@ -25,7 +25,7 @@ static int never(prt_cycle *cycle, void *user)
     return 1;
 }
 
-/* A configuration that must be refused in every way to use it. */
+/* Asserts that every function that takes a configuration refuses this one. */
 static void refused(prt_config config, int expected)
 {
     prt_task *task = NULL;
@@ -98,7 +98,7 @@ static void configurations(void)
     REFUSED(config.size = 7, -EINVAL);
     REFUSED(config.size = 12, -EINVAL);
     REFUSED(config.size = 5000, -E2BIG);
-    REFUSED(config.size = 8, PRT_E_PERIOD); /* short, but understood: it says nothing */
+    REFUSED(config.size = 8, PRT_E_PERIOD); /* the size is accepted, but the period is missing */
 }
 
 static void ages(void)
@@ -119,7 +119,7 @@ static void ages(void)
     newer.unknown[1] = 1;
     EXPECT(prt_cyclic_open(&newer.known, &cyclic), -E2BIG);
 
-    older.size = offsetof(prt_config, phase); /* a program that knows the name and the period only */
+    older.size = offsetof(prt_config, phase); /* as if built with a header without later members */
     older.policy = 77;
     EXPECT(prt_cyclic_open(&older, &cyclic), 0);
     EXPECT(prt_cyclic_close(cyclic), 0);
@@ -197,7 +197,7 @@ static void nothing(void)
     EXPECT(prt_servo_sample(NULL, 0, 0, 0, &ns), -EFAULT);
     EXPECT(prt_servo_sample32(NULL, 0, 0, 0, &ns), -EFAULT);
     EXPECT(prt_servo_coast(NULL, &ns), -EFAULT);
-    EXPECT(ns, 0); /* refused: nothing is steered */
+    EXPECT(ns, 0); /* the call was refused, so there is no move */
     EXPECT(prt_servo_set_target(NULL, 0), -EFAULT);
     EXPECT(prt_servo_set_period(NULL, 1), -EFAULT);
     EXPECT(prt_servo_get_state(NULL, NULL), -EFAULT);
@@ -242,7 +242,7 @@ static void nothing(void)
     EXPECT(prt_log_close(NULL, NULL, NULL), -EFAULT);
 }
 
-/* What looks like a handle and is none. */
+/* Numbers that look like handles, but are not. */
 static void garbage(void)
 {
     static const uintptr_t numbers[] = {1, 8, 0x1234, (uintptr_t)-1, (uintptr_t)1 << 63, 0x0300000001000000};
@@ -362,7 +362,7 @@ static void tasks(void)
     EXPECT(inside.no_room, -EFAULT);
     EXPECT(inside.period, PRT_E_PERIOD);
     EXPECT(inside.elsewhere, PRT_E_THREAD);
-    EXPECT(prt_cycle_steer(inside.cycle, 1, NULL), PRT_E_HANDLE); /* its body is over */
+    EXPECT(prt_cycle_steer(inside.cycle, 1, NULL), PRT_E_HANDLE); /* the body has returned */
     EXPECT(prt_task_join(task), PRT_E_DONE);
     EXPECT(prt_task_close(task), 0);
     EXPECT(prt_task_close(task), PRT_E_HANDLE);
@@ -382,7 +382,7 @@ static void tasks(void)
     EXPECT(prt_task_close(none[0]), 0);
     EXPECT(prt_group_open(&group), 0);
     EXPECT(prt_group_add(group, &config, never, NULL), 0);
-    EXPECT(prt_group_close(group), 0); /* given up before it was started */
+    EXPECT(prt_group_close(group), 0); /* closed before it was started */
 }
 
 static prt_spsc_sender *hammered;
@@ -482,7 +482,7 @@ static void talking(void)
     EXPECT(prt_log_message(log_writer, NULL, 0, 0, 0, 0), -EFAULT);
     EXPECT(prt_log_message(log_writer, text, 0, 0, 0, 0), 0);
     EXPECT(prt_log_close(log, NULL, NULL), -ENOSPC);
-    EXPECT(prt_log_message(log_writer, text, 0, 0, 0, 0), 0); /* nobody reads it any more */
+    EXPECT(prt_log_message(log_writer, text, 0, 0, 0, 0), 0); /* accepted, although the log is closed */
     EXPECT(prt_log_writer_close(log_writer), 0);
     EXPECT(prt_log_message(log_writer, text, 0, 0, 0, 0), PRT_E_HANDLE);
 }
@@ -574,7 +574,7 @@ static void locks_and_dogs(void)
     EXPECT(prt_watchdog_close(watchdog), 0);
     EXPECT(prt_watchdog_close(watchdog), PRT_E_HANDLE);
     EXPECT(prt_heart_beat(NULL), -EFAULT);
-    EXPECT(prt_heart_beat(heart), 0); /* nobody listens any more */
+    EXPECT(prt_heart_beat(heart), 0); /* accepted, although the watchdog is closed */
     EXPECT(prt_heart_retire(NULL), -EFAULT);
     EXPECT(prt_heart_close(NULL), -EFAULT);
     EXPECT(prt_heart_retire(heart), 0);

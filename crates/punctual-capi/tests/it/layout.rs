@@ -1,4 +1,5 @@
-//! The C header and the Rust library agree about layouts and numbers, in this version and in later ones.
+//! Tests that the C header and the Rust library agree about layouts and numbers, and that neither changes in a later
+//! version.
 
 use crate::{compiler, installed, output, run, scratch};
 use punctual_capi as capi;
@@ -86,7 +87,7 @@ fn c_and_rust_agree_on_every_member() {
     assert_eq!(output(&mut run(&target)), listed(&members));
 }
 
-/// Compiled C programs rely on the layout. New members are added at the end; then `BLESS=1` writes the list anew.
+/// Compiled C programs rely on the layout. New members are added at the end; then `BLESS=1` rewrites `layout-1.txt`.
 #[test]
 fn no_member_ever_moves() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/layout-1.txt");

@@ -1,4 +1,5 @@
-//! Structures of any size, version and content are either understood or refused, and no byte behind them is touched.
+//! Tests that structures of any size, version and content are either accepted or refused, and that no byte behind them
+//! is touched.
 
 use proptest::prelude::*;
 use punctual_capi::*;
@@ -75,7 +76,7 @@ proptest! {
         }
         let (returned, servo) = open_servo(&structure(size, version, &content));
         let expected = refusal(size, version).or(surplus.map(|_| -libc::E2BIG));
-        // A structure that ends before the member `period_ns` gets its default 0, which is refused.
+        // If a structure ends before the member `period_ns`, the member has its default 0, which is refused.
         let expected = expected.unwrap_or(if said < 16 { PRT_E_SERVO } else { 0 });
         prop_assert_eq!(returned, expected);
         prop_assert_eq!(servo.is_null(), returned != 0);

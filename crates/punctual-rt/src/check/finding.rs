@@ -19,7 +19,8 @@ pub enum Severity {
 /// One obstacle between a task and its period. Prints as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that found it: the id of a knob (`punctual audit --explain` tells more), or `task.` and a word.
+    /// The rule that reported the finding: the id of a knob (`punctual audit --explain` describes it), or `task.` and a
+    /// word.
     pub code: &'static str,
     /// How serious the finding is.
     pub severity: Severity,

@@ -131,7 +131,8 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
     rules::ALONE.iter().map(|rule| rule.code).chain([rules::FIRST.code, rules::SAME_TURN])
 }
 
-/// Checks the tasks of one program on this machine, each on its own and against the others. Gravest finding first.
+/// Checks the tasks of one program on the machine `host`, each on its own and against the others. Returns the findings,
+/// gravest first.
 ///
 /// # Real-time
 /// Allocates: call before the loop.

@@ -28,7 +28,7 @@ impl Host {
         }
     }
 
-    /// Reads the machine whose files are below `root`. Facts that only system calls can tell stay unknown.
+    /// Reads the machine whose files are below `root`. Facts that only system calls can provide stay unknown.
     ///
     /// # Real-time
     /// Allocates, reads files: call before the loop.
@@ -142,8 +142,8 @@ impl Files<'_> {
         }
     }
 
-    /// A group with a budget proves that groups assign run time. Otherwise the kernel's configuration tells, if it can
-    /// be read as plain text.
+    /// A group with a budget proves that groups assign run time. Otherwise the kernel's configuration decides, if it
+    /// can be read as plain text.
     fn has_rt_groups(&self) -> Option<bool> {
         if group_value(self.0, "cpu.rt_runtime_us").is_some() {
             return Some(true);
@@ -153,7 +153,7 @@ impl Files<'_> {
         let is_built = config.lines().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
         let is_switched = config.lines().any(|line| line == "CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y")
             || self.text("proc/cmdline").is_none_or(|words| words.contains("rt_group_sched"));
-        // The option is built in, but a boot parameter decides, whose effect is not visible.
+        // If a boot parameter can turn the built-in option off or on, the answer is unknown.
         (!is_built || !is_switched).then_some(is_built)
     }
 

@@ -1,5 +1,5 @@
-//! The end of the log on an ordinary thread: collects the records of all writers, sorts them by time and writes them
-//! out.
+//! The reading end of a log, which an ordinary thread uses: collects the records of all writers, sorts them by time and
+//! writes them out.
 
 use super::line::{LogLine, Noted, Output};
 use super::perfetto::Perfetto;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How long a record is held back, because a delayed thread may still store an older one.
 const HOLD: Nanos = Nanos::from_ms(10);
 
-/// One writer, as its drain sees it.
+/// One writer of the log, as the drain knows it.
 struct Source {
     thread: Arc<Thread>,
     receiver: Receiver<LogRecord>,
@@ -30,7 +30,8 @@ impl Source {
     }
 }
 
-/// New writers, which any thread may register.
+/// The number of writers so far, and the writers that were added since the drain last collected. Any thread may add
+/// one.
 #[derive(Default)]
 pub(super) struct Arrivals(Mutex<(u64, Vec<Source>)>);
 
@@ -58,8 +59,8 @@ pub struct Drained {
 /// Collects the records of any number of [`LogWriter`]s and writes them, ordered by time, as text, as a trace, or both.
 ///
 /// Either [`start`](Self::start) a thread for this, or call [`drain`](Self::drain) from time to time. Records are held
-/// back for 10 ms, so that those of several threads come out in order. A record that its thread stores later than that
-/// is written when it arrives.
+/// back for 10 ms, so that records of several threads come out in order. A record that its thread stores later than
+/// that is written when it arrives.
 ///
 /// An output that fails is no longer written to; the others continue. [`finish`](Self::finish) reports the first
 /// failure. Records are taken from the writers in any case, so a full disk does not fill the logs.

@@ -12,12 +12,12 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// `BuiltinClock` of `common/builtin_clock.proto`.
+/// Numbers of the clocks: `BuiltinClock` of `common/builtin_clock.proto`.
 const REALTIME: u64 = 1;
 const MONOTONIC: u64 = 3;
 const BOOTTIME: u64 = 6;
 
-/// `TrackEvent.Type` of `track_event/track_event.proto`.
+/// Kinds of events: `TrackEvent.Type` of `track_event/track_event.proto`.
 const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
@@ -70,7 +70,7 @@ impl<W: Write> Perfetto<W> {
         Self { output, process, described: HashSet::new(), counters: HashMap::new(), snapshot_at: None }
     }
 
-    /// Id of a track, which differs also from those in traces of other processes.
+    /// Id of a track, which no trace of another process uses.
     fn row(&self, number: u64) -> u64 {
         (u64::from(self.process) << 32) | number
     }
@@ -146,7 +146,7 @@ impl<W: Write> Perfetto<W> {
             track.number(1, identity); // TrackDescriptor.uuid
             track.text(2, name); // TrackDescriptor.name
             track.number(5, row); // TrackDescriptor.parent_uuid
-            track.message(8, |_| {}); // TrackDescriptor.counter: there, and nothing special
+            track.message(8, |_| {}); // TrackDescriptor.counter: present, with default properties
         })?;
         Ok(identity)
     }
@@ -186,7 +186,7 @@ fn counter(event: &mut Message, track: u64, record: &LogRecord) {
     }
 }
 
-/// Writes a begin, an end or a message.
+/// Fills the track event for a record that is a begin, an end or a message.
 fn happening(event: &mut Message, row: u64, record: &LogRecord) {
     let kind = match record.kind {
         Kind::Begin => SLICE_BEGIN,
@@ -198,7 +198,7 @@ fn happening(event: &mut Message, row: u64, record: &LogRecord) {
     if record.kind == Kind::End {
         return;
     }
-    event.text(23, record.text); // TrackEvent.name: the same for all values, so that they can be counted
+    event.text(23, record.text); // TrackEvent.name: without the values, so that equal messages can be counted
     if record.values.first().is_none_or(|value| *value == LogValue::None) {
         return;
     }

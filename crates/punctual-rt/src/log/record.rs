@@ -10,7 +10,7 @@ pub const VALUES_MAX: usize = 4;
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Something happened once; the text tells what.
+    /// Something happened once; the text describes it.
     Message,
     /// An operation with this name begins in this thread.
     Begin,

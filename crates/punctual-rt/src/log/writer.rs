@@ -1,4 +1,4 @@
-//! The loop's end of the log.
+//! The writing end of a log, which a loop uses.
 
 use super::record::{Kind, LogRecord, LogValue, VALUES_MAX};
 use crate::Sender;
@@ -49,7 +49,7 @@ impl LogWriter {
     /// macro [`rt_log!`](crate::rt_log) checks their number.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise the same as of [`push`](Self::push).
+    /// Reads the clock; otherwise like [`push`](Self::push).
     #[inline]
     pub fn message(&mut self, text: &'static str, values: &[LogValue]) {
         let mut kept = [LogValue::None; VALUES_MAX];
@@ -63,7 +63,7 @@ impl LogWriter {
     /// beginnings.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise the same as of [`push`](Self::push).
+    /// Reads the clock; otherwise like [`push`](Self::push).
     #[inline]
     pub fn begin(&mut self, name: &'static str) {
         self.push(LogRecord::now(Kind::Begin, name, [LogValue::None; VALUES_MAX]));
@@ -72,7 +72,7 @@ impl LogWriter {
     /// Stores that the operation `name` ends.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise the same as of [`push`](Self::push).
+    /// Reads the clock; otherwise like [`push`](Self::push).
     #[inline]
     pub fn end(&mut self, name: &'static str) {
         self.push(LogRecord::now(Kind::End, name, [LogValue::None; VALUES_MAX]));
@@ -81,7 +81,7 @@ impl LogWriter {
     /// Runs `body`, and stores a begin and an end of `name` around it.
     ///
     /// # Real-time
-    /// Reads the clock twice; otherwise the same as of [`push`](Self::push), and whatever `body` does.
+    /// Reads the clock twice; otherwise like [`push`](Self::push), plus whatever `body` does.
     #[inline]
     pub fn span<R>(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> R) -> R {
         self.begin(name);
@@ -93,7 +93,7 @@ impl LogWriter {
     /// Stores that the quantity `name` has the value `value` from now on.
     ///
     /// # Real-time
-    /// Reads the clock; otherwise the same as of [`push`](Self::push).
+    /// Reads the clock; otherwise like [`push`](Self::push).
     #[inline]
     pub fn counter(&mut self, name: &'static str, value: impl Into<LogValue>) {
         let values = [value.into(), LogValue::None, LogValue::None, LogValue::None];

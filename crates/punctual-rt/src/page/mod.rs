@@ -12,12 +12,12 @@ use sequence::Sequence;
 
 /// First word of every page: `punctRT1` in memory order.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");
-/// Must be changed with every offset or meaning below.
+/// Version of the page's layout. It must change with every change of an offset or a meaning below.
 pub(crate) const LAYOUT_VERSION: u64 = 1;
 pub(crate) const NAME_BYTES: usize = 32;
-/// Number of the worst activations that are kept.
+/// Number of worst activations that are kept in a list.
 pub const WORST_KEPT: usize = 16;
-/// Number of activations around the worst one that are kept; a quarter of them come after it.
+/// Number of activations kept around the worst one, including it; a quarter of the activations come after it.
 pub(crate) const FROZEN: usize = 32;
 /// Allowed lengths of the flight recorder, in activations.
 pub(crate) const FLIGHT_LENGTHS: std::ops::RangeInclusive<u32> = 64..=65_536;
@@ -48,7 +48,7 @@ pub(crate) struct Each<T> {
 }
 
 impl<T> Each<T> {
-    /// Combines two sets, histogram by histogram.
+    /// Combines the values `a` and `b` of each histogram with `make`.
     #[inline]
     pub(crate) fn of<'a, A, B>(a: &'a Each<A>, b: &'a Each<B>, make: impl Fn(&'a A, &'a B) -> T) -> Self {
         Self {
@@ -226,7 +226,7 @@ impl CycleRecord {
         })
     }
 
-    /// Woke minus release; zero if early.
+    /// `woke` minus `release`; zero if the thread woke early.
     pub const fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }

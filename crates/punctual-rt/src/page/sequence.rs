@@ -1,5 +1,5 @@
-//! A sequence counter, which tells readers whether their copy was disturbed by the writer: it is odd while the single
-//! writer is writing. The writer never waits; a reader tries again.
+//! A sequence counter, which shows readers whether the writer disturbed their copy: it is odd while the single writer
+//! is writing. The writer never waits; a reader tries again.
 //!
 //! The guarded data lies elsewhere, in relaxed atomic words.
 

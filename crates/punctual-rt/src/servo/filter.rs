@@ -1,7 +1,7 @@
 //! Filters a stream of errors: the median of five, after outliers were removed.
 //!
-//! This module knows nothing of control. The caller tells by how much the error was expected to change since the last
-//! one.
+//! This module knows nothing of control. The caller states by how much it expects the error to have changed since the
+//! last one.
 
 use super::{whole, within};
 
@@ -9,7 +9,7 @@ use super::{whole, within};
 const GATE: f64 = 8.0;
 /// The smallest limit on that distance, in ns, because timestamps have a resolution and jitter of their own.
 const NARROWEST: f64 = 1_000.0;
-/// The largest distance from the median with which an error counts, in mean deviations.
+/// An error farther from the median than this, in mean deviations, counts as if it were at this distance.
 const NEAR: f64 = 2.0;
 /// Time constant of the mean deviation, in samples.
 const MEMORY: f64 = 64.0;

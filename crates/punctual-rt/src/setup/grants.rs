@@ -31,7 +31,8 @@ pub struct ThreadGrant {
 pub struct MemoryGrant {
     /// Bytes of locked memory (`VmLck`).
     pub locked_bytes: Option<u64>,
-    /// Bytes of mapped memory (`VmSize`). Some of it can never be locked, so it stays above `locked_bytes`.
+    /// Bytes of mapped memory (`VmSize`). Some mapped memory can never be locked, so this number stays above
+    /// `locked_bytes`.
     pub mapped_bytes: Option<u64>,
     /// Whether new memory is resident at once, tested with one page.
     pub new_is_resident: Option<bool>,
@@ -58,9 +59,9 @@ pub struct Grants {
     /// `RLIMIT_RTTIME`).
     pub rt_time_us: Option<Limit>,
     /// Real-time run time of the thread's control group per period, in microseconds; -1 is unlimited. `None` if groups
-    /// have none (it needs `RT_GROUP_SCHED` and cgroup v1).
+    /// have no such limit (it needs `RT_GROUP_SCHED` and cgroup v1).
     pub group_runtime_us: Option<i64>,
-    /// Period of that run time, in microseconds.
+    /// Period of the control group's real-time run time, in microseconds.
     pub group_period_us: Option<i64>,
 }
 
@@ -106,7 +107,8 @@ pub(crate) fn limit(root: &Path, name: &str) -> Option<Limit> {
     }
 }
 
-/// The number in this file of the caller's control group (cgroup v1), if groups have real-time run time.
+/// The number in the file `name` of the caller's control group (cgroup v1); `None` if groups have no real-time run
+/// time.
 pub(crate) fn group_value(root: &Path, name: &str) -> Option<i64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let group = groups.lines().find_map(|line| {

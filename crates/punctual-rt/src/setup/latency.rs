@@ -141,7 +141,7 @@ fn release(file: &Path) {
     }
 }
 
-/// The limit in this file without the requests of this process: the value before the first of them, if there is one.
+/// The limit in `file` without the requests of this process: if there are requests, the value before the first one.
 pub(crate) fn others_limit(file: &Path) -> Option<String> {
     let all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let held = all.iter().find(|held| held.file == file).map(|held| held.before.clone());

@@ -18,14 +18,14 @@ use crate::{Error, Memory, Policy, SetupError, sys};
 /// What happens when the system refuses a part of a setup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Require {
-    /// The set-up fails with the reason, and what was already done is undone.
+    /// The set-up fails with the reason, and the steps that were already taken are undone.
     #[default]
     Strict,
     /// The set-up continues, and lists what was refused.
     BestEffort,
 }
 
-/// What a thread needs before its loop. Timer slack of 1 ns and blocked signals are always part of it.
+/// The settings that a thread needs before its loop. Timer slack of 1 ns and blocked signals are always part of it.
 ///
 /// ```
 /// use punctual_rt::Memory;

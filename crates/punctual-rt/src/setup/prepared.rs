@@ -48,7 +48,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A sentence that tells what to do about the refusal.
+    /// A sentence that says what to do about the refusal.
     pub const fn remedy(&self) -> &'static str {
         self.error.remedy()
     }
@@ -79,7 +79,7 @@ impl Prepared {
     }
 }
 
-/// The state of the thread before the set-up, and what was done to the process.
+/// The state of the thread before the set-up, and the changes that the set-up made to the process.
 struct Before {
     signals: sys::SignalMask,
     timer_slack: Option<u64>,
@@ -156,7 +156,7 @@ fn take(
             }
         }
         (SetupStep::ReadBack, _) => drop(granted()?),
-        // If the policy cannot even be read, the step before has reported it.
+        // If the policy cannot even be read, the step `ReadBack` has reported the refusal.
         (SetupStep::Policy, _) if setup.policy != Policy::Other || sys::policy().is_ok() => set_policy(setup.policy)?,
         (SetupStep::Cpus | SetupStep::MemoryLock | SetupStep::Stack | SetupStep::Heap | SetupStep::Policy, _) => {}
     }
@@ -164,7 +164,8 @@ fn take(
 }
 
 impl Before {
-    /// Undoes everything, last step first. It was all granted before, so errors are not expected and not reported.
+    /// Undoes everything, last step first. The kernel granted the previous settings before, so it should not refuse
+    /// them now; errors are not reported.
     fn restore(self) {
         if self.heap_kept {
             release_heap();

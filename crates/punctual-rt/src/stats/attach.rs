@@ -45,7 +45,7 @@ impl StatsReader {
     /// Allocates, reads files, maps memory: not for a loop.
     ///
     /// # Kernel
-    /// The same as of [`task_names`].
+    /// The same as for [`task_names`].
     ///
     /// # Errors
     /// [`PageError::NoSuchTask`], [`PageError::Open`], or if the page is refused [`PageError::Unsealed`],

@@ -1,5 +1,5 @@
-//! Checks on threads that counters copied while the loop writes belong together. Small enough for Miri, which would
-//! need minutes for a whole page with its histograms.
+//! Checks with real threads that counters which are copied while the loop writes belong together. The tests are small
+//! enough for Miri, which would need minutes for a whole page with its histograms.
 
 use super::{Stats, StatsConfig};
 use crate::wake::{Class, Wake};

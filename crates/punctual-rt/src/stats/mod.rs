@@ -39,7 +39,7 @@ pub const OUTAGE: Nanos = Nanos::from_ms(100);
 /// Start of the memory's name, before the task's name.
 const MEMORY_NAME: &str = "punctual-rt:";
 
-/// What the statistics of a task need to know in advance.
+/// The configuration of a task's statistics.
 #[derive(Clone, Debug)]
 pub struct StatsConfig {
     /// Name by which other processes find the page: 1 to 32 bytes, without characters that control a terminal (control
@@ -51,11 +51,11 @@ pub struct StatsConfig {
     pub budget: Option<Nanos>,
     /// Time from the release by which a body must finish. Later ends are counted.
     pub deadline: Option<Nanos>,
-    /// The CPU that the task is bound to, for readers that want to know about its idle states.
+    /// The CPU that the task is bound to, so that readers can look up the idle states of that CPU.
     pub cpu: Option<u32>,
     /// Number of activations in the flight recorder: a power of two from 64 to 65536.
     pub flight_cycles: u32,
-    /// Whether events from outside activate the task. Its releases then only approximate them.
+    /// Whether events from outside activate the task. The task's releases then only approximate the events.
     pub follows_events: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Finds out whether a distribution has several humps, which means several kinds of wake-up.
 //!
-//! Buckets are combined to eight bins per octave, so that the shape does not depend on the scale. Two humps are told
-//! apart only if the valley between them is deeper than chance explains.
+//! Buckets are combined to eight bins per octave, so that the shape does not depend on the scale. Two humps are
+//! distinguished only if the valley between them is deeper than chance explains.
 
 use punctual_hist::{Counts, Nanos};
 

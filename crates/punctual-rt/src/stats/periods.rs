@@ -2,12 +2,13 @@
 //!
 //! On a stable grid the time between two wake-ups is `T + L(k+1) - L(k)`: a late wake-up makes one period longer and
 //! the next one shorter, although the grid is undisturbed. So independent latencies give period errors with a lag-1
-//! autocorrelation of exactly -1/2 and 1.41 times the latencies' standard deviation. Any other value tells something
+//! autocorrelation of exactly -1/2 and 1.41 times the latencies' standard deviation. Any other value reveals something
 //! about the loop.
 
 use std::fmt;
 
-/// Fewer pairs of successive periods tell nothing, because the error of the autocorrelation would be above 0.03.
+/// With fewer pairs of successive periods there is no verdict, because the error of the autocorrelation would be above
+/// 0.03.
 const ENOUGH_PAIRS: u64 = 1_000;
 
 /// Sums over period errors, each between two activations without a missed release in between, and over the wake-up
@@ -22,18 +23,18 @@ pub struct PeriodMoments {
     pub squares: i128,
     /// Number of pairs of successive period errors.
     pub pairs: u64,
-    /// The sum of the products of these pairs.
+    /// The sum over these pairs of the product of both period errors.
     pub products: i128,
     /// The sum of the wake-up errors (woke minus release) at the end of each period.
     pub error_sum: i128,
-    /// The sum of the squares of these wake-up errors.
+    /// The sum of the squares of the wake-up errors at the end of each period.
     pub error_squares: i128,
 }
 
 /// The meaning of an autocorrelation of period errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rhythm {
-    /// There are too few successive periods to tell.
+    /// There are too few successive periods for a verdict.
     TooFew,
     /// All periods were equal.
     Still,

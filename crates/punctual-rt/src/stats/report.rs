@@ -1,7 +1,7 @@
 //! A snapshot as a page of text: latency first, because that is what a drive or converter on the bus sees; then the
 //! jitter of periods with its meaning; then the rest.
 //!
-//! Works only on the snapshot, and on the given idle states of the CPU.
+//! This module uses only the snapshot and the given idle states of the CPU.
 
 use super::{CycleRecord, IdleState, Mode, OUTAGE, Rhythm, Snapshot, modes};
 use crate::wake::Class;
@@ -265,7 +265,7 @@ impl fmt::Display for Worst<'_> {
 
 fn words_of(class: Class, follows_events: bool) -> &'static str {
     match class {
-        // Nobody knows when the outside event should have come.
+        // It is not known when the outside event should have come, so it cannot be called on time.
         Class::OnTime if follows_events => "came",
         Class::OnTime => "on time",
         Class::PastOnArrival => "past before the wait",

@@ -13,16 +13,18 @@ use std::time::Duration;
 
 /// Number of attempts at a consistent copy, before an inconsistent one is accepted.
 const TRIES: usize = 64;
-/// Number of attempts without a pause. Later ones pause before, because the loop may have lost its CPU while writing.
+/// Number of attempts without a pause. Later attempts begin with a pause, because the loop may have lost its CPU while
+/// writing.
 const TRIES_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_micros(100);
-/// A kind of wake-up with more than one in this number of activations is a part of the distribution, and not its tail.
+/// A kind of wake-up that occurs more often than once in this number of activations is a part of the distribution, and
+/// not its tail.
 const PART: u64 = 20;
 /// If `CLOCK_BOOTTIME` has gained this much on `CLOCK_MONOTONIC`, the machine was suspended. A smaller gain is the time
 /// between the two readings.
 const SUSPEND: Nanos = Nanos::from_ms(1);
 
-/// The reading end; clones read the same page.
+/// The reading end of the statistics; clones read the same page.
 #[derive(Clone)]
 pub struct StatsReader {
     page: Arc<PageMemory>,
@@ -33,7 +35,7 @@ pub struct StatsReader {
 pub struct Counters {
     /// Activations that ran.
     pub activations: u64,
-    /// Missed releases, without those in outages.
+    /// Releases missed outside of outages.
     pub missed: u64,
     /// Outages: activations with a latency of at least 100 ms after which at least two releases were missed, each
     /// counted once.
@@ -67,12 +69,12 @@ impl Counters {
 pub struct Snapshot {
     /// Name of the task.
     pub name: String,
-    /// Process id of the process, as it states it.
+    /// Process id, as the process itself states it.
     pub pid: u32,
     /// The CPU that the task was set up for. The thread may have been moved since.
     pub cpu: Option<u32>,
-    /// Whether events from outside activate the task. Its releases then approximate them, and latency is relative to
-    /// that.
+    /// Whether events from outside activate the task. The task's releases then approximate the events, and latency is
+    /// measured from these releases.
     pub follows_events: bool,
     /// Nominal period of the task.
     pub period: Nanos,
@@ -261,7 +263,7 @@ fn moments(live: &Live) -> PeriodMoments {
     }
 }
 
-/// By how much `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC`, if that is a suspend.
+/// By how much `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC`; zero if the gain is too small for a suspend.
 fn suspended(then: (u64, MonoTime), now: (u64, MonoTime)) -> Nanos {
     let boot = Nanos::from_ns(now.0.saturating_sub(then.0));
     let gained = boot - (now.1 - then.1);
@@ -293,7 +295,7 @@ fn around_worst(head: &Head) -> Vec<CycleRecord> {
 
 impl Snapshot {
     /// Share of the time that was spent polling, 0 to 1; `None` before the second wake-up. The time includes one period
-    /// before the first wake-up, because that one was polled for as well.
+    /// before the first wake-up, because that wake-up was polled for as well.
     ///
     /// # Real-time
     /// Only computes; floating point.
@@ -303,7 +305,7 @@ impl Snapshot {
         (elapsed > Nanos::ZERO).then(|| (self.polled.sum().as_secs_f64() / whole).min(1.0))
     }
 
-    /// What the sequence of period errors tells about the loop; `None` if the copy is not coherent.
+    /// The meaning of the sequence of period errors; `None` if the copy is not coherent.
     ///
     /// There is no verdict if some wake-ups were polled for and others came late from sleep, or if many releases were
     /// missed or timed out. In these cases the sequence reflects how the kinds alternate, and not what the program

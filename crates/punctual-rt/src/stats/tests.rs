@@ -113,7 +113,7 @@ fn the_flight_recorder_keeps_the_last_and_what_was_around_the_worst() {
     assert!(s.worst[0].finished.is_some());
 }
 
-/// The latency of a wait that gave up is not recorded, because nothing happened. The body runs all the same.
+/// The latency of a wait that gave up is not recorded, because there was no event. The body still runs.
 #[test]
 fn what_timed_out_is_counted_and_that_is_all() {
     let (mut writer, reader) = Stats::create(&StatsConfig { follows_events: true, ..config("outside") }).unwrap();

@@ -1,4 +1,4 @@
-//! The loop's end of the statistics: two calls per cycle, each a bounded number of plain stores.
+//! The writing end of the statistics, which the loop uses: two calls per cycle, each a bounded number of plain stores.
 //!
 //! This module reads no clock. The caller passes every instant.
 
@@ -10,14 +10,14 @@ use crate::wake::{Class, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::sync::Arc;
 
-/// Number of activations before the worst one that are kept.
+/// Number of activations kept before the worst one.
 const FROZEN_BEFORE: u64 = 23;
-/// Number of activations after the worst one that are kept.
+/// Number of activations kept after the worst one.
 const FROZEN_AFTER: u64 = 8;
 /// Number of slots that are copied per cycle, so that no single cycle has to copy all.
 const FROZEN_PER_CYCLE: usize = 4;
 
-/// The writing end; there is only one.
+/// The writing end of the statistics; there is only one.
 pub struct StatsWriter {
     page: Arc<PageMemory>,
     budget: Nanos,
@@ -31,7 +31,7 @@ pub struct StatsWriter {
     last: Last,
 }
 
-/// The values recorded last. The next ones are probably in the same buckets, so `warm` loads these.
+/// The values recorded last. The next values probably belong to the same buckets, so `warm` loads these buckets.
 #[derive(Default)]
 struct Last {
     late: Nanos,
@@ -232,7 +232,6 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
 /// second. If releases were missed after the second, it was late by more than a period, which is counted elsewhere; and
 /// no shorter period follows that would compensate for it. An activation that timed out neither ends nor begins a
 /// period.
-/// begins a period.
 #[derive(Default)]
 struct Periods {
     former: Option<Former>,

@@ -16,8 +16,9 @@ use std::sync::atomic::AtomicU32;
 /// A loop should not need a lock: [`latest`](crate::latest()) and [`spsc`](crate::spsc) never wait. If a loop has to
 /// share a structure with an ordinary thread, this lock bounds the wait by the time that the owner holds it.
 ///
-/// There is no poisoning: a panic under the lock releases it, and the next owner finds the value as it is. If an owner
-/// ends without releasing the lock, because it leaked its guard, the next owner is told: [`PiGuard::owner_died`].
+/// There is no poisoning: a panic under the lock releases it, and the next owner finds the value as the panic left it.
+/// If an owner ends without releasing the lock, because it leaked its guard, [`PiGuard::owner_died`] reports this to
+/// the next owner.
 ///
 /// ```
 /// use punctual_rt::sync::PiMutex;

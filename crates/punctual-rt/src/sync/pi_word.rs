@@ -1,7 +1,7 @@
 //! The protocol of a lock with priority inheritance on one word: 0 if free, otherwise the owner's thread id, with a bit
-//! that tells whether the owner must ask the kernel on release because others wait.
+//! that shows whether the owner must ask the kernel on release because others wait.
 //!
-//! This module does not know what is protected. The model tests run these lines.
+//! This module does not know what the lock protects. The model tests compile this file as well.
 
 use crate::LockError;
 use crate::atomics::{AtomicU32, Ordering};
@@ -12,9 +12,9 @@ const OWNER: u32 = libc::FUTEX_TID_MASK;
 const WAITERS: u32 = libc::FUTEX_WAITERS;
 const OWNER_DIED: u32 = libc::FUTEX_OWNER_DIED;
 
-/// How often, and at what distance, the kernel is asked again if its idea of the owner differs from the word. They
-/// differ after the death of an owner until the first waiter, which may have a low priority, has run and written its
-/// id.
+/// How often, and at what interval, the kernel is asked again if the owner that it knows differs from the owner in the
+/// word. They differ after the death of an owner until the first waiter, which may have a low priority, has run and
+/// written its id.
 const DISAGREEMENTS_MAX: u32 = 1_000;
 const DISAGREEMENT_PAUSE: Nanos = Nanos::from_us(100);
 

@@ -1,6 +1,6 @@
 //! The counter of a signal: posts add one, takers subtract one, and the kernel is entered only if a thread sleeps.
 //!
-//! This module does not know where its words lie. The model tests run these lines.
+//! This module does not know where its words lie. The model tests compile this file as well.
 
 use crate::atomics::{AtomicU32, Ordering, fence};
 use crate::sys::{Scope, futex_wait, futex_wake_one, now};
@@ -42,7 +42,7 @@ impl Semaphore {
         self.posts.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_less).is_ok()
     }
 
-    /// Sets the counter to zero and returns what it was.
+    /// Sets the counter to zero and returns its previous value.
     #[inline]
     pub(crate) fn take_all(&self) -> u32 {
         self.posts.swap(0, Ordering::Acquire)

@@ -9,7 +9,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed},
 };
 
-/// Counts posts. Each wait takes one post, and sleeps until there is one.
+/// Counts posts. Each wait sleeps until there is a post, and takes it.
 ///
 /// Share it by reference, as a `static`, or in an [`Arc`](std::sync::Arc). The thread that takes a post sees everything
 /// that was written before the post.
@@ -54,7 +54,7 @@ impl Signal {
         self.semaphore.post(self.scope)
     }
 
-    /// Takes one post, and sleeps until there is one. Operating system signals do not end the wait.
+    /// Sleeps until there is a post, and takes it. Operating system signals do not end the wait.
     ///
     /// # Real-time
     /// Allocates nothing. Blocks until there is a post. Enters the kernel once if there was none, otherwise not at all.
@@ -63,8 +63,8 @@ impl Signal {
         self.semaphore.take(None, self.scope);
     }
 
-    /// Takes one post, and sleeps until there is one or `deadline` has come. Returns `true` if it took one. If the
-    /// deadline is past, the kernel is not entered.
+    /// Sleeps until there is a post and takes it, or until `deadline` has come. Returns `true` if it took a post. If
+    /// the deadline is past, the kernel is not entered.
     ///
     /// # Real-time
     /// Allocates nothing. Blocks until there is a post or the deadline comes. Enters the kernel once if there was no
@@ -77,7 +77,7 @@ impl Signal {
         self.semaphore.take(Some(deadline), self.scope)
     }
 
-    /// Takes one post if there is one. Returns `true` if it took one.
+    /// Takes one post if there is one. Returns `true` if it took a post.
     ///
     /// # Real-time
     /// Lock-free. Never enters the kernel.

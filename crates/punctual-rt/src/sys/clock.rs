@@ -45,7 +45,7 @@ pub fn now() -> MonoTime {
 /// The current time on `CLOCK_BOOTTIME`, in nanoseconds. It is like `CLOCK_MONOTONIC`, but continues during suspend.
 ///
 /// # Real-time
-/// The same as of [`now`].
+/// The same as for [`now`].
 ///
 /// # Kernel
 /// Linux 2.6.39.
@@ -72,7 +72,7 @@ pub(crate) fn boot_and_monotonic() -> (u64, MonoTime) {
 /// The current time on `CLOCK_REALTIME`, in nanoseconds since 1970.
 ///
 /// # Real-time
-/// The same as of [`now`].
+/// The same as for [`now`].
 ///
 /// # Kernel
 /// Any. The clock steps when it is set.
@@ -184,7 +184,7 @@ pub(crate) fn try_sleep() -> Result<(), i32> {
 /// One kernel entry, and one more for each signal; none if `length` is zero.
 ///
 /// # Kernel
-/// The same as of [`sleep_until`].
+/// The same as for [`sleep_until`].
 #[inline]
 pub fn sleep_for(length: Nanos) {
     let end = now() + length;

@@ -77,7 +77,8 @@ pub(crate) fn new_memory_is_resident() -> Option<bool> {
     (asked == 0).then_some(resident & 1 == 1)
 }
 
-/// Bytes of the calling thread's stack below this call, without the guard pages; `None` if the C library cannot tell.
+/// Bytes of the calling thread's stack below this call, without the guard pages; `None` if the C library does not
+/// report the stack.
 #[inline(never)]
 pub(crate) fn stack_left() -> Option<usize> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
@@ -120,7 +121,8 @@ fn main_stack_limit() -> usize {
     if got != 0 || limit.rlim_cur == libc::RLIM_INFINITY { 0 } else { usize::try_from(limit.rlim_cur).unwrap_or(0) }
 }
 
-/// Tells the C library to keep freed memory, or to return to its defaults. Returns `false` if it cannot be told.
+/// Makes the C library keep freed memory, or return to its defaults. Returns `false` if the library has no such
+/// setting.
 pub(crate) fn keep_freed_memory(keep: bool) -> bool {
     #[cfg(target_env = "gnu")]
     {

@@ -20,7 +20,7 @@ const CPUID_WAITPKG: u32 = 1 << 5;
 #[cfg(any(target_arch = "aarch64", test))]
 const HWCAP2_WFXT: u64 = 1 << 31;
 
-/// Whether an x86 CPU has `TPAUSE`: leaf 7 exists and its bit is set.
+/// Whether an x86 CPU has `TPAUSE`: CPUID has a leaf 7, in which the bit is set.
 #[cfg(any(target_arch = "x86_64", test))]
 const fn says_waitpkg(highest_leaf: u32, leaf_7_ecx: u32) -> bool {
     highest_leaf >= 7 && leaf_7_ecx & CPUID_WAITPKG != 0

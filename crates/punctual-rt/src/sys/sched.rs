@@ -26,7 +26,7 @@ struct SchedAttr {
 const ATTR_SIZE: u32 = 48;
 const SCHED_DEADLINE: u32 = 6;
 
-/// Flag that children of the thread do not inherit its policy. It is kept as it is.
+/// Flag by which children of the thread do not inherit its policy. Setting a policy leaves the flag unchanged.
 const RESET_ON_FORK: u64 = 1;
 
 /// The scheduling attributes of the calling thread.
@@ -121,7 +121,7 @@ pub(crate) fn affinity() -> Result<Vec<u32>, i32> {
 /// No kernel entry on current C libraries (rseq or vDSO).
 ///
 /// # Kernel
-/// Any; `u32::MAX` if it refuses, which Linux never does.
+/// Any; the result is `u32::MAX` if the kernel refuses, which Linux never does.
 pub fn current_cpu() -> u32 {
     // SAFETY: no pointers are passed.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)

@@ -29,7 +29,7 @@ fn install(flags: libc::c_int) {
     assert_eq!(result, 0);
 }
 
-/// Sleeps while a signal arrives every 250 us. Returns how many were handled meanwhile.
+/// Sleeps while a signal arrives every 250 us. Returns the number of signals that were handled during the sleep.
 fn storm(flags: libc::c_int, sleep: impl FnOnce()) -> u64 {
     let _alone = ONE_AT_A_TIME.lock();
     install(flags);
@@ -64,7 +64,7 @@ fn comes_back_after_its_release(name: &str, sleep: impl Fn(MonoTime)) {
     }
 }
 
-/// Whether there were enough signals. A sleep that ends early is a failure in any case.
+/// Runs a sleep under signals. Returns whether there were enough signals, and panics if the sleep ended early.
 fn survives(name: &str, flags: libc::c_int, sleep: impl Fn(MonoTime)) -> bool {
     let release = now() + LENGTH;
     let mut back = MonoTime::from_ns(0);

@@ -19,9 +19,9 @@ pub enum Phase {
     AlignedTo {
         /// The clock with the multiples.
         clock: PhaseClock,
-        /// Distance between the instants to align to; zero means the period.
+        /// Interval on the clock whose multiples count; zero means the period.
         multiple: Nanos,
-        /// Time from such an instant to the first release.
+        /// Time from a multiple to the first release.
         offset: Nanos,
     },
 }

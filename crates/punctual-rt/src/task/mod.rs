@@ -93,7 +93,7 @@ impl Task {
     /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
     ///
     /// # Kernel
-    /// The same as of [`Cyclic::new`].
+    /// The same as for [`Cyclic::new`].
     pub fn spawn<F>(config: &TaskConfig, body: F) -> Result<Self, Error>
     where
         F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
@@ -122,7 +122,8 @@ impl Task {
     /// Waits until the task has ended on its own or by [`Task::stop`], and returns the reason.
     ///
     /// # Real-time
-    /// Blocks until the task has ended, possibly for ever: never call it from a loop, least of all from the task's own.
+    /// Blocks until the task has ended, possibly for ever: never call it from a loop, least of all from the task
+    /// itself.
     pub fn join(mut self) -> Ended {
         self.wait_for_end()
     }

@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// The reading of a clock at an instant, as precisely as the closest of a hundred pairs of readings tells it.
+    /// The reading of `clock` at the instant `at`, computed from the closest of a hundred pairs of readings.
     fn reading(clock: fn() -> u64, at: MonoTime) -> u64 {
         let looks = (0..100).map(|_| {
             let before = sys::now();

@@ -7,13 +7,13 @@ use crate::sys::{self, Arrival, Timerfd};
 use crate::{Class, Error, SetupError, now};
 use punctual_hist::MonoTime;
 
-/// What a waiter needs in addition to reading the clock.
+/// The functions that a waiter needs in addition to reading the clock.
 pub(crate) trait Clock: poll::Clock {
     /// Sleeps in the kernel until `at`; signals do not end it early.
     fn sleep_until(&mut self, at: MonoTime);
     /// Polls until `instant`, with a bounded number of readings.
     fn poll_until(&mut self, instant: MonoTime) -> MonoTime;
-    /// Ends the polling. If it was hit, returns the class of the cause.
+    /// Ends the polling. If the thread lost time while polling (`hit`), returns the class of the cause.
     fn settle(&mut self, hit: bool) -> Class;
     /// Waits for an outside event, at most until `until`.
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival;
@@ -24,8 +24,8 @@ pub(crate) trait Clock: poll::Clock {
 pub struct Means {
     /// Way of polling: `"tpause"` or `"wfet"` if the CPU can rest until an instant, otherwise `"pause"` or `"isb"`.
     pub polls_with: &'static str,
-    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be told apart by a mark that the kernel removes. If
-    /// not, the class is [`Class::HitWhilePolling`].
+    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be distinguished by a mark that the kernel removes.
+    /// If not, the class is [`Class::HitWhilePolling`].
     pub has_marks: bool,
 }
 

@@ -20,7 +20,7 @@ pub enum Margin {
     Auto {
         /// The largest share of the CPU's time spent polling, in millionths, averaged over some hundred releases. A
         /// burst of long sleeps may use what quiet releases left over. If irregular sleeps need more than this, some
-        /// activations are late from sleep, and are counted as such.
+        /// activations are late from sleep, and are counted in that class.
         spin_ppm: u32,
     },
     /// A constant margin, but at most three quarters of a period, so that there is always a sleep.
@@ -92,8 +92,8 @@ impl MarginTracker {
     }
 
     /// The upper bound: half the time between releases, half a millisecond, or as long as polling stays within its
-    /// share. A typical sleep returns `margin - median` early. An unused share may be used soon, and an exceeded one is
-    /// saved later.
+    /// share. A typical sleep returns `margin - median` early. Time that recent releases left unused may be polled
+    /// soon, and time that they used in excess is saved later.
     fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
         let share = share_of(period, spin_ppm);
         if self.recent.filled() < LEARNED {
@@ -189,7 +189,7 @@ mod tests {
         let mut tracker = MarginTracker::new(Margin::AUTO);
         (0..300).for_each(|_| tracker.learn(Nanos::from_us(40)));
         assert!(tracker.now >= Nanos::from_us(52), "{:?}", tracker.now);
-        // As many values as the window holds, so that it has forgotten the burst.
+        // As many values as the window holds, so that the window has forgotten the burst.
         (0..256).for_each(|_| tracker.learn(Nanos::from_us(5)));
         assert!(tracker.now >= Nanos::from_us(45), "all at once: {:?}", tracker.now);
         (0..44).for_each(|_| tracker.learn(Nanos::from_us(5)));

@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub enum Wait {
     /// Sleeps in the kernel until the release. Activations are late by the time of the wake-up.
     Sleep,
-    /// Sleeps until the usual wake-up delay of sleeps before the release. On time on average, with activations early or
-    /// late.
+    /// Sleeps until the release minus the usual wake-up delay. Activations are on time on average, but single ones are
+    /// early or late.
     Anticipate,
     /// Sleeps until a margin before the release, then polls the clock. Use it if a few per cent of a CPU may be spent
     /// on punctuality.
@@ -64,7 +64,7 @@ pub enum Event {
     Signal(Arc<Signal>),
 }
 
-/// The system call for sleeping. All of them use the same timer in the kernel; the variants describe the differences.
+/// The system call for sleeping. All variants use the same timer in the kernel, and each describes how it differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sleeper {
     /// `clock_nanosleep` until an instant, the recommended call. On `PREEMPT_RT`, its timer expires in hard interrupt
@@ -104,7 +104,7 @@ pub(crate) enum Approach {
 /// The longest time that a wait sleeps without checking whether it was told to stop.
 const UNATTENDED: Nanos = Nanos::from_ms(100);
 
-/// Waits in one way, on one clock, and keeps what it learns about sleeps.
+/// Waits in one way, on one clock, and remembers how long earlier sleeps took.
 pub(crate) struct Waiter<C> {
     pub(crate) clock: C,
     way: Way,
@@ -149,7 +149,7 @@ impl<C: Clock> Waiter<C> {
         Self { clock, way, tolerance, polled: Nanos::ZERO, stop: Stopper::default() }
     }
 
-    /// Whether outside events are waited for.
+    /// Whether the waiter waits for outside events.
     pub(crate) fn is_external(&self) -> bool {
         matches!(self.way, Way::External(..))
     }
@@ -172,8 +172,7 @@ impl<C: Clock> Waiter<C> {
     }
 
     /// Waits without polling. Signals do not end the wait early. If the release is past, the kernel is not entered,
-    /// because a sleep into the past still takes a round trip through timer and scheduler (14 us where it was
-    /// measured).
+    /// because a sleep into the past still takes a round trip through timer and scheduler (14 us on one machine).
     ///
     /// # Real-time
     /// Allocates nothing. One kernel entry (two for `Timerfd`), and one more for each 0.1 s; none for `Spin` or a
@@ -277,7 +276,7 @@ impl<C: Clock> Waiter<C> {
     #[inline]
     fn ahead(&mut self, period: Nanos) -> Nanos {
         match &mut self.way {
-            // At most half a period early, or the releases would move back more and more.
+            // At most half a period, so that the loop cannot run further and further ahead of its releases.
             Way::Anticipate(offset) => offset.get().min(period / 2),
             Way::Hybrid(margin) => {
                 margin.spent(self.polled, period);

@@ -1,4 +1,4 @@
-//! Waiters on a simulated clock with all faults of real clocks, and each system call once on the real clock.
+//! Tests waiters on a simulated clock with all faults of real clocks, and each system call once on the real clock.
 
 use super::*;
 use crate::grid::{Grid, Overrun};
@@ -104,7 +104,7 @@ fn engine(wait: &Wait, whims: Vec<Whim>) -> Engine<Pretended> {
     Engine { grid, waiter: Waiter::on(clock, wait, TOLERANCE) }
 }
 
-/// The next activation, after the next fault of the clock.
+/// Lets the next fault of the clock happen, and returns the next activation.
 fn next(engine: &mut Engine<Pretended>) -> crate::Wake {
     engine.waiter.clock.turn();
     engine.wait(|| {}, |_| {})
@@ -161,7 +161,7 @@ fn an_outside_event_paces_the_task_and_its_absence_is_told() {
     assert!(due.iter().all(|pair| pair[1].release == pair[0].release + MS * (1 + pair[0].missed)));
 }
 
-/// The faults of a bad week: mostly none, then all kinds.
+/// Random faults: mostly none, and each kind of fault about once in a thousand waits.
 fn bad_week() -> impl FnMut() -> Whim {
     let mut noise = Noise::new(1);
     move || match noise.below(1_000) {

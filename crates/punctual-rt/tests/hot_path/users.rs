@@ -13,7 +13,7 @@ fn the_promises_hold_for_a_user_without_privileges() {
         system_calls::the_kernel_is_entered_only_to_wait();
     } else if sys::is_root() {
         sys::in_child("users::the_promises_hold_for_a_user_without_privileges").succeeded();
-    } // Whoever is not root has run them as such.
+    } // Without root privileges, the other tests have already run as an ordinary user.
 }
 
 #[test]

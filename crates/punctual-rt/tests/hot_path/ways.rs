@@ -180,8 +180,8 @@ fn from_outside() -> [Way; 3] {
     ]
 }
 
-/// Every release that was polled for counts as a hit, and the kernel is asked for the cause if its mark does not tell
-/// it.
+/// A way in which every polled release counts as a hit. If the kernel's mark does not show the cause, the loop asks the
+/// kernel.
 fn confirming() -> Way {
     let prepare = || {
         let pacer = pacer(&Wait::Spin, Sleeper::Absolute, Overrun::Skip).with_tolerance(Nanos::ZERO);

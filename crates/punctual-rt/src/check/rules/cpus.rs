@@ -7,11 +7,11 @@ use crate::check::host::HostCpu;
 use crate::check::{Host, Plan, Waits};
 use crate::setup::named;
 
-/// Since this version, the fair server protects ordinary tasks; throttling applies only to control groups with
+/// Since this kernel version, the fair server protects ordinary tasks; throttling applies only to control groups with
 /// real-time run time.
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 
-/// Idle states with a longer exit latency noticeably delay every loop that sleeps.
+/// Idle states with a longer exit latency than this noticeably delay every loop that sleeps.
 const SHALLOW: Nanos = Nanos::from_us(10);
 
 pub(super) fn missing(plan: &Plan, host: &Host) -> Answer {
@@ -53,7 +53,8 @@ pub(super) fn shared(plan: &Plan, host: &Host) -> Answer {
     )
 }
 
-/// Throttling of real-time threads: on every kernel before 6.12, later only where control groups assign run time.
+/// Reports the throttling of real-time threads: on every kernel before 6.12, later only if control groups assign run
+/// time.
 pub(super) fn throttled(plan: &Plan, host: &Host) -> Answer {
     let (runtime, period) = (host.rt_runtime_us?, host.rt_period_us?);
     let applies = host.kernel? < FAIR_SERVER_SINCE || host.has_rt_groups == Some(true);
@@ -69,7 +70,7 @@ pub(super) fn throttled(plan: &Plan, host: &Host) -> Answer {
     fired(High, evidence, remedy)
 }
 
-/// Since 6.12, an ordinary task that starves on a CPU gets a share of time ahead of all real-time priorities.
+/// Since Linux 6.12, an ordinary task that starves on a CPU gets a share of time ahead of all real-time priorities.
 pub(super) fn fair_server(plan: &Plan, host: &Host) -> Answer {
     unless(!is_real_time_spinner(plan) || host.kernel? < FAIR_SERVER_SINCE)?;
     let is_off = |cpu: &u32| host.cpu(*cpu).and_then(|host| host.fair_server) == Some(0);
@@ -104,7 +105,8 @@ pub(super) fn boot_cpu(plan: &Plan, host: &Host) -> Answer {
     fired(Medium, evidence, "run on one of the tick-free CPUs")
 }
 
-/// Outside of a container an affinity can be widened; the cpuset of a container cannot be changed from inside.
+/// Reports CPUs that the process may not use because it runs in a container. Outside of a container the affinity can be
+/// widened, but the cpuset of a container cannot be changed from inside.
 pub(super) fn container(plan: &Plan, host: &Host) -> Answer {
     let allowed = host.allowed.as_ref().filter(|_| host.is_container == Some(true))?;
     let beyond: Vec<u32> = plan.setup.cpus.iter().filter(|cpu| !allowed.contains(cpu)).copied().collect();

@@ -1,7 +1,7 @@
 //! The rules of a check, each with the code of its findings.
 //!
-//! A rule looks at one plan and the machine, and returns what is wrong. It returns nothing if all is fine or it cannot
-//! know.
+//! A rule looks at one plan and the machine, and returns what is wrong. It returns nothing if all is fine, or if a fact
+//! that it needs is unknown.
 
 mod cpus;
 mod rights;

@@ -8,10 +8,10 @@ use crate::{Nanos, Policy};
 /// Clock sources that are slow to read, because each reading goes over a bus, or that are no more precise than a tick.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
-/// A clock that takes longer to read is probably read by a system call.
+/// A clock that takes longer than this to read is probably read by a system call.
 const READ_MAX: Nanos = Nanos::from_ns(100);
 
-/// A larger rounding of timers noticeably delays wake-ups.
+/// Timers that are rounded by more than this noticeably delay wake-ups.
 const SLACK_MAX: Nanos = Nanos::from_us(1);
 
 pub(super) fn source(_: &Plan, host: &Host) -> Answer {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::time::Duration;
 
-/// Capacity of each queue and log; turns both below and beyond it are tested.
+/// Capacity of each queue and log. A loop makes more turns than this, so it also writes to a full queue or log.
 const CAPACITY: usize = 256;
 
 pub(super) fn all() -> Vec<Way> {
