@@ -47,7 +47,7 @@ pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     InForce { moment, values }
 }
 
-/// How often the CPUs were throttled for heat up to that moment, according to the counters in `state`.
+/// How often the CPUs were throttled for heat between boot and the moment when `state` was read.
 pub fn times_throttled(state: &InForce) -> u64 {
     let counters = state.values.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
     counters.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()

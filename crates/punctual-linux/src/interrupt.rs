@@ -1,5 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP as a flag, so that a run ends in order and its recording is complete. Also the signals
-//! before which a process has to restore its terminal.
+//! Turns SIGINT, SIGTERM and SIGHUP into a flag, so that a run ends in order and its recording is complete. Also
+//! catches the signals before which a process has to restore its terminal.
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::{SigId, flag, low_level};

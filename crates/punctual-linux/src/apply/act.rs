@@ -1,4 +1,4 @@
-//! Carries out a step that was inspected and announced in the journal, and observes the result.
+//! Carries out one step, which the journal has already announced, and observes the result.
 
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::replace;
@@ -114,7 +114,7 @@ fn edit(hand: &dyn Hand, path: &str, content: &[u8], in_place: bool, before: &Be
     }
 }
 
-/// The unit is masked first, so that nothing starts it again before it is stopped.
+/// Masks and stops a unit. The mask comes first, so that nothing starts the unit again before it is stopped.
 fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> StepOutcome {
     for verb in [UnitVerb::Mask { lasting }, UnitVerb::Stop] {
         match hand.do_unit(unit, verb) {

@@ -1,5 +1,5 @@
-//! Inspects the machine before a step: what has to be kept to undo the step, that it is not needed, or why it is
-//! impossible.
+//! Inspects the machine before a step. The result is one of three: the state to keep for undoing the step, that the
+//! step is not needed, or why it is impossible.
 //!
 //! Nothing is changed here.
 
@@ -15,7 +15,7 @@ pub enum Look {
     Already,
     Gone(String),
     Ready {
-        /// The state to keep for undoing. The copy of a file has no name yet.
+        /// The state to keep for undoing. For a file, the name of the copy is not set yet.
         before: Before,
         bytes: Option<Vec<u8>>,
     },
@@ -155,7 +155,7 @@ pub fn is_gone(error: &io::Error) -> bool {
         || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV | libc::ENXIO))
 }
 
-/// The text for a refusal, with what to do about it.
+/// The message for a refused operation: the subject, the operation, the error, and what to do about it.
 pub fn told(what: &str, operation: &str, error: &io::Error) -> String {
     let remedy = match error.raw_os_error() {
         Some(libc::EPERM) => {

@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 
 /// The file in which distributions keep the kernel's boot messages.
 const COPY: &str = "/var/log/dmesg";
-/// `sos report` keeps them here.
+/// The file in which `sos report` keeps the kernel's boot messages.
 const OF_A_REPORT: &str = "/sos_commands/kernel/dmesg";
 
-/// Reads the log of this machine, or a copy of it if reading the log is refused and the copy is of this boot. Of an
-/// unpacked system, reads the copy.
+/// Reads the log of this machine. If that is refused, reads the copy if it is of this boot. For an unpacked system,
+/// reads the copy.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if files.are_of_this_machine() {
         let is_of_this_boot = || {

@@ -75,7 +75,7 @@ impl Lists {
             Fact::Known(list) => {
                 list.lines().filter_map(|line| line.split(':').next()).find(|path| module(path) == name)
             }
-            // Without the list, a missing name does not mean that the module is missing.
+            // Without the list, a name that is not found does not mean that the module does not exist.
             Fact::Absent => {
                 return Fact::Garbled(format!("there is no list of this kernel's modules ({})", self.folder));
             }

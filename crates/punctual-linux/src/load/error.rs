@@ -26,7 +26,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Whether another attempt may succeed, because the machine was busy or the worker was killed.
+    /// Whether another attempt may succeed: the machine may have been busy, or the worker may have been killed.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::NotReady { .. } | Self::Start { .. })
     }

@@ -23,7 +23,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one of the `files` files of this worker, which is empty.
+    /// Creates an empty file. Each worker may have `files` files, which share the space of the load.
     pub(super) fn create(worker: &Worker, files: u64) -> io::Result<Self> {
         let dir = worker.dir();
         let file = nameless(dir).or_else(|_| unnamed(dir)).map_err(explain(
@@ -98,13 +98,13 @@ fn explain(operation: &str, dir: &Path, remedy: &str) -> impl Fn(io::Error) -> i
     move |error| io::Error::new(error.kind(), format!("cannot {operation} in '{}': {error}; {remedy}", dir.display()))
 }
 
-/// A file that never has a name.
+/// Opens a file that never has a name.
 fn nameless(dir: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     Ok(rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// A file that is unlinked at once, for file systems without nameless files.
+/// Opens a file and unlinks it at once, for file systems without nameless files.
 fn unnamed(dir: &Path) -> io::Result<File> {
     let thread = rustix::thread::gettid().as_raw_nonzero();
     for attempt in 0..100 {
@@ -118,7 +118,7 @@ fn unnamed(dir: &Path) -> io::Result<File> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// A block that cannot be compressed.
+/// A block of random bytes, so that no device can compress it.
 pub(super) fn block() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut block = Vec::with_capacity(MIB);

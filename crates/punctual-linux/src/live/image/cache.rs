@@ -26,7 +26,7 @@ pub(super) fn find(id: &[u8]) -> Option<String> {
 
 pub(super) fn keep(id: &[u8], text: &str) {
     if let Some(folder) = places().first() {
-        // If it cannot be stored, the next read takes as long as this one.
+        // If the text cannot be stored, the next read takes as long as this one.
         let _ = write(folder, &name(id), &wrapped(id, text));
     }
 }

@@ -32,7 +32,7 @@ const RELEASE: &str = "/proc/sys/kernel/osrelease";
 const VERSION: &str = "/proc/version";
 /// ELF notes of the running kernel, which contain its build id.
 const NOTES: &str = "/sys/kernel/notes";
-/// Paths of kernel images: the parts before and after the release.
+/// Paths of kernel images: the text before and after the kernel release.
 const PLACES: [(&str, &str); 5] = [
     ("/boot/vmlinuz-", ""),
     ("/usr/lib/modules/", "/vmlinuz"),
@@ -173,7 +173,7 @@ impl Running {
 
     /// The words of the first image that belongs to the running kernel.
     fn words(&self, files: &Files) -> Result<Words, String> {
-        // The release becomes a part of a path.
+        // A release with a slash would lead out of the folders of kernel images.
         if self.release.contains('/') {
             return Err(format!("'{}' is no kernel release", self.release));
         }
