@@ -194,8 +194,8 @@ fn survive_file_size_limit() -> io::Result<()> {
     registered.map_err(io::Error::from_raw_os_error)
 }
 
-/// Syncs the folder. Without this, a power failure may lose the name although the content is on the disk. Some file
-/// systems refuse it, which cannot be helped.
+/// Syncs the folder of a file. Without this, a power failure may lose the file's name although its content is on the
+/// disk. A refusal is ignored, because some file systems cannot sync folders.
 fn sync_directory(path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _best_effort = File::open(parent).and_then(|directory| directory.sync_all());
@@ -222,7 +222,7 @@ fn fold(path: &Path, reader: RecordingReader) -> Result<Recording, RecordingErro
     fold_from(path, &mut open(path)?, reader)
 }
 
-/// Folds the rest of an open file.
+/// Reads the rest of an open file into a recording.
 pub(crate) fn fold_from(
     path: &Path,
     source: &mut impl Read,
@@ -236,7 +236,7 @@ fn open(path: &Path) -> Result<File, RecordingError> {
     File::open(path).map_err(|reason| RecordingError::Read { path: path.to_owned(), reason })
 }
 
-/// Passes on the bytes of a file in pieces.
+/// Passes the bytes of a file to `feed`, piece by piece.
 fn pieces(
     path: &Path,
     source: &mut impl Read,
@@ -247,7 +247,7 @@ fn pieces(
     in_pieces(source, |piece| feed(piece).map_err(unreadable), unread)
 }
 
-/// Passes on the rest of a file in pieces.
+/// Passes the rest of a file to `take`, piece by piece.
 pub(crate) fn in_pieces<E>(
     source: &mut impl Read,
     mut take: impl FnMut(&[u8]) -> Result<(), E>,

@@ -271,7 +271,8 @@ impl Collector {
             let status = self.status()?;
             let stat = fs::read_to_string(format!("/proc/self/task/{}/stat", self.tid)).ok()?;
             let field = |name| status_field(&status, name)?.parse().ok();
-            // The first word after the name is field 3; fields 10 and 12 are the faults.
+            // Counting as in proc_pid_stat(5), the first word after the name is field 3; fields 10 and 12 count page
+            // faults.
             let (_, rest) = stat.rsplit_once(')')?;
             let number = |n: usize| rest.split_whitespace().nth(n - 3)?.parse().ok();
             Some(Counters {

@@ -159,7 +159,7 @@ impl Recorder {
         }
     }
 
-    /// Passes on the unfinished second after the loop.
+    /// Passes on the statistics of the last, unfinished second. Call this after the loop.
     pub fn finish(mut self) {
         self.hand_over_block();
     }

@@ -62,9 +62,9 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
 pub struct Subject {
     pub name: &'static str,
     pub question: Query,
-    /// Words by index that a command cannot change.
+    /// Names of words in an answer that no command can change, each with its index.
     pub read_only: &'static [(&'static str, usize)],
-    /// Words by index that a command can change.
+    /// Names of words in an answer that a command can change, each with its index.
     pub settings: &'static [(&'static str, usize)],
 }
 

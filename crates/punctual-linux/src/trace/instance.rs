@@ -44,7 +44,8 @@ impl Instance {
         let mut attempts = 0;
         loop {
             mkdirat(tracefs.fd(), &path, Mode::RWXU).map_err(|errno| tracefs.error("make", &path, errno))?;
-            // Until a file of it is open, another punctual may take it for one left behind and remove it.
+            // Until a file of the instance is open, another punctual may take the instance for one left behind, and
+            // remove it.
             let opened =
                 tracefs.folder(&path).and_then(|folder| Ok((folder.open("tracing_on", OFlags::RDONLY)?, folder)));
             match opened {

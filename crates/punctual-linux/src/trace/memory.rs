@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// Room for 400,000 task switches of 72 bytes, the longest of the usual records: 0.4 s at a million switches per
-/// second. The buffers are read every 10 ms.
+/// Size of a buffer if there is enough memory. It has room for 400,000 task switches of 72 bytes, the longest of the
+/// usual records: 0.4 s at a million switches per second. The buffers are read every 10 ms.
 const BUFFER_BYTES: u64 = 32 << 20;
 /// The trace may use this fraction (one part in 16) of the available memory, for the kernel's buffers and for data
 /// already read.
@@ -21,8 +21,8 @@ pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
     granted(available(), cpus, beside)
 }
 
-/// The largest buffer that may be requested for each of these CPUs, because the kernel would grant all memory of the
-/// machine. `None` if the free memory is unknown.
+/// Limit on the size of each CPU's buffer that a user may request. Without a limit, the kernel would grant all memory
+/// of the machine. `None` if the free memory is unknown.
 pub fn largest_buffer(cpus: u64) -> Option<u64> {
     available().map(|available| available / PART_IF_ASKED / cpus.max(1))
 }

@@ -110,8 +110,8 @@ impl Pages {
         self.covered
     }
 
-    /// Records of a span in order. A loss is a record of its own at the last instant before it, and extends to the next
-    /// record.
+    /// The records of a span in order. Lost records are represented by one record, with the time of the last instant
+    /// before the loss; the loss extends to the next record.
     pub fn records(
         &self,
         Span { from, to }: Span,
@@ -153,7 +153,7 @@ impl Pages {
                 }
             }
         }
-        // No later page tells where the hole ends.
+        // No later page shows where the hole ends.
         records.extend(hole.map(|count| lost(last, count)));
         records
     }

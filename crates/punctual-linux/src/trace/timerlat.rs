@@ -10,9 +10,9 @@ use super::TraceError;
 use super::place::{INSTANCES, OURS, TraceFolder};
 use punctual_facts::cpu_set::CpuSet;
 
-/// Follows the process in the name of an instance that runs the tracer.
+/// Follows the id of the process in the name of an instance that runs the tracer.
 const SUFFIX: &str = "-osnoise";
-/// Separates the saved options in the name.
+/// Separates the saved options in the instance's name.
 const WORD: char = '=';
 const NAME_MAX: usize = 255;
 /// Longest text for a process id and start time, with the character between them.
@@ -35,7 +35,7 @@ pub struct TracerOptions {
 }
 
 impl TracerOptions {
-    /// Reads the options. An error tells why the tracer cannot be used now.
+    /// Reads the options. The error says why the tracer cannot be used now.
     pub fn read(tracefs: &TraceFolder) -> Result<Self, TraceError> {
         let refused = |why: &str| Err(TraceError::NotUnderstood(why.to_owned()));
         let available = tracefs.read("available_tracers")?;
@@ -71,7 +71,7 @@ impl TracerOptions {
     }
 }
 
-/// Whether this is the suffix of such an instance.
+/// Whether a suffix is that of an instance that runs the tracer and holds its saved options.
 pub fn is_suffix(suffix: &str) -> bool {
     TracerOptions::of_suffix(suffix).is_some()
 }
@@ -93,7 +93,8 @@ pub fn start(tracefs: &TraceFolder, instance: &TraceFolder, cpus: &CpuSet) -> Re
 }
 
 /// Stops the tracer of the instance at `path`, and restores the options from the suffix of its name. Returns `false` if
-/// another instance uses them or pages are being read; then the instance must stay until the next attempt.
+/// another instance uses the options or pages of this one are being read; then the instance must stay until the next
+/// attempt.
 pub fn put_back(tracefs: &TraceFolder, path: &str, suffix: &str) -> bool {
     let Some(before) = TracerOptions::of_suffix(suffix) else { return true };
     // A running tracer would start its threads as soon as the options allow them again.
@@ -118,7 +119,7 @@ fn user(tracefs: &TraceFolder) -> Option<String> {
     Some(format!("the tracing instance {name}"))
 }
 
-/// Whether the tracer runs threads of its own; `None` if that cannot be chosen.
+/// Whether the tracer runs threads of its own; `None` if this kernel has no option for that.
 fn workload(options: &str) -> Option<bool> {
     options.split_whitespace().find_map(|word| match word {
         WORKLOAD => Some(true),

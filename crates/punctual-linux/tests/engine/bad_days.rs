@@ -118,7 +118,7 @@ fn a_journal_that_is_not_understood_is_left_alone() {
     assert!(revert(&bench, Extent::All, false).unwrap().closed);
 }
 
-/// A slow but short implementation, because the crate is not a dependency of the tests.
+/// The CRC-32 of a text. This implementation is slow but short; the crate for it is not a dependency of the tests.
 fn crc32fast_of(text: &str) -> u32 {
     let step = |sum: u32, _: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
     !text.bytes().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(byte), step))
@@ -153,7 +153,7 @@ fn where_nothing_can_be_written_down_nothing_is_done() {
         let folder = folder();
         let bench = Bench::make(folder.path());
         let start = bench.picture();
-        // The operations for the folder, the lock, the journal, its first line, and the room for the rest.
+        // Faults in the operations for the folder, the lock, the journal, its first line, and the room for the rest.
         for at in [0, 2, 3, 4, 5] {
             let refused = tune(&Faulty::new(&bench, at, Fault::Fails(number)), &plan(&bench)).unwrap_err().to_string();
             assert!(refused.contains(said) && refused.contains("/var/lib/punctual"), "{at}: {refused}");

@@ -63,7 +63,7 @@ pub fn change(id: &str, steps: Vec<Step>) -> Change {
     }
 }
 
-/// A change of things that other programs control.
+/// A change of settings that other programs control.
 fn outside() -> Change {
     change(
         "outside",

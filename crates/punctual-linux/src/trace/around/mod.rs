@@ -66,7 +66,7 @@ impl Witness {
         Self::below(Path::new("/"), cpus, threads)
     }
 
-    /// A witness as from [`Self::new`], for files below a folder and without counters that are not in files.
+    /// Makes a witness from the files below a folder. It lacks the counters that are not in files.
     pub fn below(root: &Path, cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
         let mut witness = Self::default();
         let root = Root::new(root);
@@ -130,7 +130,7 @@ impl Witness {
         }
     }
 
-    /// The counters that cannot be read, or no longer, with reasons.
+    /// The counters that could not be opened or can no longer be read, each with the reason.
     pub fn missing(&self) -> Vec<Blind> {
         let told = |((name, why), cpus): (&(&str, String), &CpuSet)| {
             Blind::Witness(format!("{name} (CPU {cpus})"), why.clone())

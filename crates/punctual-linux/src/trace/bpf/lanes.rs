@@ -8,7 +8,7 @@ use crate::sys::shared_words::SharedWords;
 use punctual_hist::{MonoTime, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// Words of a lane in addition to its ring.
+/// Number of words of a lane's header (`struct lane` of the BPF program), which precede its ring.
 pub const LANE_WORDS: usize = 16;
 /// The lower bits of a mark are the number of the record; the higher bits are the CPU.
 const NUMBER: u64 = (1 << 48) - 1;
