@@ -146,7 +146,7 @@ impl Witness {
         self.sources.iter().any(|source| source.name == FIRMWARE)
     }
 
-    /// From now on, no counter is read that would disturb a measured CPU.
+    /// Stops reading the counters whose reading disturbs a measured CPU.
     pub fn leave_alone(&mut self) {
         for frequency in self.frequencies.drain(..) {
             let of_it = [frequency.cpu()].into_iter().collect();
