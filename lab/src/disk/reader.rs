@@ -18,7 +18,7 @@ const BOUND: u64 = 0x0400_0000;
 /// Flag of kernel threads (`PF_KTHREAD`).
 const KERNEL: u64 = 0x0020_0000;
 
-/// Values, log lines and threads that the script read from the guest's kernel.
+/// Values and log lines that the script read from the guest's kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     values: BTreeMap<String, String>,

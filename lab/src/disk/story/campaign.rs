@@ -135,7 +135,7 @@ impl Watched {
         refused.is_some_and(|at| at + 1 < runs.len()) && runs.iter().any(|run| set(run) == [1])
     }
 
-    /// Complaints unless every boot measures at most once, and every boot with the requested command line measures.
+    /// Complaints if a boot measures more than once or loses earlier measurements, or if no boot measures.
     fn going_on(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         for pair in self.boots.windows(2) {
