@@ -127,7 +127,7 @@ fn only_file(folder: &Path, beginning: &str) -> Result<PathBuf> {
 struct Archive {
     folder: PathBuf,
     arch: Arch,
-    /// The file with the packages that apt takes for installed; it is empty unless [`Archive::assume`] was called.
+    /// The file with the packages that apt takes for installed; it is empty unless a package is to be spared.
     status: PathBuf,
 }
 

@@ -87,7 +87,7 @@ impl Look<'_> {
     }
 }
 
-/// Parameters of the modules in `names`, which the host's modinfo reads from the files of the kernel's package.
+/// Parameters of built-in code, and of the modules in `names`, from the files of the kernel's package.
 fn in_modules<'n>(kernel: &Kernel, names: impl Iterator<Item = &'n str>) -> Result<BTreeSet<String>> {
     let path = kernel.modules.join("modules.builtin.modinfo");
     let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;

@@ -88,7 +88,7 @@ pub fn against_capture(live: &Findings, captured: &Findings) -> Vec<String> {
     differing.map(|(id, live, captured)| format!("{id}: {live:?} live, {captured:?} from the capture")).collect()
 }
 
-/// The bits of a CPU list such as `2-3,5`; `None` if the text is no list or contains a CPU above 63.
+/// The bits of a CPU list such as `2-3,5`; `None` if the text contains no CPU, or one above 63.
 fn mask_of_list(list: &str) -> Option<u64> {
     let mut bits = 0_u64;
     for part in list.split(',').filter(|part| !part.is_empty()) {

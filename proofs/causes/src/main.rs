@@ -47,25 +47,25 @@ enum Command {
     },
     /// Keep turns on a CPU short, in an emulator that runs its CPUs in turns
     Turns {
-        /// Where nothing is measured
+        /// The CPU, on which nothing must be measured
         #[arg(long)]
         cpu: u32,
         /// For how many seconds
         #[arg(long = "for")]
         seconds: u64,
-        /// Also before ordinary threads that are at work there, on kernels that do not throttle real-time ones
+        /// Run also before ordinary threads on that CPU, on kernels that do not throttle real-time threads
         #[arg(long)]
         first: bool,
     },
     /// Measure, plant, explain and judge, kind by kind
     Run(RunWords),
-    /// What looking costs: with and without in turns, then a million events a second and what of them is lost
+    /// Measure the cost of looking for causes: with and without it alternately, then with a million events a second
     Cost(CostWords),
 }
 
 #[derive(clap::Args)]
 struct CostWords {
-    /// The product, built as it is to be used
+    /// The product's program, built as it will be used
     #[arg(long)]
     punctual: PathBuf,
     /// The CPU that is measured
@@ -74,7 +74,7 @@ struct CostWords {
     /// How long each measurement is, in seconds
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// How often it is measured with and without
+    /// Number of measurements with and without looking for causes
     #[arg(long, default_value_t = 5)]
     rounds: u32,
     /// The folder for the recordings
@@ -95,7 +95,7 @@ struct JudgeWords {
     /// What `punctual explain FILE --json` printed
     #[arg(long)]
     explanation: PathBuf,
-    /// The number of late activations that a verdict takes
+    /// The number of late activations that a verdict needs
     #[arg(long, default_value_t = 200)]
     least: u64,
     /// Activations less late than this do not count, in microseconds
@@ -105,19 +105,19 @@ struct JudgeWords {
 
 #[derive(clap::Args)]
 struct RunWords {
-    /// The product, as a program
+    /// The product's program
     #[arg(long)]
     punctual: PathBuf,
     /// The CPU that is measured
     #[arg(long, default_value_t = 1)]
     cpu: u32,
-    /// A few seconds a kind, and kinds that any machine has
+    /// Plant for a few seconds per kind, and only kinds that work on any machine
     #[arg(long)]
     quick: bool,
     /// Plant only these kinds
     #[arg(long = "kind")]
     kinds: Vec<Kind>,
-    /// Where recordings and truths go
+    /// The folder for recordings and truths
     #[arg(long)]
     folder: PathBuf,
 }
@@ -152,9 +152,9 @@ struct PlantWords {
     out: PathBuf,
 }
 
-/// How it ends when nothing could be judged.
+/// Exit code if nothing could be judged.
 const NOT_RUN: u8 = 3;
-/// Kinds of the quick set: one of each sort, and such as any machine has.
+/// Kinds of the quick run: one of each sort that works on any machine.
 const QUICK: [Kind; 7] = [Kind::Hog, Kind::Rr, Kind::Irq, Kind::Softirq, Kind::Irqoff, Kind::Preemptoff, Kind::Kworker];
 
 fn main() -> ExitCode {

@@ -104,8 +104,8 @@ fn sections(truth: &str) -> Vec<(u64, u64)> {
     truth.lines().filter_map(section).collect()
 }
 
-/// Class and name of the cause that is ranked first most often, among late activations of which the planted section
-/// took the larger part.
+/// Class and name of the cause that is ranked first most often, among late activations of which planted sections took
+/// at least half of the latency.
 fn first(explanation: &Value, sections: &[(u64, u64)]) -> Option<(String, String)> {
     let mut times: BTreeMap<(String, String), u32> = BTreeMap::new();
     for spike in explanation.get("spikes")?.as_array()? {
