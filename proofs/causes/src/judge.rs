@@ -1,10 +1,10 @@
-//! The verdict: late activations matched by time with what was planted, and counted.
+//! The verdict: matches late activations by time with what was planted, and counts right and wrong explanations.
 //!
 //! ```text
 //!   release        plant           woke
 //!      |------|=================|----|        expected: how much of the plant lies between release and wake-up
 //! ```
-//! It must not know how things are planted or recorded.
+//! This module must not know how delays are planted or recorded.
 
 use crate::explanation::{Cause, Part, Spike};
 use crate::kind::{Kind, Sight, Truth};

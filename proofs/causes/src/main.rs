@@ -1,10 +1,10 @@
-//! Injected truth: plants delays whose cause and size are known, and holds what `punctual explain` says against them.
+//! Plants delays whose cause and size are known, and compares them with what `punctual explain` reports.
 //!
 //! ```text
 //! Planting -> kernel, threads -> Plants (truth) --\
 //! punctual measure --explain, punctual explain --json -> Spikes -> Verdict by kind -> table
 //! ```
-//! No product: it knows the product only as a program that is started, and by the JSON it prints.
+//! The product is used only as a program that is started, and by the JSON that it prints.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a test program is for")]
 

@@ -197,7 +197,8 @@ pub fn without_locked_memory(command: &mut Command) {
 /// Calls `bpf()` with an attribute of these words. Returns a file descriptor or 0. The attribute may contain addresses
 /// of memory, which the caller must keep until this returns, and which must be large enough for the command.
 ///
-/// # Safety Every address among the words must be valid for the command.
+/// # Safety
+/// Every address among the words must be valid for the command.
 pub unsafe fn bpf(command: i32, words: &mut [u64]) -> Result<i32> {
     let size = size_of_val(words);
     // SAFETY: the words live through the call and their size is told; addresses in them are the caller's promise.

@@ -19,8 +19,8 @@ const RUNTIME_NS: u64 = 1_500_000;
 const PERIOD_NS: u64 = 10_000_000;
 /// The real-time thread runs nearly all the time. Otherwise the ordinary thread would get the CPU without the server.
 const BURST_NS: u64 = 20_000_000;
-/// Interval in which the real-time thread gives up its turn in an emulator that runs its CPUs in turn. Without this it
-/// would have nearly all of the time, but the measuring program works on another CPU.
+/// Interval in which the real-time thread gives up its turn in an emulator that runs its CPUs in turn. Otherwise this
+/// thread would have nearly all of the time, and the measuring program on another CPU would not get its turns.
 const TURN_NS: u64 = 20_000;
 /// Length of a gap that the server causes. The server runs for its runtime and until the next tick, and ticks may be 4
 /// ms apart. A longer gap contains a turn of another CPU.

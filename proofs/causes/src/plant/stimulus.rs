@@ -1,7 +1,7 @@
 //! Activities that make the kernel pass the places where time is burnt: threads that sleep, wake, read, call and move,
 //! a few hundred times a second.
 //!
-//! Settings of the machine that they change are restored. They must not know what is burnt.
+//! Settings of the machine that an activity changes are restored. This module must not know why time is burnt.
 
 use super::{Planting, Stop, another, net};
 use crate::sys::{self, Policy};
