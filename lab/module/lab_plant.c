@@ -3,8 +3,8 @@
  * Plants delays of known cause and length on one CPU, so that explanations of them can be compared with the truth.
  *
  * For guests of the lab only. A loaded module plants one kind, and stops after `count` sections or when it is unloaded.
- * The file `lab_plant` of debugfs has one line `kind name start_ns end_ns` (CLOCK_MONOTONIC) for each section; `name` is
- * the thread, function or vector that causes the delay.
+ * The file `lab_plant` of debugfs has one line `kind name start_ns end_ns` (CLOCK_MONOTONIC) for each section;
+ * `name` is the thread, function or vector that causes the delay.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>

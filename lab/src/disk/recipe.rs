@@ -1,8 +1,8 @@
 //! Makes the disk from Debian's own packages: one partition, and GRUB, which the machine installs itself.
 //!
-//! The constants of this file determine the content of the disk, and their hash is the disk's name in the cache. Neither
-//! a loop device nor a mount is needed: `mke2fs -d` fills the file system. At its first start, the machine gets its kernel
-//! from QEMU and installs the boot loader, as an installer does.
+//! The constants of this file determine the content of the disk, and their hash is the disk's name in the cache.
+//! Neither a loop device nor a mount is needed: `mke2fs -d` fills the file system. At its first start, the machine gets
+//! its kernel from QEMU and installs the boot loader, as an installer does.
 
 use super::agent;
 use super::machine::Machine;
