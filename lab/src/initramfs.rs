@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The first program of a guest.
+/// A script that a guest starts as its first program.
 const INIT: &str = include_str!("../guest/init");
 /// A script that reads the guest's state without the product.
 const READ: &str = include_str!("../guest/read");

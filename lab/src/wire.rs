@@ -88,9 +88,9 @@ fn from_base64(letters: &str) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    // printf 'Hello\n' | gzip -n | base64
+    // The output of `printf 'Hello\n' | gzip -n | base64`.
     const HELLO: &str = "H4sIAAAAAAAAA/NIzcnJ5wIAFjWWMQYAAAA=";
-    // printf '' | gzip -n | base64
+    // The output of `printf '' | gzip -n | base64`.
     const NOTHING: &str = "H4sIAAAAAAAAAwMAAAAAAAAAAAA=";
 
     fn taken(lines: &[&str]) -> Option<Result<Output>> {

@@ -1,4 +1,5 @@
-//! The settings that make latencies incomparable if they differ, read before, during and after a measurement.
+//! Reads the settings that influence latencies, before, during and after a measurement. Latencies measured under
+//! different settings cannot be compared.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;

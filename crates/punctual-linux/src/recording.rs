@@ -152,7 +152,7 @@ impl RecordingWriter {
         self.request_sync().map_err(|reason| self.fail(reason))
     }
 
-    /// The first request starts the syncing thread, which runs on the CPUs of the requesting thread.
+    /// Requests a sync. The first request starts the syncing thread, which runs on the CPUs of the requesting thread.
     fn request_sync(&mut self) -> io::Result<()> {
         match &self.syncer {
             Some(syncer) => syncer.request(),

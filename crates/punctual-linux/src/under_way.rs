@@ -23,7 +23,7 @@ pub struct UnderWay {
     pub folder: String,
 }
 
-/// The note. Dropping this removes it.
+/// The note on the disk, which is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Note(PathBuf);
 

@@ -47,7 +47,7 @@ impl Start {
 }
 
 impl Machine {
-    /// Switches a computer on and waits until it is up.
+    /// Switches a computer on, and waits until all its services have started.
     pub fn start(computer: &Computer) -> Result<(Self, Start)> {
         // The emulator sometimes fails when a kernel patches its own code. Such a start is repeated, and a message
         // reports it.
@@ -238,7 +238,7 @@ enum Next {
     Line(Line),
     /// No complete line arrived in time.
     Nothing,
-    /// The other end was closed.
+    /// QEMU closed its end of the line.
     Ended,
 }
 

@@ -22,7 +22,7 @@ pub struct Entry {
     pub contents: String,
 }
 
-/// All files by path.
+/// The files of a disk by path.
 pub type Files = BTreeMap<String, Entry>;
 
 /// One path that differs between two trees.

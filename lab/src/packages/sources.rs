@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LIST: &str = "/etc/apt/sources.list";
 const FOLDER: &str = "/etc/apt/sources.list.d";
 
-/// An archive of packages.
+/// One entry of the apt sources: the addresses, suites and components of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Source {
     uris: Vec<String>,
@@ -47,7 +47,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// `VERSION_CODENAME` of `/etc/os-release`.
+/// The value of `VERSION_CODENAME` in the text of `/etc/os-release`; empty if it is missing.
 fn codename(os_release: &str) -> String {
     let found = os_release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     found.unwrap_or_default().trim_matches('"').to_owned()

@@ -117,8 +117,8 @@ fn boot<'a>(lab: &'a Lab, kernel: &'a Kernel, name: &'static str, words: &str) -
     Ok(Look { lab, kernel, name, guest })
 }
 
-/// The words of the command line, as judged by the linter in the guest (`live`) and on the host (`offline`), and what the
-/// kernel reports about them.
+/// The words of the command line, as judged by the linter in the guest (`live`) and on the host (`offline`), and what
+/// the kernel reports about them.
 struct Heard {
     live: Vec<Word>,
     offline: Vec<Word>,

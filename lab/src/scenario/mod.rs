@@ -53,7 +53,7 @@ impl Verdict {
 /// Names of claims, each with its verdict.
 pub type Judged = Vec<(&'static str, Verdict)>;
 
-/// Several claims that share a boot.
+/// A test that boots a kernel once and checks several claims.
 pub struct Scenario {
     pub name: &'static str,
     /// The claims of the scenario, in the order in which they are printed.
@@ -81,7 +81,7 @@ pub const SCENARIOS: &[&Scenario] = &[
 /// Scenarios that take too long for every run. They run only if they are named.
 pub const LONG: [&str; 4] = ["causes", "rtla", "stopped", "timerlat"];
 
-/// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
+/// Claims that may be skipped on a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
     // Each entry: claim or scenario, kernel, reason.
     ("guide", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
@@ -138,7 +138,7 @@ pub struct Lab {
     names: Vec<String>,
     amd64: OnceLock<Option<Product>>,
     arm64: OnceLock<Option<Product>>,
-    /// Held while the product is built, so that two scenarios do not build it at once.
+    /// This lock is held while the product is built, so that two scenarios do not build it at once.
     building: Mutex<()>,
 }
 

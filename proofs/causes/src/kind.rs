@@ -16,11 +16,11 @@ pub enum Kind {
     Irq,
     /// Time burnt in a timer of the wheel, in softirq
     Softirq,
-    /// Time burnt where packets are received, in softirq; packets on a loopback of our own
+    /// Time burnt where packets are received, in softirq; the packets are our own, on a private loopback
     Rx,
-    /// Time burnt where block requests complete, in softirq; reads of our own program
+    /// Time burnt where block requests complete, in softirq; the requests are reads by our own program
     Block,
-    /// Time burnt in the interrupt of the disk; reads of our own program
+    /// Time burnt in the interrupt of the disk, caused by reads of our own program
     Disk,
     /// Time burnt with interrupts off, by a thread with a known name that queues work
     Irqoff,
@@ -34,13 +34,14 @@ pub enum Kind {
     Stopper,
     /// Time burnt in a function that another CPU calls here, while static keys are toggled
     Ipi,
-    /// Hundreds of timers that expire at once; nothing but the kernel's own work
+    /// Hundreds of timers that expire at once, so that the kernel's own work takes time
     Storm,
-    /// Dozens of packets at once, sent from another CPU and received on this one; nothing but the kernel's own work
+    /// Dozens of packets sent at once from another CPU and received on this one, so that the kernel's own work takes
+    /// time
     Flood,
-    /// Pages of the measuring program taken away
+    /// Page faults of the measuring program, whose pages are taken away
     Fault,
-    /// Real-time threads throttled, by a lower limit and a thread that uses it up
+    /// Throttling of real-time threads, by a lower limit and a thread that uses it up
     Throttle,
 }
 

@@ -35,13 +35,13 @@ struct Words {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Plant one kind of delay on one CPU, and write down what was planted
+    /// Plant one kind of delay on one CPU, and record what was planted
     Plant(PlantWords),
-    /// Hold an explanation against what was planted
+    /// Compare an explanation with what was planted
     Judge(JudgeWords),
     /// Run a program that may not lock its memory
     Unlocked {
-        /// The program and its words
+        /// The program and its arguments
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
@@ -50,14 +50,14 @@ enum Command {
         /// The CPU, on which nothing must be measured
         #[arg(long)]
         cpu: u32,
-        /// For how many seconds
+        /// Time until the program ends, in seconds
         #[arg(long = "for")]
         seconds: u64,
         /// Run also before ordinary threads on that CPU, on kernels that do not throttle real-time threads
         #[arg(long)]
         first: bool,
     },
-    /// Measure, plant, explain and judge, kind by kind
+    /// Measure, plant, explain and judge, one kind after the other
     Run(RunWords),
     /// Measure the cost of looking for causes: with and without it alternately, then with a million events a second
     Cost(CostWords),
@@ -89,16 +89,16 @@ struct JudgeWords {
     /// The CPU it was planted on
     #[arg(long)]
     cpu: u32,
-    /// What the planter wrote
+    /// The file that the planter wrote
     #[arg(long)]
     truth: PathBuf,
-    /// What `punctual explain FILE --json` printed
+    /// The output of `punctual explain FILE --json`
     #[arg(long)]
     explanation: PathBuf,
     /// The number of late activations that a verdict needs
     #[arg(long, default_value_t = 200)]
     least: u64,
-    /// Activations less late than this do not count, in microseconds
+    /// Ignore activations with a smaller latency than this, in microseconds
     #[arg(long, default_value_t = 100)]
     threshold_us: u64,
 }
@@ -126,10 +126,10 @@ struct RunWords {
 struct PlantWords {
     /// The kind to plant
     kind: Kind,
-    /// The CPU that is to be late
+    /// The CPU whose activations become late
     #[arg(long)]
     cpu: u32,
-    /// For how many seconds
+    /// Time during which delays are planted, in seconds
     #[arg(long = "for", default_value_t = 10)]
     seconds: u64,
     /// How long each delay is, in microseconds
@@ -141,13 +141,13 @@ struct PlantWords {
     /// Priority of real-time threads
     #[arg(long, default_value_t = 95)]
     priority: u8,
-    /// Name of threads that are to be recognised
+    /// Name of the threads that explanations have to name
     #[arg(long, default_value = "planted")]
     name: String,
     /// Process whose pages are taken away (fault)
     #[arg(long)]
     victim: Option<u32>,
-    /// Where to write what was planted
+    /// The file to which the planted delays are written
     #[arg(long)]
     out: PathBuf,
 }

@@ -34,7 +34,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// This program, where the first argument `word` makes it call [`run`].
+    /// Starts this program again as a guard: the first argument `word` has to make it call [`run`].
     pub fn this(word: &str) -> io::Result<Self> {
         Ok(Self { path: std::env::current_exe()?, words: vec![word.into()] })
     }

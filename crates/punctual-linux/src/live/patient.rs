@@ -17,7 +17,7 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest wait for one question.
+/// Longest time to wait for the answer to one question.
 const MOST_FOR_ONE: Duration = Duration::from_millis(500);
 /// Total time for questions that hang. Each of them waits a quarter of what is left, but at least `LEAST`, within which
 /// even a busy machine answers most questions.

@@ -7,7 +7,7 @@ pub enum LoadError {
     #[error("unknown load '{name}'{hint}; known are {known}, and cmd:PROGRAM ARGS for any other program")]
     Unknown {
         name: String,
-        /// A known name similar to the one typed.
+        /// A hint that names a known load similar to the one typed; empty if there is none.
         hint: String,
         known: String,
     },

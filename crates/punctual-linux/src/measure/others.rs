@@ -29,7 +29,7 @@ struct Used {
     ticks: u64,
 }
 
-/// The work of other programs between two sightings.
+/// The work of all other programs between two readings of `/proc`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherWork {
     /// CPU time of all other programs, in CPUs: 1 means one CPU busy all the time.

@@ -1,4 +1,4 @@
-//! The run of a scenario, from the point of view of the housekeeping thread.
+//! Runs a scenario: the part that the housekeeping thread does.
 
 use super::causes::Causes;
 use super::gaps::{Gaps, JUDGE_AFTER};

@@ -102,7 +102,7 @@ fn filter(field: &str, cpus: &CpuSet) -> String {
         return format!("{field}>=-1");
     }
     if field == "cpumask" || field == "target_cpus" {
-        // This operator exists since Linux 6.6.
+        // Linux 6.6 and later can compare a field with a set of CPUs.
         return format!("{field} & CPUS{{{cpus}}}");
     }
     cpus.iter().map(|cpu| format!("{field}=={cpu}")).collect::<Vec<_>>().join("||")

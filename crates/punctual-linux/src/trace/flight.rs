@@ -243,7 +243,7 @@ fn roams(tid: u32) -> bool {
     pid.and_then(|pid| sched::cpus(Some(pid)).ok()).is_some_and(|cpus| cpus.len() > 1)
 }
 
-/// The doubt that a failed self-test casts on all windows of its CPU.
+/// The reason why a failed self-test doubts all windows of its CPU.
 fn doubt(test: &SelfTest) -> Option<Incomplete> {
     match () {
         () if test.is_warped() => Some(Incomplete::Warped),

@@ -145,7 +145,7 @@ fn name_of(Owner { pid, started }: Owner, suffix: &str) -> String {
     format!("{OURS}{pid}-{started}{suffix}")
 }
 
-/// The process in the name of one of our instances, and the suffix of the name.
+/// Parses the name of one of our instances into the process and the suffix.
 fn parse(name: &str) -> Option<(Owner, &str)> {
     let (pid, rest) = number(name.strip_prefix(OURS)?)?;
     let (started, suffix) = number(rest.strip_prefix('-')?)?;
@@ -153,7 +153,7 @@ fn parse(name: &str) -> Option<(Owner, &str)> {
     (suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix)).then_some((owner, suffix))
 }
 
-/// The number at the beginning of a text, and the rest.
+/// Splits a text into the number at its beginning and the rest.
 fn number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;

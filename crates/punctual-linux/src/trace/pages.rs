@@ -120,7 +120,7 @@ impl Pages {
         names: &mut Names,
     ) -> Vec<Record> {
         let begun = self.read.partition_point(|page| page.start <= from);
-        // A hole begins no earlier than the end of the page before it.
+        // A page that could not be parsed hides records from the end of the page before it. So that page is included.
         let first = self.read.range(..begun).rposition(|page| !page.bytes.is_empty()).unwrap_or(0);
         let mut records = Vec::new();
         // Time of the latest event, and whether records after it are missing.

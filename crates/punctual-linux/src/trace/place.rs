@@ -69,7 +69,7 @@ fn open_folder(at: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
 }
 
 impl TraceFolder {
-    /// A folder of an ordinary file system, for tests.
+    /// Stands in for a tracefs in tests: a folder of an ordinary file system.
     #[cfg(test)]
     pub fn of(path: &std::path::Path) -> Self {
         let name = path.display().to_string();

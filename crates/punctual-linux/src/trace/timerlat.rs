@@ -21,7 +21,8 @@ const PROCESS_MAX: usize = 10 + 1 + 20;
 const TRACERS: [&str; 2] = ["osnoise", "timerlat"];
 const OPTIONS: &str = "osnoise/options";
 const CPUS: &str = "osnoise/cpus";
-/// The option for the tracer's own measuring threads. Without these threads it only observes.
+/// The option for the tracer's own measuring threads, as it reads when on and when off. Without these threads the
+/// tracer only observes.
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
 /// The reason that is reported if the tracer could be used.
@@ -54,7 +55,7 @@ impl TracerOptions {
         Ok(Self { workload, cpus: tracefs.read(CPUS)?.trim().to_owned() })
     }
 
-    /// The suffix of the name of an instance that changes the options.
+    /// The suffix of the name of our instance, with the old values of the options.
     pub fn suffix(&self) -> Result<String, TraceError> {
         let workload = if self.workload { "on" } else { "off" };
         let suffix = format!("{SUFFIX}{WORD}{workload}{WORD}{}", self.cpus);

@@ -79,7 +79,7 @@ fn copies_of_a_damaged_journal_are_kept_whatever_comes_after() {
         assert!(bench.file(&format!("{FOLDER}/journal{ending}")).exists());
         bench.set(user, &kept);
     }
-    // The user moves the journal away as the message says, which leaves its copies.
+    // The user moves the journal away, as the error message advises. The saved copies stay.
     tune(&bench, &[change("x", vec![own(user, "ours\n")])]).unwrap();
     fs::rename(bench.file(FILE), bench.file("/var/lib/other/journal")).unwrap();
     tune(&bench, &[change("x", vec![own(user, "ours again\n")])]).unwrap();
@@ -250,7 +250,7 @@ fn what_was_confirmed_or_has_only_the_number_is_not_put_back_unasked() {
     assert_eq!(revert_pending(&bench, &third).unwrap(), None);
 }
 
-/// A file system mounted below the machine's folder, while this value lives.
+/// A file system that is mounted below the machine's folder until this value is dropped.
 struct Mounted(std::path::PathBuf);
 
 impl Mounted {

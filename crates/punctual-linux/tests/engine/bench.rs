@@ -80,7 +80,7 @@ impl Bench {
         Self::at(root)
     }
 
-    /// The existing machine in `root`.
+    /// Opens the machine that already exists in `root`.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned(), machine: Machine::below(root) }
     }

@@ -1,4 +1,4 @@
-//! The stories, each a list of claims and a run that can refute them.
+//! The stories. Each story consists of a list of claims, and a run that can refute them.
 
 mod campaign;
 mod falls_back;

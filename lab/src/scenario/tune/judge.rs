@@ -6,7 +6,7 @@ use crate::wire::Output;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The CPUs that are kept free, as bits.
+/// The isolated CPUs as a bit mask.
 const APART: u64 = 0b1100;
 /// The standing of a change to an interrupt that moves when it occurs next.
 const LATER: &str = "waits-for-interrupt";

@@ -40,7 +40,7 @@ pub struct Thread {
     pub is_bound: bool,
     /// The CPUs that the thread may run on, as a list.
     pub cpus: String,
-    /// Nice value, real-time priority, policy.
+    /// Nice value, real-time priority and policy, as in `/proc/N/stat`.
     pub scheduling: [String; 3],
 }
 

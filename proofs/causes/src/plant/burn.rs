@@ -37,7 +37,7 @@ pub struct Burnt {
     pub end_ns: u64,
     /// The part of the delay, in nanoseconds, during which the program itself was interrupted.
     pub gaps_ns: u64,
-    /// Name of the thread that was interrupted, or that ran.
+    /// Name of the thread that ran, or that was interrupted.
     pub comm: String,
     /// Address of the function in the tracepoint's first argument; 0 if none was requested.
     pub function: u64,

@@ -13,8 +13,8 @@ use std::hint;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// The server runs for `RUNTIME_NS` once in each `PERIOD_NS`. The two files are written one after
-/// the other, and after each write the runtime must be no longer than the period.
+/// The server's configuration while delays are planted: it runs for `RUNTIME_NS` in each `PERIOD_NS`. The two values
+/// are in two files, and after each write the runtime must not be longer than the period.
 const RUNTIME_NS: u64 = 1_500_000;
 const PERIOD_NS: u64 = 10_000_000;
 /// The real-time thread runs nearly all the time. Otherwise the ordinary thread would get the CPU without the server.

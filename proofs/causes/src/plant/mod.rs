@@ -36,7 +36,7 @@ pub struct Planting {
     pub every_ns: u64,
     /// Priority of real-time threads.
     pub priority: u8,
-    /// Name of threads that are to be recognised.
+    /// Name of the threads that explanations have to name.
     pub name: String,
     /// Id of the process whose pages are taken away.
     pub victim: Option<u32>,

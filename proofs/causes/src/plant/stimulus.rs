@@ -18,15 +18,15 @@ pub enum Stimulus {
     None,
     /// Waits that end by a timeout, which uses a timer of the wheel.
     Timeouts,
-    /// A thread that queues work.
+    /// A thread that drops BPF maps, which queues work.
     Drops,
-    /// A thread that calls the kernel.
+    /// A thread that makes system calls.
     Calls,
     /// Reads from the disk.
     Reads,
-    /// Packets over a loopback.
+    /// Packets on a private loopback interface.
     Packets,
-    /// Work for kernel workers of each CPU.
+    /// Work for the kernel workers of each CPU.
     Works,
     /// A thread that moves between CPUs.
     Moves,
@@ -96,7 +96,8 @@ fn stopper(cpu: u32) -> Option<u32> {
     ids.next()
 }
 
-/// Sleeps about half of the time between two burns, so that the next one finds something to do soon.
+/// Sleeps about half of the shortest time between two delays, so that the place is passed soon after each delay may
+/// begin.
 fn pause(planting: &Planting) {
     sys::sleep_until(sys::now_ns() + planting.every_ns / 2);
 }

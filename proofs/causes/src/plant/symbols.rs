@@ -1,4 +1,4 @@
-//! Names of the kernel's functions, by address.
+//! Finds the names of the kernel's functions by address.
 
 /// Addresses and names of functions, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

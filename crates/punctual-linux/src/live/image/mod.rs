@@ -102,7 +102,7 @@ pub fn words(image: &[u8]) -> Result<Words, Undetermined> {
     Ok(Unpacked::new(&kernel)?.words()?)
 }
 
-/// A kernel without its wrapping and compression.
+/// A kernel without the parts around it that boot loaders need, and without compression.
 struct Unpacked<'a> {
     arch: Arch,
     bytes: &'a [u8],
@@ -134,7 +134,7 @@ impl<'a> Unpacked<'a> {
     }
 }
 
-/// The words of the running kernel, from the cache or else from its image.
+/// Reads the words of the running kernel from the cache, or from the kernel's image if they are not in the cache.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     let running = match Running::ask(files) {
         Fact::Known(running) => running,

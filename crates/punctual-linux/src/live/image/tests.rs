@@ -106,7 +106,7 @@ fn elf() -> Vec<u8> {
     out.extend(names);
     out.resize(sections_at, 0);
     out.extend([0; 64]);
-    // The table of `__setup` lies between other data.
+    // The section contains other data before and after the table of `__setup`.
     let data = setup.start - 8..setup.end + 8;
     for (name, kind, range, at) in
         [(1_u32, 1_u32, params.start..params.end, HEAD), (9, 1, data, HEAD), (20, 3, 0..names.len(), names_at)]

@@ -80,7 +80,7 @@ pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Ope
     }))
 }
 
-/// The file with the throttling counter of a group.
+/// Opens the file with a group's throttling counter; `None` if the group has none.
 fn counting(root: &Root, folder: &str) -> Option<Open> {
     let file = root.open(&format!("{folder}/cpu.stat")).ok()?;
     let mut buffer = Vec::new();

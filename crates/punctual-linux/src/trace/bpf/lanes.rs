@@ -62,7 +62,7 @@ impl Lanes {
 
     /// Sets the latency of a measuring thread above which the program records the stack of the thread that delays it.
     pub fn set_stack_over(&self, lane: usize, over: Nanos) {
-        // The program compares this with signed differences.
+        // The limit is needed because the BPF program compares this value with signed differences.
         self.set(lane, STACK_OVER, over.as_ns().min(u64::MAX >> 1));
     }
 
