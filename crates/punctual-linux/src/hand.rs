@@ -103,7 +103,7 @@ pub trait Hand {
     /// Tries to take the lock without waiting.
     fn lock(&self, path: &str) -> io::Result<LockAnswer>;
 
-    /// Writes a value to a file of the kernel in one piece.
+    /// Writes a value to a file of the kernel in one call.
     fn write_value(&self, path: &str, value: &str) -> io::Result<()>;
     /// Makes a new file and syncs it.
     fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()>;

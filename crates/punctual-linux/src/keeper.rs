@@ -65,7 +65,8 @@ impl RecordingKeeper {
         &self.growing
     }
 
-    /// The recording, with the first write error in it, because the frame that reports the error may itself be lost.
+    /// The recording in memory. The first write error is stored in its end, because the frame that reports the error
+    /// may itself be lost.
     pub fn into_recording(self) -> Option<Recording> {
         let mut recording = self.growing.into_recording()?;
         if let Some(end) = &mut recording.end {

@@ -21,7 +21,7 @@ pub enum RecordingError {
     Exists { path: PathBuf },
     #[error("{}: create recording: {reason}", path.display())]
     Create { path: PathBuf, reason: io::Error },
-    /// Writing failed. What was written before this frame is a readable recording.
+    /// Writing a frame failed. The file up to this frame is a readable recording.
     #[error("{}: write recording: {reason}", path.display())]
     Write { path: PathBuf, reason: io::Error },
     #[error("{}: go on with recording: {reason}", path.display())]
@@ -52,7 +52,7 @@ pub enum Unresumable {
 pub struct RecordingWriter {
     path: PathBuf,
     file: File,
-    /// `None` before the first checkpoint, and once the recording is finished.
+    /// The thread that syncs the file; `None` before the first checkpoint, and once the recording is finished.
     syncer: Option<Syncer>,
     buffer: Vec<u8>,
     /// Length of the file up to the end of the last good frame.
@@ -207,7 +207,7 @@ pub fn read_file(path: &Path) -> Result<Recording, RecordingError> {
     fold(path, RecordingReader::new())
 }
 
-/// Reads what happened in a part of a recording's time.
+/// Reads the part of a recording that lies within a stretch of time.
 pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, RecordingError> {
     fold(path, RecordingReader::of_stretch(stretch))
 }

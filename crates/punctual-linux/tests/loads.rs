@@ -75,7 +75,8 @@ fn stop(load: RunningLoad) -> LoadOutcome {
     outcome
 }
 
-/// Whether the load ended without a failure, except one that a disk used by others can cause in a writing thread.
+/// Whether the load ended without a failure. A thread that hung while writing does not count, because other programs
+/// may use the disk.
 fn ended_well(outcome: &LoadOutcome) -> bool {
     outcome.failure.as_ref().is_none_or(|failure| failure.contains("still hung in the kernel"))
 }

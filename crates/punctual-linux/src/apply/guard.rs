@@ -121,7 +121,7 @@ pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, Engine
 }
 
 /// The begin record of the transaction to be guarded. It identifies the transaction, because numbers are reused. `None`
-/// if the transaction is over, or if the journal could not be read during all of [`PATIENCE`].
+/// if the transaction is over, or if the journal could not be read within [`PATIENCE`].
 fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
     let contents = retried(|| journal::read(hand), |_| true).ok()?;
     let sessions = contents.into_iter().flat_map(|contents| contents.sessions);
@@ -138,7 +138,7 @@ fn hold_out() {
     }
 }
 
-/// Whether the other end of the pipe was closed without a farewell.
+/// Waits until the pipe is closed. Returns whether it was closed without a farewell.
 fn left_alone(pipe: &mut dyn Read) -> bool {
     let mut word = [0];
     loop {

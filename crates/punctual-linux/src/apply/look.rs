@@ -89,7 +89,7 @@ fn value_of(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Re
     Ok(if expected.met(value, &now) && settled() { Look::Already } else { Look::ready(Before::Value(now)) })
 }
 
-/// Reads a value in the form in which it would be written back.
+/// Reads a value in the form in which undoing would write it back.
 pub fn read_value(hand: &dyn Hand, path: &str, about: &str, expected: &Expected) -> io::Result<String> {
     let bytes = hand.read(path)?;
     let text = String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text"))?;
@@ -149,7 +149,7 @@ fn gone_or(what: &str, operation: &str, error: &io::Error) -> Result<Look, Strin
     if is_gone(error) { Ok(Look::Gone(format!("{what} is gone"))) } else { Err(told(what, operation, error)) }
 }
 
-/// Whether the subject of a step is gone: file, thread, device or CPU.
+/// Whether an error means that the subject of a step (file, thread, device or CPU) no longer exists.
 pub fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV | libc::ENXIO))

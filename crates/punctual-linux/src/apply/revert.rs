@@ -270,8 +270,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The later transaction, if any, that found the work of this step done and relies on it. A transaction that is being
-/// undone relies on nothing.
+/// The later transaction that relies on this step, because it found the value of this step already set; `None` if there
+/// is none. A transaction that is being undone relies on nothing.
 fn relied_on(contents: &Contents, intent: &Intent) -> Option<u32> {
     let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != SessionStage::Leaving;
     let relies = |session: &Session| session.was.iter().any(|was| is_same_place(&intent.step, &was.step));

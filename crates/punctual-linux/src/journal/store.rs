@@ -176,7 +176,7 @@ impl<'a> Journal<'a> {
             self.file_bytes = self.good_bytes;
         }
         if let Err(reason) = self.hand.append(FILE, line.as_bytes()) {
-            // A part of the line may have been written, and the next record must not be appended to it.
+            // A part of the line may have been written. This value makes the next append remove that part first.
             self.file_bytes = u64::MAX;
             return Err(failed(FILE, "write journal")(reason));
         }

@@ -111,8 +111,8 @@ impl State {
 }
 
 impl<T: Tree + Send + Sync + 'static> Patient<T> {
-    /// Reads in child processes, in which the argument `word` leads to answers from the same tree; without a word, in
-    /// threads.
+    /// Reads in child processes, which are started with the argument `word` and must answer from the same tree. Without
+    /// a word, reads in threads.
     pub(super) fn new(tree: T, word: Option<&'static str>) -> Self {
         let state = State { reader: None, word, patience: Patience::new() };
         Self { tree: Arc::new(tree), state: Mutex::new(state) }

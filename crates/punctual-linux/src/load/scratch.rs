@@ -72,8 +72,8 @@ impl Scratch {
     }
 }
 
-/// Handles a full file system: reports it once, frees the space and waits a little. Other errors are returned. Returns
-/// whether the step was done.
+/// Returns whether a step was done. If the file system is full, reports it once, frees the space and waits a little.
+/// Other errors are returned.
 pub(super) fn survive(worker: &Worker, step: io::Result<()>, files: &mut [&mut Scratch]) -> io::Result<bool> {
     match step {
         Ok(()) => Ok(true),

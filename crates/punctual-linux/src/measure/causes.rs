@@ -78,7 +78,8 @@ impl Causes {
         self.flight.prepare(self.on);
     }
 
-    /// A tap for each measuring thread in this phase; none if the phase is not traced.
+    /// Makes a tap for each measuring thread, through which it passes on late activations. There are none if the phase
+    /// is not traced.
     pub(super) fn taps(&self, scenario: &Scenario, phase: usize) -> Vec<LateTap> {
         if !self.on {
             return Vec::new();

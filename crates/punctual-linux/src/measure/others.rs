@@ -64,7 +64,7 @@ impl Sighting {
     pub fn now() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        // Processes that have just ended are ignored.
+        // A process that ends before it is read is left out.
         let used = pids.filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)));
         Self { at: Instant::now(), used: used.collect() }
     }

@@ -34,7 +34,7 @@ pub(super) fn run(
     observer: &mut dyn Observer,
 ) -> EndReason {
     let mut run = ScenarioRun::new(prepared, scenario, setting, observer);
-    // A resumed recording has phases without parts, which were already finished.
+    // When a recording is resumed, the phases that were already finished have no parts.
     let phases = scenario.load_phases.iter().enumerate().filter(|(_, phase)| phase.parts > 0);
     for (phase, first) in phases.map(|(number, _)| number).zip(std::iter::once(true).chain(std::iter::repeat(false))) {
         run.begin_phase(phase, first, setting, interrupted);
@@ -112,7 +112,7 @@ impl<'a> ScenarioRun<'a> {
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
-        // Numbers of seconds continue across phases.
+        // Seconds are numbered across phases, so this phase continues after the last number used.
         let second = if first { 0 } else { earliest.since(self.epoch).whole(SECOND) + 1 };
         if first {
             self.epoch = earliest;
@@ -230,7 +230,7 @@ impl<'a> ScenarioRun<'a> {
         self.emit_seen(standstill);
         let causes = self.prepared.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
-        // Releases end with the phase, although the end may be noticed later.
+        // Releases end with the phase. So the last interval ends there as well, although the end may be noticed later.
         self.cut_interval(at.min(self.phase_end).max(self.interval_from), true);
         self.check_rt_throttling(at);
         let loads_done = self.loads.stop();

@@ -1,4 +1,4 @@
-//! Cuts the records of one measuring thread into intervals.
+//! Collects the records of one measuring thread, divided into intervals.
 
 use super::{Block, Gap, RecorderReader};
 use punctual_facts::cpu_set::CpuSet;

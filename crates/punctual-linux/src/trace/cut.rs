@@ -83,7 +83,8 @@ fn shorten(records: &mut Vec<Record>) {
 /// kernel did not count as lost.
 pub fn lacks_switch(a: &Window) -> bool {
     let span = a.release..=a.woke;
-    // A thread that is woken on its way to sleep needs no switch.
+    // A thread that is woken while it still runs, on its way to sleep, needs no switch. Only wake-ups by other tasks
+    // count.
     let woken = |record: &&Record| {
         record.tid != a.tid
             && matches!(record.what, What::Waking { tid, target, .. } if tid == a.tid && target == a.cpu)

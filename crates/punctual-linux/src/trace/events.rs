@@ -13,7 +13,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Learns the events of an instance, including those of the noise tracer if that runs there.
+    /// Reads the formats of an instance's events, including those of the noise tracer if it runs there.
     pub fn learn(instance: &TraceFolder, noise: bool) -> Result<Self, TraceError> {
         let mut decoder = Decoder::new();
         let mut blind = Vec::new();

@@ -73,7 +73,8 @@ impl NameBook {
 
     fn line(&mut self, irq: u32, action: String) -> IrqLine {
         let path = format!("/proc/irq/{irq}/smp_affinity_list");
-        // The CPUs may change at any time, but not whether the kernel alone chooses them.
+        // The CPUs of an interrupt may change at any time, so they are always read. Whether only the kernel chooses
+        // them never changes.
         let affinity = text(&path).unwrap_or_default();
         let managed = *self.managed.entry(irq).or_insert_with(|| {
             // Newer kernels make the file read-only if writing would be refused.

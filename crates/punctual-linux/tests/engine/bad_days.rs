@@ -1,5 +1,5 @@
-//! Journals that are cut off, garbled, from newer versions or of doubtful origin; two programs at once; missing rights
-//! and full disks.
+//! Tests with journals that are cut off, garbled, from newer versions or of doubtful origin; with two programs at once;
+//! with missing rights and full disks.
 
 use crate::bench::{Bench, Fault, Faulty, GRUB, change, edit, folder, own, plan, request, tune, write};
 use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert, revert_pending};

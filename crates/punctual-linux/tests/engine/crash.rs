@@ -131,7 +131,7 @@ fn on_a_disk_that_is_full_from_any_operation_on_nothing_stays_that_could_not_be_
             Err(EngineError::RolledBack { .. }) | Ok(_) => {}
             Err(other) => panic!("{what}: {other}"),
         }
-        // The disk is still full. Steps whose undoing needs no room are undone.
+        // The first attempt still finds the disk full, and undoes only the steps that need no room.
         let _ = revert(&Faulty::new(&bench, 0, Fault::DiskFull), Extent::All, false);
         put_back(&bench, &start, &what);
     }

@@ -44,7 +44,7 @@ const TRAP: &str = include_str!("../guest/trap.service");
 
 const TUNE: &str = "tune --cpus 2-3 --profile poll --blast any --yes --json";
 
-/// Tunes, restarts, accepts the trial, restarts, reverts, restarts, and compares.
+/// Tunes, restarts, confirms, restarts, reverts, restarts, and compares.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "tuned", Some(&given.program))?;
     let before = settled(&bench, None)?;

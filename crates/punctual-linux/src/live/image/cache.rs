@@ -31,7 +31,7 @@ pub(super) fn keep(id: &[u8], text: &str) {
     }
 }
 
-/// Folders to search; new files are stored in the first.
+/// Folders in which files are searched for. New files are stored in the first folder.
 fn places() -> Vec<PathBuf> {
     let shared = PathBuf::from(SHARED);
     if owner() == 0 {

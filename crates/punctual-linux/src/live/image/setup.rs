@@ -106,7 +106,7 @@ fn table(
     best
 }
 
-/// The number at this offset of a record. All records are long enough.
+/// Reads the number at an offset of a record. The callers make sure that records are long enough.
 fn u64_at(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }

@@ -181,8 +181,8 @@ impl Witness {
         ledger.close(clock());
     }
 
-    /// Notes that a thread of ours that does not measure ran at this instant. [`sample`](Self::sample) does so for its
-    /// caller.
+    /// Notes that a thread of this program that does not measure ran at this instant, which proves that the machine did
+    /// not stand still. [`sample`](Self::sample) does this for its caller.
     pub fn saw(&mut self, at: MonoTime) {
         self.pulses.saw(at);
     }

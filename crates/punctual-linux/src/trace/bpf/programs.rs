@@ -91,7 +91,7 @@ impl Programs {
     }
 }
 
-/// Makes the object and its maps. No program is loaded yet.
+/// Creates the object with the BPF programs and its maps. No program is loaded yet.
 fn prepare(btf: &Btf, cpus: &[u32], shift: u32) -> Result<Ebpf, TraceError> {
     let mut lane_of = [NOT_MEASURED; CPUS];
     for (lane, cpu) in cpus.iter().enumerate() {
