@@ -7,7 +7,7 @@ use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
 use std::io::{self, Read};
 
-/// File with an id that differs at each boot.
+/// The kernel's file with an id that is different at each boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 const MACHINE_WIDE: &[&str] = &[

@@ -175,7 +175,7 @@ fn insist<T>(put_back: impl Fn() -> Result<T, EngineError>) -> Result<T, EngineE
     retried(put_back, |_| true)
 }
 
-/// Repeats an attempt for [`PATIENCE`] while `may_pass` says that the error may go away.
+/// Repeats an attempt for at most [`PATIENCE`], as long as it fails with an error for which `may_pass` returns true.
 fn retried<T, E>(attempt: impl Fn() -> Result<T, E>, may_pass: fn(&E) -> bool) -> Result<T, E> {
     let until = Instant::now() + PATIENCE;
     loop {

@@ -11,7 +11,7 @@ pub enum JournalRecord {
     Intent(Intent),
     /// The machine already had the value of a step, so there is nothing to undo.
     Was(Was),
-    /// A step has ended.
+    /// A step has ended, with this outcome.
     Outcome {
         transaction: u32,
         number: u32,

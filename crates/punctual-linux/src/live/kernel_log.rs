@@ -62,7 +62,7 @@ fn of_the_kernel(log: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Splits a line such as `<6>text`.
+/// Splits a line such as `<6>text` into the number and the text.
 fn prefix(line: &[u8]) -> Option<(u32, &[u8])> {
     let rest = line.strip_prefix(b"<")?;
     let end = rest.iter().take(4).position(|b| *b == b'>')?;

@@ -23,9 +23,9 @@ pub(super) struct Modules {
 #[derive(Debug)]
 struct Lists {
     folder: String,
-    /// Lines of the form `PATH: DEPENDENCIES`.
+    /// Loadable modules, in lines of the form `PATH: DEPENDENCIES`.
     loadable: Fact<String>,
-    /// One path per line.
+    /// Paths of built-in modules, one per line.
     built_in: Fact<String>,
     /// Entries `MODULE.KEY=VALUE`, each ended by a zero byte.
     built_in_info: Fact<String>,

@@ -8,9 +8,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Largest size of a file.
+/// Largest size of one file, in bytes.
 const LARGEST: u64 = 64 * MIB as u64;
-/// Largest total size of the files of one load.
+/// Largest total size of the files of one load, in bytes.
 const TOGETHER: u64 = 256 * MIB as u64;
 
 /// A nameless file of limited size. When it is full, writing continues at its beginning.

@@ -50,7 +50,7 @@ pub trait Observer {
     fn frame(&mut self, frame: Frame);
     /// Makes all frames that were passed so far durable.
     fn checkpoint(&mut self);
-    /// Called a few times per second, also during warm-ups.
+    /// Receives the progress a few times per second, also during warm-ups.
     fn progress(&mut self, progress: &Progress);
     /// Whether [`Progress::latencies`] is wanted. Reading them costs each measuring thread a few cache misses per
     /// second, but none between a release and the clock reading after it.

@@ -23,7 +23,7 @@ pub struct Collector {
     /// Releases of this stretch that lie in judged gaps and were counted.
     settled: u64,
     late: Vec<Gap>,
-    /// Judged gaps, for [`Self::take_judged`].
+    /// Gaps that were judged to be latencies and that [`Self::take_judged`] has not returned yet.
     judged: Vec<Activation>,
     /// Extremes of all intervals so far. They include judged gaps, which the recorder does not know.
     ran_min: Option<Nanos>,

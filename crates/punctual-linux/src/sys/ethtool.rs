@@ -9,7 +9,7 @@ const SIOCETHTOOL: libc::c_ulong = 0x8946;
 /// Longest name of a device, including its final zero byte.
 const NAME_BYTES: usize = 16;
 
-/// The kernel's `struct ifreq` as used here. It is shorter on 32-bit machines.
+/// The kernel's `struct ifreq` as used here. The kernel's own structure is shorter on 32-bit machines.
 #[repr(C)]
 struct Request {
     name: [u8; NAME_BYTES],

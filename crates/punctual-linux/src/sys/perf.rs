@@ -1,4 +1,5 @@
-//! Counters of the CPU by `perf_event_open`, which count from the moment they are opened. Samples are not used.
+//! Reads counters of the CPU through `perf_event_open`. They count from the moment they are opened. Samples are not
+//! used.
 
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;

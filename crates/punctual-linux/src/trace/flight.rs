@@ -75,7 +75,7 @@ struct Core {
     keeper: Keeper,
     book: NameBook,
     waiting: VecDeque<Waiting>,
-    /// Windows that may have to move to another slot.
+    /// Windows that were written, by slot, as long as a later one may displace them to another slot.
     held: BTreeMap<u32, Window>,
     bytes: u64,
     windows: Vec<Window>,

@@ -12,7 +12,7 @@ const PART_OF_MEMORY: u64 = 16;
 pub const READ_PART: u64 = 2;
 /// Buffers of a requested size may use this fraction (one part in 4) of the available memory.
 const PART_IF_ASKED: u64 = 4;
-/// Smaller buffers are refused, because they would hold too little.
+/// Smallest buffer that a user may request. Smaller ones would hold too little.
 pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
 /// Bytes per buffer for `cpus` measured CPUs, if [`READ_PART`] times as many bytes of read data are held and other

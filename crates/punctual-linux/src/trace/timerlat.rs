@@ -25,7 +25,7 @@ const CPUS: &str = "osnoise/cpus";
 /// tracer only observes.
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
-/// The reason that is reported if the tracer could be used.
+/// The reason for not using the tracer that is reported if nothing prevents its use.
 const NOT_ASKED_FOR: &str = "the engine timerlat was not asked for";
 
 /// Saved options of the tracer, which all instances share.
@@ -98,7 +98,7 @@ pub fn start(tracefs: &TraceFolder, instance: &TraceFolder, cpus: &CpuSet) -> Re
 /// attempt.
 pub fn put_back(tracefs: &TraceFolder, path: &str, suffix: &str) -> bool {
     let Some(before) = TracerOptions::of_suffix(suffix) else { return true };
-    // A running tracer would start its threads as soon as the options allow them again.
+    // The tracer is stopped first, because it would start its threads as soon as the options allow them again.
     if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
         return false;
     }

@@ -220,7 +220,7 @@ fn systemctl<const N: usize>(words: [&str; N]) -> Invocation {
     Invocation::from_words("systemctl".to_owned(), words.map(str::to_owned).to_vec())
 }
 
-/// A unit for this boot only, such as a partition has.
+/// The steps that make a systemd unit for this boot only, as partitioning CPUs does.
 fn slice(content: &str) -> Vec<Step> {
     let reload = || systemctl(["daemon-reload"]);
     vec![
