@@ -228,8 +228,8 @@ impl<'a> Work<'a> {
 
     /// Why a step cannot be undone yet. Later steps that changed the same thing have to be undone first. If this step
     /// runs a program, all later steps of the same change have to be undone first, because the program's results depend
-    /// on them. The step also stays while another transaction relies on it, or if a later step was undone and the journal
-    /// could not record that: the next revert would take that later step as still applied.
+    /// on them. The step also stays while another transaction relies on it, or if a later step was undone and the
+    /// journal could not record this, because the next revert would take the later step as still applied.
     fn in_the_way(&self, contents: &Contents, intent: &Intent, ended: bool) -> Option<String> {
         let at = |intent: &Intent| (intent.transaction, intent.number);
         let runs = |other: &Intent| {
