@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Plants delays of known cause and length on one CPU, so that what explains them can be held against the truth.
+ * Plants delays of known cause and length on one CPU, so that explanations of them can be compared with the truth.
  *
- * For guests of the lab only. One kind a load; it ends by itself after `count` sections, and unloading it ends it at
- * once. Each section is written down as `kind name start_ns end_ns` (CLOCK_MONOTONIC) in the file `lab_plant` of debugfs;
- * `name` is the thread, function or vector that is to blame.
+ * For guests of the lab only. A loaded module plants one kind, and stops after `count` sections or when it is unloaded.
+ * The file `lab_plant` of debugfs has one line `kind name start_ns end_ns` (CLOCK_MONOTONIC) for each section;
+ * `name` is the thread, function or vector that causes the delay.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -54,7 +54,7 @@ static char name[32];
 static struct hrtimer lab_hrtimer;
 static struct timer_list lab_timer;
 static struct workqueue_struct *queue;
-/* Set before a section is asked for, cleared by the section at its end. */
+/* Set before a section is requested, and cleared by the section at its end. */
 static atomic_t is_asked;
 
 static bool is_kind(const char *wanted)
@@ -62,14 +62,14 @@ static bool is_kind(const char *wanted)
 	return !strcmp(kind, wanted);
 }
 
-/* The section itself: nothing but passing time, and writing it down. */
+/* The section itself: burns time, and records when. */
 static noinline void lab_plant_burn(void)
 {
 	unsigned int place = READ_ONCE(written);
 	u64 start = ktime_get_ns();
 	u64 end;
 
-	/* No cpu_relax(): an emulator gives the other CPU its turn there. */
+	/* No cpu_relax(), at which an emulator would run the other CPU. */
 	do {
 		end = ktime_get_ns();
 	} while (end - start < (u64)length_us * NSEC_PER_USEC);
@@ -92,7 +92,7 @@ static noinline void lab_plant_timer(struct timer_list *timer)
 	lab_plant_burn();
 }
 
-/* A worker that was given a real-time priority, as administrators do: the default one cannot delay a measuring thread. */
+/* A worker with a real-time priority, as administrators may set it: without it, it cannot delay a measuring thread. */
 static noinline void lab_plant_work(struct work_struct *work)
 {
 	sched_set_fifo(current);
@@ -133,7 +133,7 @@ static void plant_here(void)
 	}
 }
 
-/* Asks for one section; it may come a little later. */
+/* Requests one section, which may begin a little later. */
 static void ask(void)
 {
 	static struct cpumask one;
@@ -162,7 +162,7 @@ static int plant(void *nothing)
 	unsigned int asked;
 
 	for (asked = 0; asked < min(count, MOST) && !kthread_should_stop(); asked++) {
-		/* Not in step with whatever is measured: the gap goes up and down by a third. */
+		/* The gap varies by a third of its mean, so that sections do not keep step with the measurement. */
 		unsigned int gap = every_us - every_us / 6 + (asked * 7919U) % (every_us / 3 + 1);
 
 		usleep_range(gap, gap + 50);
@@ -185,7 +185,7 @@ static int lab_plant_show(struct seq_file *file, void *nothing)
 }
 DEFINE_SHOW_ATTRIBUTE(lab_plant);
 
-/* Who is to blame, as traces call it. */
+/* Sets the name of the thread or function that causes the delay, as it appears in traces. */
 static void name_it(void)
 {
 	if (is_kind("irq"))
@@ -202,7 +202,7 @@ static void name_it(void)
 		snprintf(name, sizeof(name), "lab-%s", kind);
 }
 
-/* The planter stands on the CPU where its sections are to be, but for those that are asked for from elsewhere. */
+/* Whether sections are requested from another CPU than the one on which they run. */
 static bool plants_from_elsewhere(void)
 {
 	return is_kind("softirq") || is_kind("kworker") || is_kind("stopper") || is_kind("ipi");
@@ -259,7 +259,7 @@ static void __exit lab_plant_exit(void)
 	del_timer_sync(&lab_timer);
 #endif
 	destroy_workqueue(queue);
-	/* A call that was asked for has been answered when another one has. */
+	/* Calls are answered in order: when this one returns, the previous one has been answered too. */
 	smp_call_function_single(cpu, lab_plant_nothing, NULL, 1);
 	debugfs_remove(log);
 	kvfree(sections);

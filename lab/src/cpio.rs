@@ -1,6 +1,7 @@
-//! An archive of files as the kernel unpacks it at boot: cpio in its "newc" form.
+//! Writes an archive of files in the form that the kernel unpacks at boot: cpio, variant "newc".
 //!
-//! Written here and not by the program cpio, as that one makes device files only of device files, which only root can make.
+//! The program `cpio` is not used, because it can archive a device file only if the device file exists, and only root
+//! can create one.
 
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ const DIRECTORY: u32 = 0o040_755;
 const FILE: u32 = 0o100_000;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// An archive that grows. Folders come by themselves; everything belongs to root.
+/// An archive to which files are added. The folders of a file are added with it; everything belongs to root.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -18,7 +19,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// A folder, with those it is in. Names are without a leading slash.
+    /// Adds a folder and the folders above it. Names have no leading slash.
     pub fn folder(&mut self, name: &str) -> Result<()> {
         let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
         for folder in ends.filter_map(|end| name.get(..end)).filter(|folder| !folder.is_empty()) {
@@ -29,7 +30,7 @@ impl Archive {
         Ok(())
     }
 
-    /// A file and the folder it is in.
+    /// Adds a file and the folders above it.
     pub fn file(&mut self, name: &str, is_program: bool, contents: &[u8]) -> Result<()> {
         self.within(name)?;
         self.entry(name, FILE | if is_program { 0o755 } else { 0o644 }, (0, 0), contents)
@@ -54,7 +55,8 @@ impl Archive {
         self.entries += 1;
         let size = u32::try_from(contents.len()).ok().with_context(|| format!("{name} is too big for an archive"))?;
         let name_size = u32::try_from(name.len() + 1).context("name too long")?;
-        // inode, mode, owner, group, links, time, size, device (2), number of a device file (2), length of name, checksum
+        // The fields are: inode, mode, owner, group, links, time, size, device (2), number of a device file (2), length
+        // of the name, checksum.
         let fields = [self.entries, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0];
         self.bytes.extend_from_slice(b"070701");
         for field in fields {

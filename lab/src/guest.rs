@@ -1,6 +1,8 @@
-//! A machine in QEMU, emulated (so that no virtualization is needed), that runs one command after the other.
+//! A machine that runs in QEMU and executes one command after the other. It is emulated, so no virtualization is
+//! needed.
 //!
-//! Must not know what is tried in it. It ends with the value that stands for it, and nothing in it waits for ever.
+//! This module does not know what the commands test. The machine ends when its value is dropped, and no wait lasts
+//! forever.
 
 use crate::kernel::{Arch, Kernel};
 use crate::program;
@@ -13,54 +15,52 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Until a guest takes commands.
+/// How long a guest may take to boot.
 const BOOT_TIME: Duration = Duration::from_secs(300);
-/// Until a command has answered.
+/// How long a command in a guest may take by default.
 const COMMAND_TIME: Duration = Duration::from_secs(300);
-/// An emulated x86 kernel that patches its own code can trip over itself early in boot; that is the emulator's doing, so
-/// such a boot is tried again.
+/// How often a boot is tried. Early in boot, an emulated x86 kernel that patches its own code sometimes fails, which is
+/// an error of the emulator.
 const TRIES: u32 = 3;
 
-/// What passes for time in a guest.
+/// The source of time in a guest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
-    /// The host's time: what holds up the host holds up the guest.
+    /// The host's time: whatever delays the host also delays the guest.
     #[default]
     Host,
-    /// Executed instructions, two nanoseconds each, and the host's time where nobody has anything to do: while such a guest
-    /// works, nothing outside can hold it up. Its CPUs take turns.
+    /// The number of executed instructions, two nanoseconds each; while all CPUs of the guest are idle, the host's
+    /// time. So nothing outside can delay a guest that works. The guest's CPUs run in turn.
     Instructions,
 }
 
-/// What a guest is started with.
+/// The configuration of a guest.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// Words of the kernel's command line; the console is added.
+    /// Words of the kernel's command line, without the console.
     pub words: &'a str,
-    /// The file of its root file system.
+    /// The file with the guest's root file system.
     pub initramfs: &'a Path,
-    /// How much memory it has.
     pub memory_mib: u32,
-    /// What passes for time in it.
     pub clock: Clock,
-    /// Where everything that it says is written.
+    /// The file to which all output of the guest is written.
     pub log: &'a Path,
 }
 
-/// A guest that takes commands.
+/// A running guest that accepts commands.
 pub struct Guest {
     qemu: Child,
     input: ChildStdin,
     lines: Receiver<String>,
     log: PathBuf,
-    /// How often it had to be started until it came up.
+    /// Number of attempts until the guest started.
     pub tries: u32,
     /// How long the boot that succeeded took.
     pub boot_time: Duration,
 }
 
 impl Guest {
-    /// Starts a guest and waits until it takes commands.
+    /// Starts a guest, and waits until it accepts commands.
     pub fn boot(kernel: &Kernel, setup: Setup<'_>) -> Result<Self> {
         let mut last = anyhow!("never started");
         for tries in 1..=TRIES {
@@ -81,14 +81,14 @@ impl Guest {
         Err(last).with_context(|| format!("boot {} with '{}'", kernel.spec.id, setup.words))
     }
 
-    /// Runs one line of the guest's shell.
+    /// Runs one line of the guest's shell, within [`COMMAND_TIME`].
     pub fn command(&mut self, command: &str) -> Result<Output> {
         self.command_within(command, COMMAND_TIME)
     }
 
-    /// The same for one that may take longer, or must not.
+    /// Runs one line of the guest's shell, within the given time.
     pub fn command_within(&mut self, command: &str, time: Duration) -> Result<Output> {
-        // More than this a terminal does not take as one line.
+        // A terminal accepts at most 4095 bytes as one line.
         if command.len() > 4000 || command.contains('\n') {
             bail!("a command for a guest is one line of up to 4000 bytes, not '{command}'");
         }
@@ -103,7 +103,7 @@ impl Guest {
         answer.context("no answer")?.with_context(|| format!("read the answer to '{command}'"))
     }
 
-    /// The process that is the guest; it ends with this value.
+    /// Id of QEMU's process, which ends when this value is dropped.
     pub fn process(&self) -> u32 {
         self.qemu.id()
     }
@@ -120,13 +120,13 @@ impl Guest {
             .with_context(|| format!("start {}", command.get_program().to_string_lossy()))?;
         let (input, output) = qemu.stdin.take().zip(qemu.stdout.take()).context("no line to the guest")?;
         let (sender, lines) = channel();
-        // Ends when QEMU ends, or with us.
+        // The thread ends when QEMU closes its output.
         std::thread::spawn(move || {
             let mut reader = BufReader::new(output);
             let mut line = Vec::new();
             while reader.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
                 let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-                // Without a log the guest is as good.
+                // An error is ignored, because the guest works without its log.
                 let _ = writeln!(log, "{text}");
                 if sender.send(text).is_err() {
                     break;
@@ -155,7 +155,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // Fails if QEMU has ended by itself.
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
     }
@@ -167,7 +167,7 @@ fn qemu(kernel: &Kernel, setup: Setup<'_>) -> Result<Command> {
         Arch::Arm64 => ("qemu-system-aarch64", ["-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"),
     };
     let qemu = program::find(name)?;
-    // Whatever becomes of the lab, its guests end with it.
+    // The kernel kills the guest when the lab ends, however it ends.
     let mut command = program::find("setpriv")?;
     command.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
     command.args(machine).args(["-m", &setup.memory_mib.to_string()]);

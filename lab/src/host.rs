@@ -1,12 +1,12 @@
-//! What the lab needs of this machine.
+//! The programs and packages that the lab needs on this machine.
 
 use crate::program;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
-/// Packages by name, one a line.
+/// Names of packages, one per line.
 const PACKAGES: &str = include_str!("../packages.txt");
-/// Programs that the lab starts, and of which package each is.
+/// Programs that the lab starts, each with its package.
 const PROGRAMS: [(&str, &str); 9] = [
     ("apt-cache", "apt"),
     ("apt-get", "apt"),
@@ -19,14 +19,14 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("unshare", "util-linux"),
 ];
 
-/// The programs that are not there.
+/// The programs that are not installed.
 pub fn missing() -> Result<Vec<String>> {
     ensure!(cfg!(target_os = "linux"), "the lab runs on Linux");
     let missing = PROGRAMS.iter().filter(|(name, _)| program::place(name).is_none());
     Ok(missing.map(|(name, package)| format!("{name} ({package})")).collect())
 }
 
-/// Installs the packages of the list.
+/// Installs the packages of the lab.
 pub fn install() -> Result<()> {
     let packages: Vec<&str> = packages().collect();
     program::show(program::find("apt-get")?.arg("update"))?;
@@ -39,7 +39,7 @@ fn packages() -> impl Iterator<Item = &'static str> {
     PACKAGES.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Where packages are kept: as asked, or as the environment says, or below the user's cache.
+/// The folder for packages: `asked`, or else the one that `PUNCTUAL_LAB_CACHE` names, or else one in the user's cache.
 pub fn cache(asked: Option<&Path>) -> Result<PathBuf> {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let place = asked.map(Path::to_owned).or_else(|| named("PUNCTUAL_LAB_CACHE"));

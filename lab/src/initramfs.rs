@@ -1,4 +1,4 @@
-//! What a guest has for a root file system: busybox, the product, what is known of its kernel, and the first program.
+//! The root file system of a guest: busybox, the product, files about the guest's kernel, and the first program.
 
 use crate::cpio::Archive;
 use crate::kernel::Kernel;
@@ -7,21 +7,21 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The first program of a guest.
+/// A script that a guest starts as its first program.
 const INIT: &str = include_str!("../guest/init");
-/// What is in force, read without the product.
+/// A script that reads the guest's state without the product.
 const READ: &str = include_str!("../guest/read");
-/// Kills a command in the middle of what it does.
+/// A script that starts a command and kills it while it works.
 const KILL: &str = include_str!("../guest/kill");
-/// What depmod and the kernel's package say of the modules; the linter reads them.
+/// Files of depmod and of the kernel's package that describe modules. The linter reads them.
 const INDEXES: [&str; 4] = ["modules.builtin", "modules.builtin.modinfo", "modules.dep", "modules.order"];
 
-/// What a guest has beyond what every guest has.
+/// Content of one guest in addition to what every guest has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Luggage<'a> {
-    /// The kernel's own modules that are there as files, unloaded.
+    /// Names of the kernel's modules whose files are copied into the guest. They are not loaded.
     pub modules: &'a [String],
-    /// Programs, libraries and the like: where the guest has each, and where it is here.
+    /// Programs, libraries and other files: the path in the guest, and the path on this machine.
     pub files: &'a [(String, PathBuf)],
 }
 
@@ -67,7 +67,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("read {}", path.display()))
 }
 
-/// The files of those modules, as far as this kernel has them.
+/// The files of the named modules; modules that this kernel does not have are left out.
 pub fn module_files(kernel: &Kernel, names: &[String]) -> Result<Vec<PathBuf>> {
     let index = kernel.modules.join("modules.dep");
     let text = fs::read_to_string(&index).with_context(|| format!("read {}", index.display()))?;
@@ -76,7 +76,7 @@ pub fn module_files(kernel: &Kernel, names: &[String]) -> Result<Vec<PathBuf>> {
     Ok(wanted.map(|file| kernel.modules.join(file)).collect())
 }
 
-/// `snd_hda_intel` of `kernel/sound/pci/hda/snd-hda-intel.ko.xz`.
+/// The name of the module in a file: `snd_hda_intel` for `kernel/sound/pci/hda/snd-hda-intel.ko.xz`.
 fn module_name(file: &str) -> String {
     let name = file.rsplit_once('/').map_or(file, |(_, name)| name);
     name.split(".ko").next().unwrap_or(name).replace('-', "_")

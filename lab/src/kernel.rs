@@ -1,6 +1,6 @@
-//! The kernels that the lab boots, by what they are: a release of Debian, an architecture, a flavour.
+//! The kernels that the lab boots, each defined by a release of Debian, an architecture and a flavour.
 //!
-//! Knows neither where packages come from nor how a guest is started.
+//! This module does not know where packages come from or how a guest is started.
 
 use anyhow::{Context, Result};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum Release {
 }
 
 impl Release {
-    /// As archives call it.
+    /// The release's name in archives.
     pub fn codename(self) -> &'static str {
         match self {
             Self::Bookworm => "bookworm",
@@ -21,7 +21,7 @@ impl Release {
         }
     }
 
-    /// Its number, for `/etc/os-release`.
+    /// The release's number in `/etc/os-release`.
     pub fn number(self) -> u32 {
         match self {
             Self::Bookworm => 12,
@@ -37,7 +37,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// As Debian calls it.
+    /// Debian's name of the architecture.
     pub fn debian(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -45,7 +45,7 @@ impl Arch {
         }
     }
 
-    /// The one that this program runs on.
+    /// The architecture of this machine.
     pub fn of_host() -> Result<Self> {
         let all = [Self::Amd64, Self::Arm64];
         all.into_iter()
@@ -53,7 +53,7 @@ impl Arch {
             .with_context(|| format!("the lab knows no {}", std::env::consts::ARCH))
     }
 
-    /// As the kernel and the product call it.
+    /// The name of the architecture in the kernel and in the product.
     pub fn machine(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64",
@@ -62,27 +62,24 @@ impl Arch {
     }
 }
 
-/// One kernel of the lab.
+/// A kernel that the lab uses.
 #[derive(Debug)]
 pub struct Spec {
-    /// Its name in the lab.
     pub id: &'static str,
-    /// The release whose archive has it.
+    /// The release of Debian whose archive contains the kernel.
     pub release: Release,
-    /// What it runs on.
     pub arch: Arch,
-    /// Whether it is a `PREEMPT_RT` kernel.
     pub is_rt: bool,
-    /// Its series, as the product's tables count them.
+    /// The kernel's series, as in the product's tables.
     pub series: &'static str,
-    /// The package that depends on the newest one.
+    /// The metapackage that depends on the newest kernel of this kind.
     pub meta: &'static str,
-    /// Whether guests run it; of the others only the image is looked at.
+    /// Whether guests boot this kernel. Of other kernels only the image is read.
     pub boots: bool,
 }
 
 impl Spec {
-    /// The flavour, in the product's words.
+    /// The product's name of the flavour.
     pub fn flavour(&self) -> &'static str {
         if self.is_rt { "rt" } else { "stock" }
     }
@@ -150,11 +147,10 @@ pub const KERNELS: [Spec; 6] = [
 #[derive(Debug)]
 pub struct Kernel {
     pub spec: &'static Spec,
-    /// What `uname -r` will say.
+    /// The output of `uname -r` on this kernel.
     pub version: String,
-    /// The image a boot loader loads.
     pub image: PathBuf,
     pub config: PathBuf,
-    /// Its modules and their indexes.
+    /// The folder with the modules and their indexes.
     pub modules: PathBuf,
 }

@@ -1,7 +1,8 @@
-//! The lab: kernels of Debian, booted by emulation, in which the product is tried.
+//! The lab tests the product on kernels of Debian in emulated machines.
 //!
-//! Each scenario holds claims against what a real kernel says; a claim is held, failed or skipped, and a skip that nobody
-//! expected is a failure. It is started by `cargo xtask lab` and knows the product as a user does: as a program.
+//! Each scenario compares its claims with what a real kernel reports. A claim is held, failed or skipped, and an
+//! unexpected skip is a failure. The lab is started by `cargo xtask lab`, and uses the product as users do, as a
+//! program.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
 
@@ -41,7 +42,7 @@ Boots kernels in QEMU and tries the product in them; without names, everything t
 
 Ends with 0 when all claims hold, 1 when one does not, 3 when this machine lacks what it takes.";
 
-/// What this machine lacks is not what was tried: 3, as the product says it.
+/// Exit code if this machine lacks something that the tests need. The product uses the same code.
 const LACKS: u8 = 3;
 
 fn main() -> ExitCode {
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was asked for.
+/// The arguments of the command line.
 #[derive(Debug, Default)]
 struct Wish {
     full: bool,
@@ -124,7 +125,7 @@ fn run(wish: &Wish) -> Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Tells the stories of the disk; whether every claim held.
+/// Runs the stories of the disk. Returns whether every claim held.
 fn tell(root: &Path, wish: &Wish, stories: &[&str]) -> Result<bool> {
     let product = product::build(root, kernel::Arch::Amd64)?.context("the program cannot be built for a guest")?;
     ensure!(
@@ -139,16 +140,16 @@ fn tell(root: &Path, wish: &Wish, stories: &[&str]) -> Result<bool> {
 }
 
 thread_local! {
-    /// What this thread is at, said before each of its lines; empty where it is alone.
+    /// What this thread is working on, which begins each line it prints. Empty if only one thread works.
     static WORK: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// From now on this thread says this before each line.
+/// Sets the text with which this thread begins each line from now on.
 fn say_as(work: String) {
     WORK.set(work);
 }
 
-/// Tells what is going on, apart from the results.
+/// Prints a message about the progress, which is not a result.
 fn say(text: &str) {
     WORK.with_borrow(|work| {
         let between = if work.is_empty() { "" } else { ": " };
@@ -156,7 +157,7 @@ fn say(text: &str) {
     });
 }
 
-/// Where the repository is: the folder above this crate's.
+/// The repository's folder, in which this crate's folder lies.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()

@@ -1,8 +1,8 @@
-//! Packages of Debian, of any release and architecture, unpacked into a cache outside the repository.
+//! Packages of Debian for any release and architecture, unpacked into a cache outside the repository.
 //!
-//! Where archives are is read from the host's own sources of apt, with the name of the release replaced: no host name
-//! stands in the repository. Nothing is installed, and nothing of the host's apt is changed: the lists have folders of
-//! their own.
+//! The addresses of archives are read from the host's own apt sources, with the name of the release replaced, so that
+//! the repository names no host. Nothing is installed, and the host's apt is not changed: the package lists of the lab
+//! lie in folders of their own.
 
 mod closure;
 mod sources;
@@ -17,24 +17,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// After this long, an archive is asked whether it has newer packages.
+/// After this time, the lab asks the archive for a newer version of a package.
 const FRESH_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Where unpacked packages are kept.
+/// The cache of unpacked packages.
 pub struct Shelf {
     cache: PathBuf,
     ask_anew: bool,
 }
 
 impl Shelf {
-    /// A cache in that folder, which is made where it is missing. With `ask_anew`, archives are asked in any case.
+    /// Opens the cache in a folder, which is created if necessary. With `ask_anew`, archives are always asked for newer
+    /// packages.
     pub fn open(cache: &Path, ask_anew: bool) -> Result<Self> {
         fs::create_dir_all(cache).with_context(|| format!("create {}", cache.display()))?;
         let cache = cache.canonicalize().with_context(|| format!("resolve {}", cache.display()))?;
         Ok(Self { cache, ask_anew })
     }
 
-    /// The newest kernel of this kind.
+    /// Unpacks the newest kernel of this kind.
     pub fn kernel(&self, spec: &'static Spec) -> Result<Kernel> {
         let tree = self.tree(spec.release, spec.arch, spec.meta, true)?;
         let image = only_file(&tree.join("boot"), "vmlinuz-")?;
@@ -48,14 +49,14 @@ impl Shelf {
         Ok(Kernel { spec, version, image, config, modules })
     }
 
-    /// The program `busybox`, linked statically.
+    /// Returns the path of a statically linked `busybox`.
     pub fn busybox(&self, arch: Arch) -> Result<PathBuf> {
         let tree = self.tree(Release::Bookworm, arch, "busybox-static", false)?;
         let places = ["bin/busybox", "usr/bin/busybox"].map(|place| tree.join(place));
         places.into_iter().find(|path| path.is_file()).context("find busybox in its package")
     }
 
-    /// The contents of a package, or with `follow` of the first one it depends on.
+    /// Returns the folder of an unpacked package. With `follow`, the package is the first dependency of the named one.
     fn tree(&self, release: Release, arch: Arch, package: &str, follow: bool) -> Result<PathBuf> {
         let note = self.cache.join(format!("{}-{}-{package}.current", release.codename(), arch.debian()));
         let kept = fs::read_to_string(&note).ok().map(|name| self.cache.join("trees").join(name.trim()));
@@ -68,7 +69,7 @@ impl Shelf {
                 fs::write(&note, &name).with_context(|| format!("write {}", note.display()))?;
                 Ok(self.cache.join("trees").join(name))
             }
-            // Better last week's kernel than none: the network is not what is tried here.
+            // An old kernel is better than none, because the network is not what the lab tests.
             (Err(error), Some(tree)) if !self.ask_anew => {
                 crate::say(&format!("{package}: taken from the cache, as no newer one could be asked for: {error:#}"));
                 Ok(tree)
@@ -77,12 +78,12 @@ impl Shelf {
         }
     }
 
-    /// Downloads and unpacks what is not there yet; the name of its folder.
+    /// Downloads and unpacks the newest version unless the cache has it. Returns the name of its folder.
     fn fetch(&self, release: Release, arch: Arch, package: &str, follow: bool) -> Result<String> {
         let archive = Archive::of(&self.cache, release, arch)?;
         archive.update()?;
         let (package, version) = archive.newest(package, follow)?;
-        // Colons of epochs mean something else in lists of paths.
+        // A version may contain a colon, which separates paths in lists such as `PATH`.
         let name = format!("{package}_{}_{}", version.replace(':', "%3a"), arch.debian());
         let tree = self.cache.join("trees").join(&name);
         if !tree.is_dir() {
@@ -91,13 +92,13 @@ impl Shelf {
             fs::create_dir_all(&unpacked).with_context(|| format!("create {}", unpacked.display()))?;
             let file = archive.download(&package, &version, &parts)?;
             program::read(program::find("dpkg-deb")?.arg("-x").arg(&file).arg(&unpacked))?;
-            // A merged /usr: programs look for modules in /lib.
+            // In a system with a merged `/usr`, `/lib` is a link, and programs look for modules there.
             if unpacked.join("usr/lib").is_dir() && !unpacked.join("lib").exists() {
                 std::os::unix::fs::symlink("usr/lib", unpacked.join("lib")).context("link lib to usr/lib")?;
             }
             let trees = self.cache.join("trees");
             fs::create_dir_all(&trees).with_context(|| format!("create {}", trees.display()))?;
-            // Only whole trees get their name.
+            // A tree gets its final name only when it is complete.
             if let Err(error) = fs::rename(&unpacked, &tree) {
                 if !tree.is_dir() {
                     return Err(error).with_context(|| format!("put {} in its place", tree.display()));
@@ -114,7 +115,7 @@ fn is_fresh(note: &Path) -> bool {
     age.is_some_and(|age| age < FRESH_FOR)
 }
 
-/// The file of a folder whose name begins so.
+/// The first file in a folder whose name starts with `beginning`.
 fn only_file(folder: &Path, beginning: &str) -> Result<PathBuf> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut paths = entries.filter_map(Result::ok).map(|entry| entry.path());
@@ -122,11 +123,11 @@ fn only_file(folder: &Path, beginning: &str) -> Result<PathBuf> {
     found.with_context(|| format!("find {beginning}* in {}", folder.display()))
 }
 
-/// What apt knows of one release for one architecture, apart from the host's own.
+/// The package lists of one release and architecture, separate from the host's own.
 struct Archive {
     folder: PathBuf,
     arch: Arch,
-    /// What is taken for installed: nothing, unless it is told otherwise.
+    /// The file with the packages that apt takes for installed; it is empty unless a package is to be spared.
     status: PathBuf,
 }
 
@@ -144,7 +145,7 @@ impl Archive {
         Ok(Self { folder, arch, status })
     }
 
-    /// A program of apt's that looks here and nowhere else.
+    /// A command for a program of apt that uses only the files of this archive.
     fn apt(&self, name: &str) -> Result<Command> {
         let mut command = program::find(name)?;
         let folder = self.folder.display();
@@ -157,7 +158,7 @@ impl Archive {
             format!("Dir::State::status={}", self.status.display()),
             format!("APT::Architecture={arch}"),
             format!("APT::Architectures::={arch}"),
-            // Our folders may be closed to the user that apt would download as.
+            // apt would download as an unprivileged user, who may have no access to our folders.
             "APT::Sandbox::User=".to_owned(),
             "Acquire::Languages=none".to_owned(),
             "Acquire::Retries=3".to_owned(),
@@ -167,7 +168,7 @@ impl Archive {
         Ok(command)
     }
 
-    /// Asks for the lists; ones that are an hour old will do.
+    /// Updates the package lists unless they are less than an hour old.
     fn update(&self) -> Result<()> {
         let mark = self.folder.join("updated");
         let age = fs::metadata(&mark).and_then(|data| data.modified()).ok().and_then(|at| at.elapsed().ok());
@@ -178,7 +179,8 @@ impl Archive {
         fs::write(&mark, "").with_context(|| format!("write {}", mark.display()))
     }
 
-    /// The newest version of a package, or with `follow` of the first one it depends on, which must be that very one.
+    /// Name and version of the newest version of a package. With `follow`, the package is the first dependency of the
+    /// named one, which must demand exactly one version.
     fn newest(&self, package: &str, follow: bool) -> Result<(String, String)> {
         let shown = program::read(self.apt("apt-cache")?.args(["show", "--no-all-versions", package]))?;
         let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -203,7 +205,7 @@ impl Archive {
     }
 }
 
-/// Name and version of `name (= version)`.
+/// Parses a dependency of the form `name (= version)`.
 fn exact_dependency(text: &str) -> Option<(String, String)> {
     let (name, rest) = text.trim().split_once(" (= ")?;
     Some((name.to_owned(), rest.strip_suffix(')')?.to_owned()))

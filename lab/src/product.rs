@@ -1,7 +1,8 @@
-//! The product as guests run it: one static program for each architecture.
+//! Builds the product for guests: one static program for each architecture.
 //!
-//! Where the toolchain has no standard library for static programs (Debian's own has none), the one for this machine is
-//! built as usual and its libraries go with it; for another architecture there is then nothing to run.
+//! The toolchain may have no standard library for static programs (Debian's has none). Then the program for this
+//! machine's architecture is built as usual and copied with its libraries, and there is none for the other
+//! architecture.
 
 use crate::kernel::Arch;
 use crate::program;
@@ -10,20 +11,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program and the libraries it needs: where the guest expects each, and where it is here.
+/// A program and the libraries that it needs: for each, the path in the guest and the path on this machine.
 #[derive(Clone, Debug)]
 pub struct Product {
     pub program: PathBuf,
-    /// None for a static one.
+    /// Empty if the program is static.
     pub libraries: Vec<(String, PathBuf)>,
 }
 
-/// Builds it; `None` where this toolchain cannot.
+/// Builds the product; `None` if this toolchain cannot build it for this architecture.
 pub fn build(root: &Path, arch: Arch) -> Result<Option<Product>> {
     build_package(root, arch, "punctual")
 }
 
-/// The same for any package of the workspace whose program has its name.
+/// Builds the program of any package of the workspace, which must have the name of the package.
 pub fn build_package(root: &Path, arch: Arch, package: &str) -> Result<Option<Product>> {
     let target = format!("{}-unknown-linux-musl", arch.machine());
     if has_target(root, &target)? {
@@ -50,18 +51,22 @@ fn has_target(root: &Path, target: &str) -> Result<bool> {
 fn cargo_build(root: &Path, target: Option<&str>, package: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    // Both programs that guests get at once: by itself each would have its dependencies built with features of its own.
+    // Both programs for guests are built by one command. Two commands would build common dependencies twice, with
+    // different features.
     command.args(["build", "--quiet", "--package", "punctual", "--package", "causes"]).current_dir(root);
-    // The linker that comes with Rust: it links for any architecture. It needs to be told only for another's.
+    // The linker that comes with Rust links for any architecture. It has to be named only for an architecture other
+    // than this machine's.
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
     match target {
         Some(target) => command.args(["--target", target]),
-        // With the examples Cargo chooses the features that tests get, as the step `features` of CI has built them.
+        // With the examples, Cargo chooses the same features as for tests, which the step `features` of CI has already
+        // built.
         None => command.args(["--bins", "--examples"]),
     };
     let shown = target.unwrap_or("this machine");
     crate::say(&format!("building {package} for {shown}"));
-    // Its warnings are for those who build for themselves; when it fails, all it said is shown.
+    // Warnings are not shown, because they do not concern the lab. If the build fails, the error contains its whole
+    // output.
     program::read(&mut command)?;
     let folder = target_folder(root)?.join(target.unwrap_or_default()).join("debug");
     let program = folder.join(package);
@@ -69,7 +74,7 @@ fn cargo_build(root: &Path, target: Option<&str>, package: &str) -> Result<PathB
     Ok(program)
 }
 
-/// Where Cargo puts what it builds.
+/// Returns the folder into which Cargo builds.
 pub fn target_folder(root: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
@@ -79,7 +84,7 @@ pub fn target_folder(root: &Path) -> Result<PathBuf> {
     folder.map(PathBuf::from).context("find `target_directory` in what cargo metadata says")
 }
 
-/// What the dynamic linker would load, and the linker itself.
+/// The libraries that the dynamic linker would load, and the linker itself.
 fn libraries(program: &Path) -> Result<Vec<(String, PathBuf)>> {
     let listed = program::read(program::find("ldd")?.arg(program))?;
     let paths = listed.lines().filter_map(|line| {

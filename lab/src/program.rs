@@ -1,27 +1,27 @@
-//! Programs of the host: found by name, run with a vector of words, and what they said.
+//! Runs programs of the host: finds them by name, passes arguments, and returns their output.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where administrators' programs are, which the path of a plain user lacks.
+/// Folders of administrators' programs, which are not on an ordinary user's `PATH`.
 const BESIDE_PATH: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// A command that starts the program of that name.
+/// A command that starts the program with this name.
 pub fn find(name: &str) -> Result<Command> {
     let path =
         place(name).with_context(|| format!("find the program `{name}`; `cargo xtask lab --install` installs it"))?;
     Ok(Command::new(path))
 }
 
-/// Where the program of that name is.
+/// The path of the program with this name.
 pub fn place(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(BESIDE_PATH.map(PathBuf::from));
     folders.map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Runs it and returns what it wrote; when it fails, what it complained of is the error.
+/// Runs a command and returns its standard output. If the command fails, the error contains its standard error.
 pub fn read(command: &mut Command) -> Result<String> {
     let shown = shown(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("start `{shown}`"))?;
@@ -31,7 +31,7 @@ pub fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs it with its output where ours goes.
+/// Runs a command whose output goes to the output of this process.
 pub fn show(command: &mut Command) -> Result<()> {
     let shown = shown(command);
     let status = command.status().with_context(|| format!("start `{shown}`"))?;
@@ -41,7 +41,7 @@ pub fn show(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The command as one would type it: program by name, not by path.
+/// The command as a user would type it, with the program's name instead of its path.
 fn shown(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
     let words = command.get_args().map(|word| word.to_string_lossy());

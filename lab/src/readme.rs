@@ -1,7 +1,7 @@
-//! The table of claims in `lab/README.md`, and the list of what can be asked for.
+//! Writes the tables of claims in `lab/README.md`, and the list of everything that can be named on the command line.
 //!
-//! The claims in the table are held to the ones in the code by a test; the verdicts are those of the last run that was
-//! asked to write them.
+//! A test checks that the table has the claims of the code. The verdicts are those of the last run that was asked to
+//! write them.
 
 use crate::disk;
 use crate::kernel::KERNELS;
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 const README: &str = "lab/README.md";
-/// The marks around a table.
+/// The lines before and after a table.
 type Marks = (&'static str, &'static str);
 
 const QUICK: Marks = ("<!-- claims: written by `cargo xtask lab --bless` -->\n", "<!-- end of claims -->\n");
@@ -22,10 +22,10 @@ const DISK: Marks = (
     "<!-- end of the disk's claims -->\n",
 );
 
-/// Verdicts of the table: claim and kernel to a word.
+/// The verdicts of a table, by claim and kernel.
 type Verdicts = BTreeMap<(String, String), String>;
 
-/// Scenarios and kernels, for whoever wants to name one.
+/// Lists scenarios, claims and kernels, which can be named on the command line.
 pub fn list() -> String {
     let mut text = String::new();
     for scenario in SCENARIOS {
@@ -48,13 +48,13 @@ pub fn list() -> String {
     text
 }
 
-/// Whether a scenario, a claim or a kernel has that name.
+/// Whether a scenario, a claim or a kernel has this name.
 pub fn is_known(name: &str) -> bool {
     let has = |scenario: &&Scenario| scenario.name == name || scenario.claims.iter().any(|claim| claim.id == name);
     SCENARIOS.iter().any(has) || KERNELS.iter().any(|spec| spec.id == name)
 }
 
-/// Writes what came out; what was not tried keeps its verdict.
+/// Writes the outcomes into the table. A claim that was not tried keeps its verdict.
 pub fn write(root: &Path, outcomes: &[Outcome]) -> Result<()> {
     rewrite(root, QUICK, |inside| {
         let mut verdicts = read(inside);
@@ -70,7 +70,7 @@ pub fn write(root: &Path, outcomes: &[Outcome]) -> Result<()> {
     })
 }
 
-/// The same for the stories of the disk: each claim, and whether it held.
+/// Writes the verdicts on the claims of the disk's stories into their table.
 pub fn write_disk(root: &Path, told: &[(&str, bool)]) -> Result<()> {
     rewrite(root, DISK, |inside| {
         let mut verdicts = read_disk(inside);
@@ -80,7 +80,7 @@ pub fn write_disk(root: &Path, told: &[(&str, bool)]) -> Result<()> {
     })
 }
 
-/// Puts another table between two marks.
+/// Replaces the table between two marks.
 fn rewrite(root: &Path, marks: Marks, table: impl Fn(&str) -> String) -> Result<()> {
     let path = root.join(README);
     let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;

@@ -1,35 +1,34 @@
-//! What a guest and the host say to each other over a serial line.
+//! The protocol between host and guest over a serial line.
 //!
-//! The host sends one command a line. The guest answers with the exit code and both outputs, packed and in letters, as
-//! the line changes bytes and the kernel may write into it. Only text here; no process, no clock.
+//! The host sends one command per line. The guest answers with the exit code and both outputs, compressed and encoded
+//! as base64, because the line changes bytes and the kernel may print to it. This module handles only text; it starts
+//! no process and reads no clock.
 
 use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 use std::io::Read;
 
-/// What the guest says when it takes commands.
+/// The line that the guest prints when it accepts commands.
 pub const READY: &str = "lab:ready";
-/// Nothing that a guest says is longer, unpacked.
+/// Limit on the decompressed size of an answer, in bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// What a command in a guest came to.
+/// The result of one command in a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     pub code: i32,
-    /// What it wrote to standard output.
     pub out: String,
-    /// What it wrote to standard error.
     pub err: String,
 }
 
-/// The lines between `lab:begin` and `lab:end`.
+/// Collects the lines between `lab:begin` and `lab:end`.
 #[derive(Debug, Default)]
 pub struct Frame {
     lines: Option<Vec<String>>,
 }
 
 impl Frame {
-    /// Takes a line; the answer, once it is whole.
+    /// Takes a line. Returns the answer once it is complete.
     pub fn take(&mut self, line: &str) -> Option<Result<Output>> {
         match (line, &mut self.lines) {
             ("lab:begin", lines) => *lines = Some(Vec::new()),
@@ -89,9 +88,9 @@ fn from_base64(letters: &str) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    // printf 'Hello\n' | gzip -n | base64
+    // The output of `printf 'Hello\n' | gzip -n | base64`.
     const HELLO: &str = "H4sIAAAAAAAAA/NIzcnJ5wIAFjWWMQYAAAA=";
-    // printf '' | gzip -n | base64
+    // The output of `printf '' | gzip -n | base64`.
     const NOTHING: &str = "H4sIAAAAAAAAAwMAAAAAAAAAAAA=";
 
     fn taken(lines: &[&str]) -> Option<Result<Output>> {

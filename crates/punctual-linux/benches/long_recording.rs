@@ -29,10 +29,10 @@ const CPUS: u32 = 8;
 const PERIOD: Nanos = Nanos::from_us(100);
 const FILE_LIMIT: u64 = 64 << 20;
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
-/// The largest growth of the writer's memory after the first hour that is accepted.
+/// Largest accepted growth of the writer's memory after the first hour.
 const GROWTH_LIMIT_KIB: u64 = 512;
 
-/// Published number of samples per microsecond of latency; the first entry begins at 0.5 us.
+/// Number of samples that the run published for each microsecond of latency; the first entry begins at 0.5 us.
 const PUBLISHED: [f64; 24] = [
     1_599_357_037.0,
     1_621_130_106.0,

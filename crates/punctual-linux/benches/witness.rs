@@ -37,7 +37,7 @@ fn main() {
     println!("{CPUS} CPUs, {LINES} lines that all count: {}", costs(&mut witness, next));
 }
 
-/// The worst case: every interrupt line counts on every CPU.
+/// The text of `/proc/interrupts` in the worst case: every interrupt line counts on every CPU.
 fn table(step: u32) -> String {
     let mut text = (0..CPUS).fold(" ".to_owned(), |text, cpu| text + &format!("  CPU{cpu}"));
     text.push('\n');

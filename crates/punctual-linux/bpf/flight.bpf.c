@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The flight recorder in the kernel: writes what happens on the measured CPUs into rings that user space maps and
-// reads, each old record overwritten by a new one. Decides nothing; a record is what a tracepoint said.
+// The part of the flight recorder in the kernel: writes what happens on the measured CPUs into rings, which user space
+// maps and reads. New records overwrite the oldest ones. A record only repeats what a tracepoint reported.
 //
-// Compiled by build.rs with any clang from 12 on. No header is needed: the few structures are named here, and the
-// loader finds their members where this kernel has them.
+// Compiled by build.rs with clang 12 or later. No header of the kernel is needed: the few structures are declared here,
+// and the loader looks up the offsets of their members in this kernel.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -29,7 +29,7 @@ static long (*get_stack)(void *context, void *to, u32 size, u64 flags) = (void *
 static long (*probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 
-// Parts of the kernel's structures. What comes after ___ in a name is not seen by the loader.
+// Parts of the kernel's structures. The loader ignores the end of a name from `___` on.
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct thread_info {
 	u32 cpu;
@@ -79,39 +79,39 @@ struct pt_regs {
 
 #define CPUS 1024
 #define NOT_MEASURED 0xffff
-// So many measured CPUs are told of interrupts that were sent to a whole set.
+// Largest number of measured CPUs that are checked when an interrupt is sent to a set of CPUs.
 #define TOLD 16
 
-// Set before loading.
+// The loader sets the following values.
 // The lane of each CPU.
 const volatile u16 lane_of[CPUS] = {};
-// Measured CPUs, those that fit; the rest is CPUS.
+// The first measured CPUs; unused entries hold CPUS.
 const volatile u32 measured[TOLD] = {};
-// The lane of all CPUs that are not measured: what they do to measured ones.
+// The lane of all CPUs that are not measured, for what they do to measured ones.
 const volatile u32 elsewhere = 0;
-// The binary logarithm of the records of a lane.
+// The binary logarithm of the number of records in a lane.
 const volatile u32 shift = 10;
 
-// One line of the cache.
+// A record fills one cache line.
 struct record {
-	u64 mark; // Number of this record in its lane from one on, and the CPU in the upper 16 bits. Written last.
+	u64 mark; // Number of the record in its lane, from 1; the CPU is in the upper 16 bits. Written last.
 	u64 at;
-	u64 who; // Kind, flags, part, then the task in the upper half.
+	u64 who; // Kind, flags and part; the task is in the upper half.
 	u64 word[5];
 };
 
-// Two lines of the cache: the first written here, the second by user space.
+// A lane's header fills two cache lines. This program writes the first, user space the second.
 struct lane {
-	u64 head;    // Records begun so far.
-	u64 hardirq; // How many hard interrupts are within one another.
+	u64 head;    // Number of records begun so far.
+	u64 hardirq; // Nesting depth of hard interrupts.
 	u64 softirq;
-	u64 timer; // That the measuring thread armed last.
-	u64 woken; // When the measuring thread was.
-	u64 stack; // When the last one was taken.
+	u64 timer; // The timer that the measuring thread armed last.
+	u64 woken; // Time when the measuring thread was woken.
+	u64 stack; // Time when the last stack was taken.
 	u64 spare[2];
 	u64 on;
-	u64 thread;     // The measuring one; 0: any.
-	u64 stack_over; // Later than this is worth a stack.
+	u64 thread;     // The measuring thread; 0: any thread.
+	u64 stack_over; // Latency in ns above which a stack is taken.
 	u64 also_spare[5];
 };
 
@@ -140,7 +140,7 @@ enum {
 enum { LOCAL_TIMER, RESCHEDULE, CALL_FUNCTION, CALL_FUNCTION_SINGLE, IRQ_WORK, THERMAL, MACHINE_CHECK, PLATFORM, ERROR, IPI };
 enum { IRQS_OFF = 1, HARDIRQ = 8, IN_SOFTIRQ = 16, IN_NMI = 64 };
 
-// Where a record is being written.
+// A record that is being written, and the mark that completes it.
 struct pen {
 	struct lane *lane;
 	struct record *record;
@@ -151,7 +151,7 @@ inlined u32 lane_of_cpu(u64 cpu)
 {
 	if (cpu >= CPUS)
 		return NOT_MEASURED;
-	// The compiler knows that this changes nothing and would drop it; the verifier does not.
+	// The verifier needs this limit. The compiler would drop an ordinary `&`, because it has no effect after the check.
 	asm volatile("%0 &= 1023" : "+r"(cpu));
 	return lane_of[cpu];
 }
@@ -194,7 +194,7 @@ inlined struct record *begin(struct pen *pen, struct lane *lane, u32 number, u64
 	return record;
 }
 
-// Everything before is seen by whoever sees the mark.
+// The mark is written with a barrier, so that a reader that sees the mark also sees the whole record.
 inlined void end(struct pen *pen)
 {
 	__sync_lock_test_and_set(&pen->record->mark, pen->mark);
@@ -220,7 +220,7 @@ inlined int write(u64 kind, u64 flags, u64 a, u64 b, u64 c)
 	return lane ? write_in(lane, number, kind, flags, a, b, c) : 0;
 }
 
-// Timers and faults of others are very many, and delay nobody.
+// Other threads cause very many timers and faults, which delay no measuring thread.
 inlined int is_ours(struct lane *lane)
 {
 	return !lane->thread || lane->thread == (u32)get_current_pid_tgid();
@@ -232,7 +232,7 @@ inlined u32 cpu_of(struct task_struct *task)
 	return has(old->cpu) ? old->cpu : task->thread_info.cpu;
 }
 
-// What a task that leaves the CPU waits for; 0: nothing, it was pre-empted.
+// The sleeping state of a task that leaves the CPU; 0 if the task was pre-empted.
 inlined u32 state_of(struct task_struct *task)
 {
 	struct task_struct___before_5_14 *old = (void *)task;
@@ -240,7 +240,7 @@ inlined u32 state_of(struct task_struct *task)
 	return state ? (state & 0xff ?: 2) : 0;
 }
 
-// Priorities go from -1 to 140.
+// Priorities go from -1 to 140, so one more fits into a byte.
 inlined u64 short_prio(struct task_struct *task)
 {
 	return (u8)(task->prio + 1);
@@ -248,13 +248,13 @@ inlined u64 short_prio(struct task_struct *task)
 
 #define FRAMES 30
 #define FRAMES_OF_A_RECORD 5
-// The way from the tracepoint to here.
+// Frames from the tracepoint to this program, which are left out.
 #define SKIPPED 2
-// A stack takes its time (tens of microseconds were seen), so it is taken only where the activation is late already, and
-// not more often than this.
+// Shortest time in ns between two stacks. Taking a stack costs time (tens of microseconds were seen), so it is done
+// seldom, and only if the activation is already late.
 #define APART 100000000
 
-// Where in the kernel this CPU is.
+// Writes the functions of the kernel that this CPU is in.
 inlined void write_stack(void *context, struct lane *lane, u32 number, u64 flags)
 {
 	u64 frames[FRAMES] = {};
@@ -293,7 +293,7 @@ int sched_switch(u64 *ctx)
 	u32 state;
 	if (!lane)
 		return 0;
-	// Nothing of an interrupt is left where a task gives way: what was counted wrong is right again.
+	// No interrupt is active during a switch, so a wrong nesting depth is corrected here.
 	lane->hardirq = lane->softirq = 0;
 	state = ctx[0] ? 0 : state_of(prev);
 	if (next->pid == lane->thread && lane->woken) {
@@ -520,7 +520,7 @@ int workqueue_execute_end(u64 *ctx)
 	return write(WORK_END, 0, 0, 0, 0);
 }
 
-// The verifier of tp_btf knows no pointers to functions.
+// A tp_btf program cannot read this argument, because the verifier does not know pointers to functions.
 SEC("raw_tp/csd_function_entry")
 int csd_function_entry(u64 *ctx)
 {
@@ -533,7 +533,7 @@ int csd_function_exit(u64 *ctx)
 	return write(CALL_EXIT, IRQS_OFF, 0, 0, 0);
 }
 
-// This CPU does something to that one: of interest where that one is measured.
+// Records that this CPU sends an interrupt to `target`, if that CPU is measured.
 inlined int send(u32 target, u64 callsite, u64 callback)
 {
 	u32 number = lane_number();
@@ -617,5 +617,5 @@ int page_fault_kernel(u64 *ctx)
 	return fault(ctx, 0);
 }
 
-// The kernel lends some of its functions only to programs that come under its own licence; MIT goes with it.
+// Some functions of the kernel may be called only by programs under the GPL; the dual licence counts as such.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

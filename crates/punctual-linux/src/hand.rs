@@ -69,7 +69,7 @@ pub enum UnitVerb {
         lasting: bool,
     },
     Unmask {
-        /// Whether to remove the mask that outlives a boot.
+        /// Whether to remove the permanent mask instead of the one that ends with the boot.
         lasting: bool,
     },
 }
@@ -85,8 +85,8 @@ pub struct Ran {
 
 /// Inspects and changes a machine.
 ///
-/// For a path or unit that does not exist, methods return the error `NotFound`, or `None` if they say so. For a thread
-/// that has ended, they return `ESRCH`.
+/// For a path or unit that does not exist, methods that return an `Option` return `None`, and others the error
+/// `NotFound`. For a thread that has ended, they return `ESRCH`.
 pub trait Hand {
     /// Properties of a regular file with these permission bits that belongs to the user and group of this process.
     fn ours(&self, mode: u32) -> Meta;
@@ -103,7 +103,7 @@ pub trait Hand {
     /// Tries to take the lock without waiting.
     fn lock(&self, path: &str) -> io::Result<LockAnswer>;
 
-    /// Writes a value to a file of the kernel in one piece.
+    /// Writes a value to a file of the kernel in one call.
     fn write_value(&self, path: &str, value: &str) -> io::Result<()>;
     /// Makes a new file and syncs it.
     fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()>;

@@ -1,4 +1,5 @@
-//! The settings that make latencies incomparable if they differ, read before, during and after a measurement.
+//! Reads the settings that influence latencies, before, during and after a measurement. Latencies measured under
+//! different settings cannot be compared.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
@@ -6,7 +7,7 @@ use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
 use std::io::{self, Read};
 
-/// File with an id that differs at each boot.
+/// The kernel's file with an id that is different at each boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 const MACHINE_WIDE: &[&str] = &[
@@ -47,7 +48,7 @@ pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     InForce { moment, values }
 }
 
-/// How often the CPUs were throttled for heat up to that moment, according to the counters in `state`.
+/// How often the CPUs were throttled for heat between boot and the moment when `state` was read.
 pub fn times_throttled(state: &InForce) -> u64 {
     let counters = state.values.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
     counters.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()

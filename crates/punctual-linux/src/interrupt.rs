@@ -1,5 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP as a flag, so that a run ends in order and its recording is complete. Also the signals
-//! before which a process has to restore its terminal.
+//! Turns SIGINT, SIGTERM and SIGHUP into a flag, so that a run ends in order and its recording is complete. Also
+//! catches the signals before which a process has to restore its terminal.
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::{SigId, flag, low_level};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// A flag that is set by the first of these signals. The second one ends the process at once.
+/// A flag that is set by the first SIGINT, SIGTERM or SIGHUP. The second one ends the process at once.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::default();
     second_ends_at_once(&interrupted)?;
@@ -85,7 +85,7 @@ impl Signals {
 
     /// Ends the process as the default action of the signal does.
     pub fn end_by(&self, signal: i32) {
-        // If this fails, the run ends by the flag.
+        // If this fails, the flag still ends the run.
         let _ = low_level::emulate_default_handler(signal);
     }
 

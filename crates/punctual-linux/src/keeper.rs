@@ -1,4 +1,5 @@
-//! Writes the frames of a measurement to a recording file, and folds them in memory, also if they cannot be written.
+//! Writes the frames of a measurement to a recording file, and adds them to a recording in memory even if they cannot
+//! be written.
 
 use crate::recording::{RecordingError, RecordingWriter};
 use punctual_hist::MonoTime;
@@ -24,7 +25,7 @@ impl RecordingKeeper {
         Ok(Self { writer, growing: Growing::behind(former), failure: None })
     }
 
-    /// Writes and folds the next frame. The first write error is returned, and the frame is folded in any case.
+    /// Writes a frame, and adds it to the recording in memory in any case. The first write error is returned.
     pub fn keep(&mut self, frame: Frame) -> Result<(), RecordingError> {
         let frame = self.growing.placed(frame);
         let written = self.writer.append(&frame);
@@ -38,7 +39,7 @@ impl RecordingKeeper {
         self.keep(Frame::Mark(Mark { at, kind: MarkKind::Note(text) }))
     }
 
-    /// Starts syncing everything that was kept.
+    /// Starts syncing all frames written so far.
     pub fn checkpoint(&mut self) -> Result<(), RecordingError> {
         let written = self.writer.checkpoint();
         self.noted(written)
@@ -64,7 +65,8 @@ impl RecordingKeeper {
         &self.growing
     }
 
-    /// The recording, with the first write error in it, because the frame that reports the error may itself be lost.
+    /// The recording in memory. The first write error is stored in its end, because the frame that reports the error
+    /// may itself be lost.
     pub fn into_recording(self) -> Option<Recording> {
         let mut recording = self.growing.into_recording()?;
         if let Some(end) = &mut recording.end {

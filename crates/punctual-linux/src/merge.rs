@@ -1,7 +1,7 @@
-//! Writes runs from several recordings into one.
+//! Combines the runs of several recordings into one recording.
 //!
-//! The caller has decided which run goes where. Frames are read from one file and appended to another, one at a time,
-//! so that memory does not grow with the recordings.
+//! The caller has decided which runs to write, and in which order. Frames are read from one file and appended to
+//! another, one at a time, so that memory does not grow with the recordings.
 
 use crate::recording::{RecordingError, RecordingWriter, read_frames};
 use punctual_numbers::recording::{Frame, Merging};
@@ -12,7 +12,8 @@ pub fn merge(merging: &Merging, from: &[PathBuf], out: &Path) -> Result<u64, Rec
     let mut writer = RecordingWriter::create(out)?;
     let written = append(merging, from, &mut writer).and_then(|()| writer.finish());
     if let Err(error) = written {
-        // The original recordings still exist, and a partial copy would look like a complete one.
+        // The partial copy would look like a complete recording. Nothing is lost, because the original recordings still
+        // exist.
         let _best_effort = std::fs::remove_file(out);
         return Err(error);
     }

@@ -36,7 +36,8 @@ fn limit(name: &str) -> String {
     line.split_whitespace().nth(3).unwrap_or("unknown").to_owned()
 }
 
-/// With `RT_GROUP_SCHED`, a control group without real-time run time refuses every user, root included.
+/// The explanation if the control group of this process has no real-time run time. With `RT_GROUP_SCHED`, such a group
+/// refuses every user, root included.
 fn group_without_budget() -> Option<String> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| {
@@ -56,8 +57,8 @@ fn group_without_budget() -> Option<String> {
     })
 }
 
-/// If a process with the capability is refused, its control group has no real-time run time. With `RT_GROUP_SCHED` and
-/// cgroup v2, that is every group except the root.
+/// The explanation if this process is refused although it has the capability: its control group has no real-time run
+/// time. With `RT_GROUP_SCHED` and cgroup v2, that is true of every group except the root.
 fn refused_despite_capability() -> Option<String> {
     const CAP_SYS_NICE: u64 = 1 << 23;
     let status = fs::read_to_string("/proc/self/status").ok()?;

@@ -21,7 +21,7 @@ pub enum RecordingError {
     Exists { path: PathBuf },
     #[error("{}: create recording: {reason}", path.display())]
     Create { path: PathBuf, reason: io::Error },
-    /// Writing failed. What was written before this frame is a readable recording.
+    /// Writing a frame failed. The file up to this frame is a readable recording.
     #[error("{}: write recording: {reason}", path.display())]
     Write { path: PathBuf, reason: io::Error },
     #[error("{}: go on with recording: {reason}", path.display())]
@@ -52,7 +52,7 @@ pub enum Unresumable {
 pub struct RecordingWriter {
     path: PathBuf,
     file: File,
-    /// `None` before the first checkpoint, and once the recording is finished.
+    /// The thread that syncs the file; `None` before the first checkpoint, and once the recording is finished.
     syncer: Option<Syncer>,
     buffer: Vec<u8>,
     /// Length of the file up to the end of the last good frame.
@@ -152,7 +152,7 @@ impl RecordingWriter {
         self.request_sync().map_err(|reason| self.fail(reason))
     }
 
-    /// The first request starts the syncing thread, which runs on the CPUs of the requesting thread.
+    /// Requests a sync. The first request starts the syncing thread, which runs on the CPUs of the requesting thread.
     fn request_sync(&mut self) -> io::Result<()> {
         match &self.syncer {
             Some(syncer) => syncer.request(),
@@ -194,8 +194,8 @@ fn survive_file_size_limit() -> io::Result<()> {
     registered.map_err(io::Error::from_raw_os_error)
 }
 
-/// Syncs the folder. Without this, a power failure may lose the name although the content is on the disk. Some file
-/// systems refuse it, which cannot be helped.
+/// Syncs the folder of a file. Without this, a power failure may lose the file's name although its content is on the
+/// disk. A refusal is ignored, because some file systems cannot sync folders.
 fn sync_directory(path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _best_effort = File::open(parent).and_then(|directory| directory.sync_all());
@@ -207,7 +207,7 @@ pub fn read_file(path: &Path) -> Result<Recording, RecordingError> {
     fold(path, RecordingReader::new())
 }
 
-/// Reads what happened in a part of a recording's time.
+/// Reads the part of a recording that lies within a stretch of time.
 pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, RecordingError> {
     fold(path, RecordingReader::of_stretch(stretch))
 }
@@ -222,7 +222,7 @@ fn fold(path: &Path, reader: RecordingReader) -> Result<Recording, RecordingErro
     fold_from(path, &mut open(path)?, reader)
 }
 
-/// Folds the rest of an open file.
+/// Reads the rest of an open file into a recording.
 pub(crate) fn fold_from(
     path: &Path,
     source: &mut impl Read,
@@ -236,7 +236,7 @@ fn open(path: &Path) -> Result<File, RecordingError> {
     File::open(path).map_err(|reason| RecordingError::Read { path: path.to_owned(), reason })
 }
 
-/// Passes on the bytes of a file in pieces.
+/// Passes the bytes of a file to `feed`, piece by piece.
 fn pieces(
     path: &Path,
     source: &mut impl Read,
@@ -247,7 +247,7 @@ fn pieces(
     in_pieces(source, |piece| feed(piece).map_err(unreadable), unread)
 }
 
-/// Passes on the rest of a file in pieces.
+/// Passes the rest of a file to `take`, piece by piece.
 pub(crate) fn in_pieces<E>(
     source: &mut impl Read,
     mut take: impl FnMut(&[u8]) -> Result<(), E>,

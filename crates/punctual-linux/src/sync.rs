@@ -29,7 +29,7 @@ impl Syncer {
         Ok(Self { wanted: Some(wanted), failure, thread: Some(thread) })
     }
 
-    /// Requests a sync without waiting. An error of an earlier sync is returned once.
+    /// Requests a sync without waiting. If an earlier sync failed, its error is returned here, once.
     pub fn request(&self) -> io::Result<()> {
         if let Some(wanted) = &self.wanted {
             if let Err(TrySendError::Disconnected(())) = wanted.try_send(()) {

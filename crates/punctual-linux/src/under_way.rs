@@ -1,5 +1,5 @@
-//! A note that a campaign measures this machine now, for other programs that would measure it, because each would
-//! disturb the other.
+//! A note for other programs that a campaign is measuring this machine now. A second measurement at the same time would
+//! disturb both.
 //!
 //! Every user can read the note, but only root writes it. It is valid while the process that wrote it lives. This
 //! module knows neither what a campaign is nor how others react.
@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The note is in a folder that is emptied at boot, when its process has ended as well.
+/// Path of the note. Its folder is emptied at boot, so that no note outlives the boot in which it was written.
 const NOTE: &str = "/run/punctual-campaign";
 const NEW: &str = "new";
 /// Every user may read the note.
@@ -23,13 +23,13 @@ pub struct UnderWay {
     pub folder: String,
 }
 
-/// The note. Dropping this removes it.
+/// The note on the disk, which is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Note(PathBuf);
 
 impl Drop for Note {
     fn drop(&mut self) {
-        // A note that cannot be removed is not valid any more once its process has ended.
+        // If the note cannot be removed, it becomes invalid when this process ends.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -57,7 +57,8 @@ fn read(note: &Path, writer: u32) -> Option<UnderWay> {
 fn write(note: &Path, folder: &Path) -> io::Result<Note> {
     let Owner { pid, started } = this_process()?;
     let new = note.with_extension(NEW);
-    // A killed process may have left this file. Creating it anew does not follow a link.
+    // A killed process may have left this file behind. It is removed first, so that writing does not follow a link in
+    // its place.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,4 +1,4 @@
-//! The findings of the run-time library and the knobs of the audit use the same ids.
+//! Checks that the findings of the run-time library and the knobs of the audit use the same ids.
 
 use punctual_tuning::knobs;
 

@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LIMIT: Nanos = Nanos::from_secs(20);
-/// A load that ignores the request to end is killed after two seconds, and a busy machine takes longer.
+/// How long a load may take to end. A load that ignores the request is killed after two seconds, and a busy machine
+/// takes longer.
 const SOON: Duration = Duration::from_secs(10);
 
 /// The worker process. The test runner has already written to standard output, which the parent must ignore.
@@ -74,7 +75,8 @@ fn stop(load: RunningLoad) -> LoadOutcome {
     outcome
 }
 
-/// Whether the load ended without a failure, except one that a disk used by others can cause in a writing thread.
+/// Whether the load ended without a failure. A thread that hung while writing does not count, because other programs
+/// may use the disk.
 fn ended_well(outcome: &LoadOutcome) -> bool {
     outcome.failure.as_ref().is_none_or(|failure| failure.contains("still hung in the kernel"))
 }
@@ -216,7 +218,7 @@ fn parent_entry() {
 
 #[test]
 fn loads_do_not_outlive_a_killed_parent() {
-    // The last load starts a process that leaves its process group, and one that does not.
+    // The load `cmd:` starts one process that leaves its process group, and one that stays in it.
     let sleep = format!("sleep 9173.{}", std::process::id());
     let command = format!("cmd:sh -c 'setsid {sleep} & {sleep}'");
     for name in ["io-write", "memory", &command] {
@@ -308,7 +310,7 @@ fn a_full_disk_is_reported_and_survived() {
 #[ignore = "runs inside another test's mount namespace"]
 fn full_disk_entry() {
     let dir = std::path::PathBuf::from(std::env::var("FULL_DIR").unwrap());
-    // Leaves too little room for even one block.
+    // The file leaves too little room for even one block.
     std::fs::write(dir.join("user"), vec![1_u8; 5 << 20]).unwrap();
     let load = launcher().start("io-write", &cpus(), &dir, LIMIT).unwrap();
     rest(1_000);

@@ -162,7 +162,7 @@ fn writes_until_killed() {
     writer.append(&header()).unwrap();
     writer.checkpoint().unwrap();
     let mut out = std::io::stdout();
-    // Ends if the parent has ended, because the pipe breaks.
+    // The loop ends when the parent has ended, because then the pipe breaks.
     for number in 0.. {
         writer.append(&interval(number)).unwrap();
         if number % 8 == 7 {
@@ -180,7 +180,7 @@ fn killed_at_any_moment_what_was_synced_is_there() {
         let path = directory.path().join(format!("{round}.punctual"));
         let mut child = child("writes_until_killed", "", &path).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // Killed after the first checkpoint, at a moment that differs between rounds.
+        // The child is killed after its first checkpoint, at a moment that differs between rounds.
         let first = lines.by_ref().find_map(|line| line.unwrap().parse::<u64>().ok()).unwrap();
         std::thread::sleep(Duration::from_micros(round * 7919 % 20_000));
         child.kill().unwrap();

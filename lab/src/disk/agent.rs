@@ -1,30 +1,30 @@
-//! How the host and the guest talk over a serial line of their own: one line asks, a block of lines answers.
+//! The protocol between host and guest on a serial line: one line is a question, a block of lines its answer.
 //!
-//! Everything that could upset a line (output of programs) travels as base64, so that it arrives byte for byte. This
-//! module holds both ends, the guest's script and the host's reader of its answers; it knows neither QEMU nor sockets.
+//! The output of programs could contain anything, so it is sent as base64. This module contains both ends: the guest's
+//! script, and the host's reader of its answers. It knows neither QEMU nor sockets.
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::time::Duration;
 
-/// What the guest runs behind its port. It says `UP` once per start, then answers one question at a time.
+/// The script that answers in the guest. It sends `UP` once per start, then answers one question at a time.
 pub const SCRIPT: &str = include_str!("guest/agent.sh");
 
-/// The unit that starts [`SCRIPT`] when everything else is up.
+/// The systemd unit that starts [`SCRIPT`] after all other services.
 pub const UNIT: &str = include_str!("guest/agent.service");
 
-/// What came of one command in the guest.
+/// The result of one command in the guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Exit code; 124 and above as the shell has it (124: took too long, 128 + N: killed by signal N).
+    /// Exit code as in a shell: 124 if the command took too long, 128 + N if signal N killed it.
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
 impl Output {
-    /// Standard output of a command that must have ended well.
+    /// The standard output of a command; an error if the command failed.
     pub fn ok(self, what: &str) -> Result<String> {
         ensure!(self.code == 0, "`{what}` in the guest ended with {}: {}", self.code, self.err.trim());
         Ok(self.out)
@@ -34,19 +34,19 @@ impl Output {
 /// One line from the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// The agent has started; the word tells one boot from another.
+    /// The agent has started. The word is different at each boot.
     Up(String),
     /// A piece of standard output.
     Out(Vec<u8>),
     /// A piece of standard error.
     Err(Vec<u8>),
-    /// The end of the answer to a question, with its exit code.
+    /// The end of the answer to the question with this number, and the command's exit code.
     End(u64, i32),
-    /// Anything else: noise on the line.
+    /// A line that is not from the agent.
     Noise,
 }
 
-/// The line that asks the guest to run a command within a time.
+/// The line that asks the guest to run a command and to end it after `limit`.
 pub fn question(id: u64, limit: Duration, command: &str) -> String {
     format!("RUN {id} {} {}\n", limit.as_secs().max(1), BASE64.encode(command))
 }

@@ -1,6 +1,6 @@
-//! What a story works with: a disk of its own, copied from the cached one, with the program on it.
+//! The machine of one story: a copy of the cached disk, with the program on it.
 //!
-//! It decides where files of the lab lie; it knows no story.
+//! This module decides where the lab's files lie. It knows no story.
 
 use super::machine::{Machine, Start};
 use super::qemu::Computer;
@@ -11,14 +11,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the program is put in the guest.
+/// Path of the program in the guest.
 pub const PROGRAM: &str = "/usr/local/bin/punctual";
 
-/// A computer with a copy of the disk, in a folder that goes away with this value.
+/// A computer with a copy of the disk, in a folder that is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Bench {
     folder: PathBuf,
-    /// Where its logs stay.
+    /// The folder to which the logs are copied at the end.
     logs: PathBuf,
     computer: Computer,
 }
@@ -37,17 +37,17 @@ impl Bench {
         Ok(Self { folder, logs, computer })
     }
 
-    /// Switches it on, through its own boot loader.
+    /// Switches the computer on. It starts through its own boot loader.
     pub fn start(&self) -> Result<(Machine, Start)> {
         Machine::start(&self.computer)
     }
 
-    /// Every file of the disk; the machine must be off.
+    /// Reads every file of the disk; the machine must be off.
     pub fn files(&self) -> Result<Files> {
         tree::read(&self.computer.disk, PARTITION)
     }
 
-    /// One file of the disk; the machine must be off.
+    /// Reads one file of the disk; the machine must be off.
     pub fn file(&self, path: &str) -> Result<Vec<u8>> {
         tree::read_one(&self.computer.disk, PARTITION, path)
     }
@@ -55,7 +55,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // What a story came to does not hang on its logs.
+        // Errors are ignored, because the verdict on a story does not depend on its logs.
         let _ = fs::create_dir_all(&self.logs);
         for log in [self.computer.console(), self.computer.transcript()] {
             let _ = log.file_name().map(|name| fs::copy(&log, self.logs.join(name)));
@@ -64,7 +64,7 @@ impl Drop for Bench {
     }
 }
 
-/// Makes the disk where it is missing, and says how long that took.
+/// Returns the path of the cached disk. If it does not exist, makes the disk and prints how long that took.
 pub fn image(cache: &Path) -> Result<PathBuf> {
     let image = recipe::image(cache)?;
     if let Some(took) = image.made_in {
@@ -73,14 +73,14 @@ pub fn image(cache: &Path) -> Result<PathBuf> {
     Ok(image.disk)
 }
 
-/// Copies the program from the second disk to where it belongs.
+/// Copies the program from the second disk to its place in the guest.
 pub fn install(machine: &mut Machine) -> Result<()> {
     let to = Path::new(PROGRAM).parent().context("the program has no folder")?;
     machine.ask(&format!("tar -x -f /dev/vdb -C {} && sync && {PROGRAM} --version", to.display()))?;
     Ok(())
 }
 
-/// The program as a tar archive, which a guest can read from a disk as it is.
+/// Packs the program into a tar archive, which a guest can read directly from a disk.
 fn packed(folder: &Path, program: &Path) -> Result<PathBuf> {
     let archive = folder.join("program.tar");
     let (parent, name) = (program.parent().unwrap_or(Path::new("/")), program.file_name().context("name the program")?);

@@ -1,4 +1,4 @@
-//! The audit's findings in the guest, as far as two audits are compared: which there are, and the state of each.
+//! The audit's findings in the guest, reduced to their ids and states, so that two audits can be compared.
 
 use super::bench::PROGRAM;
 use super::machine::Machine;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub type Findings = BTreeMap<String, String>;
 
-/// Findings that move by themselves, and why.
+/// Ids of findings that change by themselves, each with the reason.
 const RESTLESS: [(&str, &str); 0] = [];
 
 pub fn in_guest(machine: &mut Machine) -> Result<Findings> {
@@ -28,7 +28,7 @@ fn from_json(text: &str) -> Result<Findings> {
     all.iter().map(|finding| Ok((word(finding, "id")?, word(finding, "state")?))).collect()
 }
 
-/// What differs, without what moves by itself.
+/// The findings that differ between two audits, except those that change by themselves.
 pub fn differences(before: &Findings, after: &Findings) -> Vec<String> {
     let ids: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let none = || "not there";

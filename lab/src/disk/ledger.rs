@@ -1,10 +1,10 @@
-//! What was claimed and what came of it: each claim is one sentence that a run can refute.
+//! The claims of a story and the verdicts on them. Each claim is one sentence that a run can refute.
 //!
-//! A claim that a story never got to has failed; nothing here is held by silence.
+//! A claim that the story did not reach counts as failed.
 
 use anyhow::{Result, bail, ensure};
 
-/// A claim: its name, and what is claimed.
+/// The name of a claim, and its sentence.
 pub type Claim = (&'static str, &'static str);
 
 /// The claims of one story, and the verdicts so far.
@@ -19,7 +19,7 @@ impl Ledger {
         Self { claims, verdicts: Vec::new() }
     }
 
-    /// Enters what came of a claim: no complaint, and it held.
+    /// Records the verdict on a claim, which held if there are no complaints.
     pub fn enter(&mut self, id: &'static str, complaints: &[String]) -> Result<()> {
         let Some((_, sentence)) = self.claims.iter().find(|(known, _)| *known == id) else {
             bail!("`{id}` is no claim of this story");
@@ -33,7 +33,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What became of each claim: whether it held. A claim entered twice held only if it held both times.
+    /// Each claim, and whether it held. A claim that was entered twice must have held both times.
     pub fn verdicts(&self) -> Vec<(&'static str, bool)> {
         let held = |id: &str| {
             let mut of = self.verdicts.iter().filter(|(known, _)| *known == id).peekable();
@@ -42,7 +42,7 @@ impl Ledger {
         self.claims.iter().map(|(id, _)| (*id, held(id))).collect()
     }
 
-    /// How many held, of all; an error if not all did.
+    /// Returns the number of claims if all of them held, and an error otherwise.
     pub fn close(self, story: Result<()>) -> Result<usize> {
         let reached = |id: &str| self.verdicts.iter().any(|(known, _)| *known == id);
         let lost: Vec<&str> = self.verdicts().into_iter().filter(|(_, held)| !held).map(|(id, _)| id).collect();

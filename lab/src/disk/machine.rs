@@ -1,6 +1,6 @@
-//! A computer that is switched on and answers: run a command, restart it, switch it off, or pull its plug.
+//! A running computer: runs commands in it, restarts it, switches it off, or cuts its power.
 //!
-//! Every wait has an end. Whether what the guest answered is right is for the stories to say.
+//! Every wait has a time limit. Whether the guest's answers are right is decided by the stories.
 
 use super::agent::{self, Line, Output};
 use super::qemu::{Computer, Qemu};
@@ -9,46 +9,48 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long a start may take; twice, where a first entry is tried, fails, and the old one follows.
+/// How long a start may take. This is twice the usual time, because a start may try one boot entry, fail, and start the
+/// previous one.
 const START: Duration = Duration::from_secs(600);
 
-/// How long switching off may take: systemd gives its services 90 s.
+/// How long switching off may take. systemd gives its services 90 s.
 const STOP: Duration = Duration::from_secs(180);
 
-/// A machine that is up.
+/// A machine that has started and answers.
 #[derive(Debug)]
 pub struct Machine {
     computer: Computer,
     qemu: Qemu,
     line: BufReader<UnixStream>,
-    /// The start of a line whose end has not arrived.
+    /// The beginning of a line that has not arrived completely.
     half: Vec<u8>,
-    /// How long the console's log was when it was last switched on.
+    /// Length of the console's log when the machine was last switched on.
     quiet: usize,
     boot: String,
     asked: u64,
 }
 
-/// What a start came to.
+/// The result of starting a machine.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// From being asked to until all services were up.
+    /// Time from the request until all services had started.
     pub took: Duration,
-    /// What the console said meanwhile.
+    /// Output of the console during the start.
     pub console: String,
 }
 
 impl Start {
-    /// Whether a kernel gave up on the way.
+    /// Whether a kernel panicked during the start.
     pub fn panicked(&self) -> bool {
         panicked(&self.console)
     }
 }
 
 impl Machine {
-    /// Switches a computer on and waits until it is up.
+    /// Switches a computer on, and waits until all its services have started.
     pub fn start(computer: &Computer) -> Result<(Self, Start)> {
-        // The emulator now and then trips over a kernel that patches its own code: such a start is repeated, and said.
+        // The emulator sometimes fails when a kernel patches its own code. Such a start is repeated, and a message
+        // reports it.
         for attempt in 1..=3 {
             let started = Instant::now();
             let quiet = console(computer, 0).len();
@@ -66,7 +68,7 @@ impl Machine {
         bail!("the emulator tripped three times")
     }
 
-    /// Switches it on again where a reset has ended it.
+    /// Switches the computer on again if a reset has ended the emulator. Returns whether it did.
     fn follow_reset(&mut self) -> Result<bool> {
         if !self.qemu.ends()? {
             return Ok(false);
@@ -77,7 +79,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// Runs a command as root, with a time after which it is ended.
+    /// Runs a command as root, and ends it after `limit`.
     pub fn run(&mut self, command: &str, limit: Duration) -> Result<Output> {
         self.put(command, limit)?;
         let until = Instant::now() + limit + Duration::from_secs(30);
@@ -103,7 +105,8 @@ impl Machine {
         }
     }
 
-    /// Adds to the transcript; whoever cannot write that has no less of a verdict.
+    /// Adds a command and its output to the transcript. An error is ignored, because verdicts do not depend on the
+    /// transcript.
     fn keep(&self, command: &str, Output { code, out, err }: &Output) {
         let file = std::fs::OpenOptions::new().create(true).append(true).open(self.computer.transcript());
         let _ = file.and_then(|mut file| writeln!(file, "# {command}\n{out}{err}# ended with {code}\n"));
@@ -115,22 +118,22 @@ impl Machine {
         self.line.get_mut().write_all(question.as_bytes()).context("ask the guest")
     }
 
-    /// Sends a command that ends the agent too, whose answer is therefore not waited for.
+    /// Sends a command that also ends the agent, so there is no answer to wait for.
     fn order(&mut self, command: &str) -> Result<()> {
         self.put(command, STOP)
     }
 
-    /// Runs a command that must end well within a minute, and gives its standard output.
+    /// Runs a command that must succeed within a minute, and returns its standard output.
     pub fn ask(&mut self, command: &str) -> Result<String> {
         self.run(command, Duration::from_secs(60))?.ok(command)
     }
 
-    /// Restarts as an administrator does, and waits until it is up, on whichever entry that came to be.
+    /// Restarts the machine as an administrator does, and waits until it has started, from whichever boot entry.
     pub fn reboot(&mut self) -> Result<Start> {
         self.restart_by("systemctl --no-block reboot")
     }
 
-    /// Runs a command that restarts the machine, and waits until it is up again.
+    /// Runs a command that restarts the machine, and waits until it has started again.
     pub fn restart_by(&mut self, command: &str) -> Result<Start> {
         let from = self.console(0).len();
         let asked = Instant::now();
@@ -138,13 +141,14 @@ impl Machine {
         self.wait_until_up(asked, from)
     }
 
-    /// Waits until it has restarted by itself.
+    /// Waits until the machine has restarted by itself.
     pub fn restarted(&mut self) -> Result<Start> {
         let from = self.console(0).len();
         self.wait_until_up(Instant::now(), from)
     }
 
-    /// Restarts into a kernel that says `mark` and then never comes up: waits for the mark, and for that long after it.
+    /// Restarts into a kernel that prints `mark` and then never finishes starting. Waits for the mark, and for
+    /// `silence` after it.
     pub fn reboot_to_hang(&mut self, mark: &str, silence: Duration) -> Result<()> {
         let from = self.console(0).len();
         let asked = Instant::now();
@@ -168,7 +172,7 @@ impl Machine {
         }
     }
 
-    /// Shuts down in order and ends.
+    /// Shuts the machine down in order. Returns how long this took.
     pub fn power_off(mut self) -> Result<Duration> {
         let asked = Instant::now();
         self.order("systemctl --no-block poweroff")?;
@@ -183,12 +187,12 @@ impl Machine {
         self.qemu.kill();
     }
 
-    /// What the console has said since it was `from` bytes long.
+    /// Output of the console after its first `from` bytes.
     fn console(&self, from: usize) -> String {
         console(&self.computer, from)
     }
 
-    /// Waits for the next start to be done, over as many resets as that takes.
+    /// Waits until the next start is complete, however many resets happen before.
     fn wait_until_up(&mut self, since: Instant, from: usize) -> Result<Start> {
         loop {
             let said = |machine: &Self| format!("the console ended with:\n{}", last_lines(&machine.console(from), 15));
@@ -206,7 +210,7 @@ impl Machine {
         }
     }
 
-    /// The next line from the guest; an error when its kernel has given up for good.
+    /// The next line from the guest. An error if the guest's kernel panicked and does not restart.
     fn next_line(&mut self, until: Instant) -> Result<Next> {
         loop {
             match self.line.read_until(b'\n', &mut self.half) {
@@ -229,12 +233,12 @@ impl Machine {
     }
 }
 
-/// What came over the line.
+/// Result of waiting for a line from the guest.
 enum Next {
     Line(Line),
-    /// Not a whole line in time.
+    /// No complete line arrived in time.
     Nothing,
-    /// The other end was closed.
+    /// QEMU closed its end of the line.
     Ended,
 }
 
@@ -249,17 +253,18 @@ fn console(computer: &Computer, from: usize) -> String {
     String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()).into_owned()
 }
 
-/// Whether a kernel gave up anywhere in this.
+/// Whether the console's output reports a kernel panic.
 fn panicked(console: &str) -> bool {
     console.contains("Kernel panic - not syncing")
 }
 
-/// Whether a kernel gave up and was not told to restart by `panic=`: only then does it say this.
+/// Whether a kernel panicked and will not restart. With `panic=` the kernel restarts and does not print this line.
 fn gave_up(console: &str) -> bool {
     console.contains("---[ end Kernel panic")
 }
 
-/// Whether this looks like the emulator's fault: an int3 of the kernel's own patching was met by another processor.
+/// Whether a panic looks like an error of the emulator: one CPU ran into an int3 that the kernel wrote while it patched
+/// its own code.
 fn emulator_tripped(console: &str) -> bool {
     panicked(console) && console.contains("int3")
 }

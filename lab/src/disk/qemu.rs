@@ -1,7 +1,7 @@
-//! The emulated computer: one process of QEMU, how it is put together, and that it never outlives us.
+//! The emulated computer: one process of QEMU, which never outlives this process.
 //!
-//! It knows nothing of what runs inside. Software emulation, because it works everywhere; four processors, because less
-//! leaves nothing to isolate.
+//! This module does not know what runs inside. The emulation needs no hardware support, so it works everywhere. The
+//! computer has four CPUs, because with fewer there would be nothing to isolate.
 
 use anyhow::{Context, Result};
 use std::ffi::OsString;
@@ -10,19 +10,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The time at which every guest is switched on: the same for all, so that no daily job falls due between two of them.
+/// The time on a guest's clock when it is switched on. It is the same for all guests, so that no daily job becomes due
+/// between two starts.
 const SWITCHED_ON: &str = "2026-07-01T12:00:00";
 
-/// A computer that is switched off: what it is made of.
+/// The parts of a computer that is switched off.
 #[derive(Clone, Debug)]
 pub struct Computer {
-    /// Its first disk, written to.
+    /// The first disk, to which the guest writes.
     pub disk: PathBuf,
-    /// A second disk, read only, or none.
+    /// A second disk, which is read-only.
     pub second_disk: Option<PathBuf>,
-    /// A kernel to start instead of what the disk's boot loader chooses.
+    /// A kernel to start instead of the one that the disk's boot loader chooses.
     pub kernel: Option<Kernel>,
-    /// Where its sockets and its console's log go.
+    /// The folder for sockets and for the console's log.
     pub folder: PathBuf,
 }
 
@@ -30,33 +31,33 @@ pub struct Computer {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub image: PathBuf,
-    /// The first file system.
+    /// The initial RAM disk of the kernel.
     pub initrd: PathBuf,
     pub words: String,
 }
 
-/// A running QEMU; ends with this value, and with this process.
+/// A running QEMU. It ends when this value is dropped or this process ends.
 #[derive(Debug)]
 pub struct Qemu(Child);
 
 impl Computer {
-    /// Where all that the first serial line says is kept, from one switching on to the next.
+    /// Path of the log of the first serial line. It is kept when the computer is switched on again.
     pub fn console(&self) -> PathBuf {
         self.folder.join("console.log")
     }
 
-    /// Where all that it was asked is kept, with the answers.
+    /// Path of the log of all commands that the guest was given, with their output.
     pub fn transcript(&self) -> PathBuf {
         self.folder.join("transcript.log")
     }
 
-    /// Switches it on; gives the line to the agent.
+    /// Switches the computer on. Returns QEMU and the line to the agent.
     pub fn switch_on(&self) -> Result<(Qemu, UnixStream)> {
         let socket = self.folder.join("agent.sock");
         let _ = std::fs::remove_file(&socket);
         let log = self.folder.join("qemu.log");
         let said = std::fs::File::create(&log).with_context(|| format!("create {}", log.display()))?;
-        // setpriv becomes QEMU: what dies with us is QEMU itself, whatever became of us.
+        // `setpriv` is replaced by QEMU in the same process, so the kernel kills QEMU itself when this process ends.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "qemu-system-x86_64"]).args(self.arguments(&socket));
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
@@ -67,12 +68,12 @@ impl Computer {
 
     fn arguments(&self, socket: &Path) -> Vec<OsString> {
         let mut all = words("-name punctual-lab -M q35 -accel tcg,thread=multi -cpu max -smp 4 -m 2G");
-        // A reset ends it, and the lab switches it on anew: the boot loader reads the same disk either way, and the
-        // emulator now and then hangs in a warm restart.
+        // A reset ends QEMU, and the lab starts it again, because the emulator sometimes hangs in a warm restart. The
+        // boot loader reads the same disk either way.
         all.extend(words("-display none -monitor none -nodefaults -no-reboot"));
         all.extend(words(&format!("-rtc base={SWITCHED_ON},clock=vm")));
         all.extend(words("-device virtio-rng-pci -netdev user,id=net,restrict=on -device virtio-net-pci,netdev=net"));
-        // What the guest has flushed needs to survive the guest, not the host.
+        // Data that the guest has flushed must survive the guest but not the host, so the host need not sync it.
         all.extend([OsString::from("-drive"), drive(&self.disk, "disk", "cache=unsafe")]);
         all.extend(words("-device virtio-blk-pci,drive=disk,num-queues=4,serial=LAB0001"));
         if let Some(second) = &self.second_disk {
@@ -82,7 +83,8 @@ impl Computer {
         all.extend([OsString::from("-chardev"), joined("file,id=console,append=on,path=", &self.console())]);
         all.extend(words("-serial chardev:console"));
         all.extend([OsString::from("-chardev"), joined("socket,id=agent,server=on,wait=on,path=", socket)]);
-        // Not a second serial line: with threaded interrupts the kernel gives up on that one's ("nobody cared").
+        // A second serial line would not work: with threaded interrupts the kernel disables its interrupt ("nobody
+        // cared").
         all.extend(words("-device virtio-serial-pci -device virtserialport,chardev=agent,name=lab"));
         if let Some(kernel) = &self.kernel {
             all.extend([OsString::from("-kernel"), kernel.image.clone().into()]);
@@ -94,12 +96,12 @@ impl Computer {
 }
 
 impl Qemu {
-    /// Whether it has ended by itself.
+    /// Whether QEMU has ended by itself.
     pub fn ended(&mut self) -> Result<bool> {
         Ok(self.0.try_wait().context("ask whether QEMU has ended")?.is_some())
     }
 
-    /// Whether it has ended by itself, or does so within a few seconds: its sockets close first.
+    /// Whether QEMU has ended by itself or does so within ten seconds. Its sockets close before it ends.
     pub fn ends(&mut self) -> Result<bool> {
         let patience = Instant::now() + Duration::from_secs(10);
         while !self.ended()? {
@@ -111,7 +113,7 @@ impl Qemu {
         Ok(true)
     }
 
-    /// As pulling the plug.
+    /// Kills QEMU, which for the guest is like a power failure.
     pub fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -138,7 +140,7 @@ fn drive(file: &Path, id: &str, options: &str) -> OsString {
     joined(&format!("if=none,format=raw,id={id},{options},file="), file)
 }
 
-/// QEMU waits for us before it starts the guest, so nothing that the guest says is missed.
+/// Connects to the agent's line. QEMU waits for this before it starts the guest, so no output of the guest is missed.
 fn connect(socket: &Path, qemu: &mut Qemu) -> Result<UnixStream> {
     let patience = Instant::now() + Duration::from_secs(20);
     loop {

@@ -1,6 +1,6 @@
-//! What is in force in the guest, read by other means than the product's: a dozen lines of shell and this.
+//! The state of the guest, read without the product: by a short shell script and this module.
 //!
-//! It says what is; whether that is what was asked for is said in [`complaints`](Seen::off), by the CPUs that were to be
+//! Most functions only report values. [`Seen::off`] also judges them: it reports what still uses CPUs that should be
 //! left alone.
 
 use super::machine::Machine;
@@ -12,13 +12,13 @@ pub type Cpus = BTreeSet<u32>;
 
 const SCRIPT: &str = include_str!("guest/reader.sh");
 
-/// The kernel does not let anybody move this thread (`PF_NO_SETAFFINITY`).
+/// Flag of threads that nobody can move (`PF_NO_SETAFFINITY`).
 const BOUND: u64 = 0x0400_0000;
 
-/// This is a thread of the kernel (`PF_KTHREAD`).
+/// Flag of kernel threads (`PF_KTHREAD`).
 const KERNEL: u64 = 0x0020_0000;
 
-/// What the guest's kernel says of itself.
+/// Values and log lines that the script read from the guest's kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     values: BTreeMap<String, String>,
@@ -50,34 +50,35 @@ impl Seen {
         seen
     }
 
-    /// A value by its path; a sysctl is `sysctl NAME`.
+    /// The value of the file with this path. The path of a sysctl is `sysctl NAME`.
     pub fn value(&self, path: &str) -> Option<&str> {
         self.values.get(path).map(String::as_str)
     }
 
-    /// What the product's files for sysctl ask for, and what is: name, asked, found.
+    /// The sysctls in the product's files: name, requested value, value in force.
     pub fn sysctls(&self) -> Vec<(&str, &str, &str)> {
         let asked = self.values.iter().filter_map(|(path, value)| Some((path.strip_prefix("wanted ")?, value)));
         let found = |name: &str| self.value(&format!("sysctl {}", name.replace('/', "."))).unwrap_or("not there");
         asked.map(|(name, value)| (name, value.as_str(), found(name))).collect()
     }
 
-    /// The words that the kernel was started with.
+    /// The words of the kernel's command line.
     pub fn words(&self) -> Vec<&str> {
         self.value("/proc/cmdline").unwrap_or_default().split_ascii_whitespace().collect()
     }
 
-    /// The CPUs in a file that holds a list.
+    /// The CPUs in a file that contains a CPU list.
     pub fn list(&self, path: &str) -> Result<Cpus> {
         list(self.value(path).with_context(|| format!("the guest has no {path}"))?)
     }
 
-    /// The CPUs in a file that holds a mask.
+    /// The CPUs in a file that contains a CPU mask.
     pub fn mask(&self, path: &str) -> Result<Cpus> {
         mask(self.value(path).with_context(|| format!("the guest has no {path}"))?)
     }
 
-    /// The CPUs whose RCU callbacks the kernel said it runs elsewhere, and for which the threads that run them exist.
+    /// The CPUs whose RCU callbacks run elsewhere: the kernel's log says so, and the threads that run the callbacks
+    /// exist.
     pub fn offloaded(&self) -> Result<Cpus> {
         let said = self.log.iter().find_map(|line| line.split_once("Offload RCU callbacks from CPUs: "));
         let said = said.map(|(_, cpus)| list(cpus.trim_end_matches('.'))).transpose()?.unwrap_or_default();
@@ -86,7 +87,8 @@ impl Seen {
         Ok(said.into_iter().filter(served).collect())
     }
 
-    /// What is not kept off these CPUs, though it could be: interrupts, work queues, threads.
+    /// The interrupts, work queues and threads that may use these CPUs although the kernel would let them be moved
+    /// away.
     pub fn off(&self, cpus: &Cpus) -> Result<Vec<String>> {
         let mut complaints = Vec::new();
         let mut hit = |what: String, on: &Cpus| {
@@ -118,7 +120,7 @@ impl Seen {
         Ok(complaints)
     }
 
-    /// Whether the kernel lets nobody move an interrupt.
+    /// Whether the kernel does not allow an interrupt to be moved.
     fn is_fixed(&self, irq: &str) -> bool {
         self.value(&format!("/proc/irq/{irq}/smp_affinity")) == Some("fixed")
     }
@@ -127,12 +129,12 @@ impl Seen {
         let stats = self.values.iter().filter(|(path, _)| path.starts_with("/proc/") && path.ends_with("/stat"));
         let mut threads = Vec::new();
         for (path, stat) in stats {
-            // The name may hold anything, brackets too.
+            // The name may contain anything, even parentheses.
             let garbled = || format!("{path} is garbled: {stat}");
             let (start, rest) = stat.rsplit_once(") ").with_context(garbled)?;
             let (_, name) = start.split_once('(').with_context(garbled)?;
             let flags = rest.split(' ').nth(6).and_then(|word| word.parse().ok()).with_context(garbled)?;
-            // It may have ended between the two looks.
+            // The thread may have ended between the two reads.
             let Some(allowed) = self.value(&format!("{path}us")) else { continue };
             let allowed = list(allowed.trim_start_matches("Cpus_allowed_list:"))?;
             threads.push(Thread { name: name.to_owned(), flags, allowed });
@@ -141,7 +143,7 @@ impl Seen {
     }
 }
 
-/// Reads `0-2,5`.
+/// Parses a CPU list such as `0-2,5`.
 pub fn list(text: &str) -> Result<Cpus> {
     let mut cpus = Cpus::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty() && *part != "(null)") {
@@ -152,7 +154,7 @@ pub fn list(text: &str) -> Result<Cpus> {
     Ok(cpus)
 }
 
-/// Reads `f` or `00000000,0000000f`.
+/// Parses a CPU mask such as `f` or `00000000,0000000f`.
 fn mask(text: &str) -> Result<Cpus> {
     let digits: String = text.trim().chars().filter(|digit| *digit != ',').collect();
     let mut cpus = Cpus::new();

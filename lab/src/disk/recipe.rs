@@ -1,8 +1,8 @@
-//! How the disk is made: Debian's own packages, a partition, and GRUB put in by the machine itself.
+//! Makes the disk from Debian's own packages: one partition, and GRUB, which the machine installs itself.
 //!
-//! What is written here is all that the disk is; its hash is the disk's name in the cache. No loop device and no mount
-//! of the disk is needed: `mke2fs -d` fills the file system, and the machine's first start (with its kernel handed to
-//! QEMU) installs the boot loader, as an installer does.
+//! The constants of this file determine the content of the disk, and their hash is the disk's name in the cache.
+//! Neither a loop device nor a mount is needed: `mke2fs -d` fills the file system. At its first start, the machine gets
+//! its kernel from QEMU and installs the boot loader, as an installer does.
 
 use super::agent;
 use super::machine::Machine;
@@ -16,13 +16,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the host needs, by the names of Debian's packages.
+/// Debian packages that the host needs.
 pub const HOST_PACKAGES: [&str; 7] =
     ["debian-archive-keyring", "e2fsprogs", "fdisk", "mmdebstrap", "qemu-system-x86", "qemu-utils", "util-linux"];
 
 const SUITE: &str = "bookworm";
 
-/// What is on the disk beside the base. Two kernels, so that choosing an entry is a choice.
+/// Packages on the disk in addition to the base system. There are two kernels, so that there are several boot entries
+/// to choose from.
 const PACKAGES: [&str; 16] = [
     "dbus",
     "e2fsprogs",
@@ -42,17 +43,17 @@ const PACKAGES: [&str; 16] = [
     "zstd",
 ];
 
-/// Where the only partition begins.
+/// Offset of the only partition on the disk, in bytes.
 pub const PARTITION: u64 = 1 << 20;
 
 const PARTITION_MB: u64 = 3_000;
 
-/// When the file system was made, as the guests' clocks see it: a day before they are switched on.
+/// Creation time of the file system, in seconds since 1970: a day before the guests' clocks start.
 const CLOCK: &str = "1782820800";
 
 const FILE_SYSTEM: &str = "6d0a7c1e-6f4e-4e55-8f0b-6f2d3b1b7c55";
 
-/// Files of ours: path, permissions, contents.
+/// The lab's own files on the disk: path, permissions, content.
 const FILES: [(&str, u32, &str); 6] = [
     ("usr/local/sbin/lab-agent", 0o755, agent::SCRIPT),
     ("etc/systemd/system/lab-agent.service", 0o644, agent::UNIT),
@@ -62,18 +63,18 @@ const FILES: [(&str, u32, &str); 6] = [
     ("etc/default/grub.d/10-serial.cfg", 0o644, include_str!("guest/grub.cfg")),
 ];
 
-/// What the machine does to itself in its first start.
+/// Commands that the machine runs at its first start.
 const FIRST_START: [&str; 3] = ["grub-install --target=i386-pc /dev/vda", "update-grub", "sync"];
 
-/// A disk that has never been started through its own boot loader; not to be written to.
+/// A disk that has never been started through its own boot loader. Nothing may write to it.
 #[derive(Clone, Debug)]
 pub struct Image {
     pub disk: PathBuf,
-    /// How long it took to make, if it was made just now.
+    /// How long making the disk took; `None` if it was already in the cache.
     pub made_in: Option<Duration>,
 }
 
-/// The disk from the cache, made if this recipe's is not there.
+/// Returns the disk from the cache. If there is no disk of this recipe, makes it first.
 pub fn image(cache: &Path) -> Result<Image> {
     let disk = cache.join(format!("disk-{}.raw", name()));
     if disk.exists() {
@@ -89,7 +90,7 @@ pub fn image(cache: &Path) -> Result<Image> {
     Ok(Image { disk, made_in: Some(started.elapsed()) })
 }
 
-/// The recipe's hash: everything that decides what the disk is, but for the versions of the packages.
+/// A hash of everything that determines the content of the disk, except the versions of the packages.
 fn name() -> String {
     let mut hash = Sha256::new();
     hash.update(format!(
@@ -132,7 +133,7 @@ fn unpack(root: &Path) -> Result<()> {
     run(&mut command)
 }
 
-/// Copies the real-time kernel and its initrd out of the tree, for the first start.
+/// Copies the real-time kernel and its initrd out of the tree, for the machine's first start.
 fn kernel_of(root: &Path, work: &Path) -> Result<Kernel> {
     let boot = root.join("boot");
     let (image, initrd) = (work.join("vmlinuz"), work.join("initrd"));
@@ -151,7 +152,7 @@ fn kernel_of(root: &Path, work: &Path) -> Result<Kernel> {
     Ok(Kernel { image, initrd, words })
 }
 
-/// A partition table, and a file system filled with a tree.
+/// Creates a disk with a partition table, and a file system with the files of a tree.
 fn fill(root: &Path, disk: &Path) -> Result<()> {
     let file = fs::File::create(disk).with_context(|| format!("create {}", disk.display()))?;
     file.set_len(PARTITION + (PARTITION_MB << 20)).context("size the disk")?;
@@ -165,7 +166,8 @@ fn fill(root: &Path, disk: &Path) -> Result<()> {
     let mut mke2fs = Command::new("/sbin/mke2fs");
     mke2fs.args(["-q", "-F", "-t", "ext4", "-L", "root", "-U", FILE_SYSTEM]);
     mke2fs.arg("-E").arg(format!("offset={PARTITION},root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0"));
-    // The guests' clock, not the host's: a file system from the future would be checked at every start.
+    // The time is that of the guests' clocks and not the host's: a file system from the future would be checked at
+    // every start.
     mke2fs.env("E2FSPROGS_FAKE_TIME", CLOCK);
     run(mke2fs.arg("-d").arg(root).arg(disk).arg(format!("{PARTITION_MB}m")))
 }
@@ -180,7 +182,7 @@ fn first_start(work: &Path, disk: &Path, kernel: Kernel) -> Result<()> {
     Ok(())
 }
 
-/// Which of the packages of the host are missing, by asking for a program of each.
+/// The packages that are not installed on the host.
 pub fn missing_on_host() -> Vec<&'static str> {
     let there = |package: &&str| {
         let mut query = Command::new("dpkg-query");
@@ -190,7 +192,7 @@ pub fn missing_on_host() -> Vec<&'static str> {
     HOST_PACKAGES.into_iter().filter(|package| !there(package)).collect()
 }
 
-/// Installs what is missing, or says what it is.
+/// Installs the missing packages on the host. If that is not possible, the error names them.
 pub fn install_on_host() -> Result<()> {
     let missing = missing_on_host();
     if missing.is_empty() {
@@ -207,7 +209,7 @@ pub fn install_on_host() -> Result<()> {
     Ok(())
 }
 
-/// Runs a program of the host that must end well; what it said is in the error.
+/// Runs a program of the host. If the program fails, the error contains its output.
 pub fn run(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("start {name} (is it installed?)"))?;

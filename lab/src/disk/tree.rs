@@ -1,7 +1,8 @@
-//! Every file of a disk that is switched off, as one value: what two of them differ in is a list of paths.
+//! All files of a disk that is switched off, as one value, so that the difference of two disks is a list of paths.
 //!
-//! The file system is read from the disk's image by a reader of its own, so neither the guest's kernel nor the product
-//! has a say in it. Contents are kept as SHA-256. Times are left out: a file written back is as good as one never touched.
+//! The file system is read from the disk's image by a library, so the result depends neither on the guest's kernel nor
+//! on the product. Contents are kept as SHA-256. Times are left out, because a restored file may have another time than
+//! an untouched one.
 
 use anyhow::{Context, Result};
 use ext4_view::{Ext4, Ext4Read};
@@ -12,27 +13,27 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// One thing in a file system.
+/// A file, folder, link or device in a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Permissions, owner and group, as `755 0:0`.
+    /// Permissions, owner and group, such as `755 0:0`.
     pub access: String,
-    /// What it is and what is in it: `file SHA256`, `link TARGET`, `folder`, or another kind's name.
+    /// Kind and content: `file SHA256`, `link TARGET`, `folder`, or the name of another kind.
     pub contents: String,
 }
 
-/// All files by path.
+/// The files of a disk by path.
 pub type Files = BTreeMap<String, Entry>;
 
-/// One path that is not in two trees alike.
+/// One path that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub path: String,
-    /// What happened to it: `gone`, `new`, or what changed.
+    /// The difference: `gone`, `new`, or what changed.
     pub what: String,
 }
 
-/// Paths that change by themselves, and why. A path ending in `/` stands for everything below it.
+/// Paths that change by themselves, each with the reason. A path that ends in `/` includes everything below it.
 pub type Exceptions = [(&'static str, &'static str)];
 
 /// Reads the whole file system that begins at `offset` in a disk's image.
@@ -68,7 +69,7 @@ pub fn read_one(disk: &Path, offset: u64, path: &str) -> Result<Vec<u8>> {
     system.read(path).with_context(|| format!("read {path} in {}", disk.display()))
 }
 
-/// What differs between two trees, without what changes by itself.
+/// The differences between two trees, except for paths that change by themselves.
 pub fn differences(before: &Files, after: &Files, exceptions: &Exceptions) -> Vec<Difference> {
     let paths: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let excepted = |path: &str| exceptions.iter().any(|(except, _)| covers(except, path));
@@ -128,7 +129,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A stretch of a disk's image, up to its end.
+/// The part of a disk's image from `offset` to its end.
 struct Partition {
     file: File,
     offset: u64,

@@ -1,8 +1,8 @@
-//! Packages together with all that they depend on, in one tree: what is built or started there needs nothing of this
-//! machine but its kernel.
+//! Unpacks packages together with all their dependencies into one tree. Programs in the tree need nothing of this
+//! machine except its kernel.
 //!
-//! Kernel modules for another release are built with that release's compiler and tools, which need a newer C library than
-//! this machine may have. Packages are unpacked, not installed: nothing of them is run as a package.
+//! Kernel modules for another release are built with that release's compiler and tools, which need a newer C library
+//! than this machine may have. Packages are only unpacked and not installed, so their installation scripts do not run.
 
 use super::{Archive, Shelf};
 use crate::kernel::{Arch, Release};
@@ -14,19 +14,19 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What is to be in a tree.
+/// The content of a tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// What the tree is called.
+    /// Name of the tree in the cache.
     pub name: &'a str,
-    /// By name, each of the newest version.
+    /// Names of packages, each of which is taken in its newest version.
     pub packages: &'a [&'a str],
-    /// A package, and its version, that others depend on and that is not needed.
+    /// Name and version of a package that others depend on but that the tree does not need.
     pub spared: Option<(&'a str, &'a str)>,
 }
 
 impl Shelf {
-    /// The tree with those packages; made once.
+    /// Returns the tree with these packages, which is made at the first call.
     pub fn closure(&self, release: Release, arch: Arch, wanted: Wanted<'_>) -> Result<PathBuf> {
         let name = format!("{}-{}-{}", release.codename(), arch.debian(), wanted.name);
         let tree = self.cache.join("trees").join(&name);
@@ -35,7 +35,7 @@ impl Shelf {
         }
         let parts = self.cache.join("parts").join(format!("{name}.{}", std::process::id()));
         let made = self.make(release, arch, wanted, &parts, &tree);
-        // What is half done is of no use.
+        // If making the tree failed, its parts are of no use.
         let removed = fs::remove_dir_all(&parts).with_context(|| format!("remove {}", parts.display()));
         made.with_context(|| format!("unpack {} of {}", wanted.packages.join(", "), release.codename()))?;
         removed.map(|()| tree)
@@ -59,7 +59,8 @@ impl Shelf {
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|end| end == "deb"))
             .collect();
-        // Links in place of folders come with this one; all others are unpacked through them.
+        // `base-files` comes first, because it contains the links that stand for folders, through which all other
+        // packages must be unpacked.
         files.sort_by_key(|path| {
             !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("base-files_"))
         });
@@ -71,7 +72,7 @@ impl Shelf {
     }
 }
 
-/// What installing would have done, as far as building needs it.
+/// Does the part of an installation that building needs.
 fn complete(tree: &Path) -> Result<()> {
     let awk = tree.join("usr/bin/awk");
     if tree.join("usr/bin/gawk").is_file() && !awk.exists() {
@@ -81,7 +82,7 @@ fn complete(tree: &Path) -> Result<()> {
 }
 
 impl Archive {
-    /// From now on takes only that package for installed.
+    /// From now on, apt takes only the package `spared` for installed.
     fn assume(&mut self, folder: &Path, spared: Option<(&str, &str)>) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         let path = folder.join("status");
@@ -97,11 +98,11 @@ impl Archive {
     }
 }
 
-/// A command that sees that tree as its root, and this machine's devices.
+/// A command that runs with the tree as its root folder, and with this machine's devices.
 pub fn inside(tree: &Path, words: &[&str]) -> Result<Command> {
     let mut command = program::find("unshare")?;
     command.arg("--mount");
-    // An ordinary user is root in a namespace of its own.
+    // Without root's rights, the command becomes root in a namespace of its own.
     let is_root = fs::metadata("/proc/self").is_ok_and(|data| data.uid() == 0);
     if !is_root {
         command.arg("--map-root-user");

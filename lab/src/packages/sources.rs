@@ -1,6 +1,6 @@
-//! The host's sources of apt, rewritten for another release of Debian.
+//! The host's apt sources, rewritten for another release of Debian.
 //!
-//! Both forms are read, the one of one line and the one of stanzas; one is written.
+//! Both formats are read: one line per source, and stanzas. Stanzas are written.
 
 use crate::kernel::Release;
 use anyhow::{Context, Result, ensure};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LIST: &str = "/etc/apt/sources.list";
 const FOLDER: &str = "/etc/apt/sources.list.d";
 
-/// An archive of packages.
+/// One entry of the apt sources: the addresses, suites and components of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Source {
     uris: Vec<String>,
@@ -20,7 +20,7 @@ struct Source {
     signed_by: Vec<String>,
 }
 
-/// The text of a file of sources for that release, with the host's mirrors.
+/// The text of an apt sources file for a release, with the host's mirrors.
 pub fn for_release(release: Release) -> Result<String> {
     let mut found = Vec::new();
     for path in files() {
@@ -47,13 +47,13 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// `VERSION_CODENAME` of `/etc/os-release`.
+/// The value of `VERSION_CODENAME` in the text of `/etc/os-release`; empty if it is missing.
 fn codename(os_release: &str) -> String {
     let found = os_release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     found.unwrap_or_default().trim_matches('"').to_owned()
 }
 
-/// The sources of release `from` as ones of release `to`: main archive, updates and security.
+/// Rewrites the sources of release `from` for release `to`: main archive, updates and security.
 fn rewritten(sources: &[Source], from: &str, to: &str) -> String {
     let mut text = String::new();
     for source in sources.iter().filter(|source| !from.is_empty() && source.components.iter().any(|c| c == "main")) {
@@ -78,7 +78,7 @@ fn rewritten(sources: &[Source], from: &str, to: &str) -> String {
     text
 }
 
-/// Sources as stanzas of fields. A key inside the file (several lines) is not taken over; apt's own keys then hold.
+/// Parses sources in the format of stanzas. A key of several lines is left out, and apt uses its own keys instead.
 fn stanzas(text: &str) -> Vec<Source> {
     let text: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let mut found = Vec::new();
@@ -101,7 +101,7 @@ fn stanzas(text: &str) -> Vec<Source> {
     found
 }
 
-/// Sources of one line each: `deb [options] uri suite component...`.
+/// Parses sources of one line each: `deb [options] uri suite component...`.
 fn lines(text: &str) -> Vec<Source> {
     text.lines().filter_map(line).collect()
 }

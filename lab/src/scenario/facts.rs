@@ -1,18 +1,18 @@
-//! What a kernel says of its words and of its state, and what the product says, read from texts.
+//! Parses what a kernel reports about its command line and its state, and what the product reports.
 //!
-//! The kernel's side is read here by rules of our own and never through the product: what is compared must not come from
-//! one source.
+//! The kernel's reports are parsed here by separate rules and never by the product, so that a mistake of the product
+//! cannot be on both sides of a comparison.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A word of a command line, judged.
+/// A word of a command line, and the product's verdict on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// As it stands on the line.
+    /// The word as it stands on the command line.
     pub word: String,
-    /// By the name that the product gives it.
+    /// The product's name of the verdict.
     pub verdict: String,
 }
 
@@ -22,7 +22,7 @@ impl Word {
     }
 }
 
-/// The words of `punctual lint --json`, in their order.
+/// Parses the words of `punctual lint --json`, in their order.
 pub fn words(json: &str) -> Result<Vec<Word>> {
     let value: Value = serde_json::from_str(json).context("read the linter's JSON")?;
     let words = value.get("words").and_then(Value::as_array).context("find `words` in the linter's JSON")?;
@@ -36,13 +36,13 @@ pub fn words(json: &str) -> Result<Vec<Word>> {
 /// A finding of the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Good, bad, unknown and so on.
+    /// The state's name, such as good, bad or unknown.
     pub state: String,
-    /// Files and what they say.
+    /// Paths of files, each with the content that the finding shows.
     pub evidence: Vec<(String, String)>,
 }
 
-/// The findings of `punctual audit --json`, by id.
+/// Parses the findings of `punctual audit --json`, by id.
 pub fn findings(json: &str) -> Result<BTreeMap<String, Finding>> {
     let value: Value = serde_json::from_str(json).context("read the audit's JSON")?;
     let findings = value.get("findings").and_then(Value::as_array).context("find `findings` in the audit's JSON")?;
@@ -55,24 +55,25 @@ pub fn findings(json: &str) -> Result<BTreeMap<String, Finding>> {
     findings.iter().map(finding).collect::<Option<_>>().context("find `id`, `state` and `evidence` of each finding")
 }
 
-/// Lines of a path, a tab and the first line of that file.
+/// Parses lines that consist of a path, a tab and the first line of the file.
 pub fn files(text: &str) -> BTreeMap<String, String> {
     let pairs = text.lines().filter_map(|line| line.split_once('\t'));
     pairs.map(|(path, value)| (path.to_owned(), value.trim().to_owned())).collect()
 }
 
-/// What a kernel says of the words it was started with.
+/// What a kernel reports about the words of its command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernels {
-    /// Words that nobody in the kernel took, from its log.
+    /// Words that no part of the kernel accepted, from its log.
     pub left_over: BTreeSet<String>,
-    /// Names of early parameters whose value it refused, from its log.
+    /// Names of early parameters whose values the kernel refused, from its log.
     pub malformed: BTreeSet<String>,
-    /// Parameters with a dot that it or one of its modules has: files of sysfs, and what modules say of themselves.
+    /// Parameters with a dot that the kernel or one of its modules has, from sysfs and from the modules' own
+    /// descriptions.
     pub dotted: BTreeSet<String>,
 }
 
-/// The kernel's log on the words of its command line.
+/// Parses what the kernel's log says about the words of its command line.
 pub fn log(dmesg: &str) -> Kernels {
     let after = |line: &str, mark: &str| line.split_once(mark).map(|(_, rest)| rest.to_owned());
     let left_over = dmesg.lines().filter_map(|line| after(line, "Unknown kernel command line parameters \""));
@@ -85,7 +86,7 @@ pub fn log(dmesg: &str) -> Kernels {
     }
 }
 
-/// Which parameters with a dot are told of in `modules.builtin.modinfo`.
+/// Parameters with a dot that `modules.builtin.modinfo` lists.
 pub fn builtin(modinfo: &str) -> BTreeSet<String> {
     let entries = modinfo.split('\0').filter_map(|entry| {
         let (key, value) = entry.split_once('=')?;
@@ -95,7 +96,7 @@ pub fn builtin(modinfo: &str) -> BTreeSet<String> {
     entries.collect()
 }
 
-/// Letters of a row of the truth table for a kernel: by its series, architecture and flavour.
+/// The letters in the truth table for one kernel, which is chosen by its series, architecture and flavour.
 pub fn letters(table: &str, series: &str, is_arm: bool, is_rt: bool) -> Result<Vec<(String, char)>> {
     let group = match series {
         "6.1" => 0,
@@ -104,7 +105,7 @@ pub fn letters(table: &str, series: &str, is_arm: bool, is_rt: bool) -> Result<V
         other => bail!("the truth table has no column for {other}"),
     };
     let column = usize::from(is_arm) * 2 + usize::from(is_rt);
-    // The first paragraph after the heading is the published line.
+    // The first paragraph after the heading contains the published command line.
     let rows = table.split("# A published line").nth(1).and_then(|rest| rest.split("\n\n").next());
     let rows = rows.context("find the published line in the truth table")?.lines().skip(1);
     let row = |row: &str| {

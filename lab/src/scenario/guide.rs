@@ -1,8 +1,9 @@
-//! A published command line of 38 words, booted for real: what the product says of each word and of the machine, against
-//! what the kernel says.
+//! Boots a published command line of 38 words, and compares what the product says about each word and about the machine
+//! with what the kernel says.
 //!
-//! One boot serves all claims. On x86 the line is booted without `idle=poll` here, and with it in [`POLL`] on fewer
-//! kernels: emulated CPUs that never sleep take the host's CPUs from each other, and everything takes three times as long.
+//! One boot serves all claims. On x86 the command line is booted here without `idle=poll`, and with it in [`POLL`] on
+//! fewer kernels: emulated CPUs that never sleep take the host's CPUs from each other, so that everything takes three
+//! times as long.
 
 use super::facts::{self, Word};
 use super::look::{self, Look};
@@ -13,10 +14,10 @@ use crate::program;
 use anyhow::{Context, Result};
 use std::fs;
 
-/// The line without its one word that slows an emulated machine down.
+/// The command line without `idle=poll`, the one word that slows an emulated machine down.
 pub const GUIDE: Scenario = Scenario { name: "guide", claims: GUIDE_CLAIMS, wants: |spec| spec.boots, run: run_guide };
 
-/// The whole line, on one kernel of each release.
+/// The whole command line, on one kernel of each release.
 pub const POLL: Scenario = Scenario {
     name: "poll",
     claims: POLL_CLAIMS,
@@ -109,14 +110,15 @@ fn published(lab: &Lab) -> Result<String> {
 }
 
 fn boot<'a>(lab: &'a Lab, kernel: &'a Kernel, name: &'static str, words: &str) -> Result<Look<'a>> {
-    // The line asks for 2 GiB of huge pages.
+    // The guest gets more memory, because the command line requests 2 GiB of huge pages.
     let luggage = Luggage { modules: &["i915".to_owned()], ..Luggage::default() };
     let guest = lab.boot(kernel, name, Outfit { words, memory_mib: 3072, luggage, ..Outfit::default() })?;
     crate::say(&format!("up after {:.0} s, try {}", guest.boot_time.as_secs_f64(), guest.tries));
     Ok(Look { lab, kernel, name, guest })
 }
 
-/// The words that were booted, by all who have something to say of them.
+/// The words of the command line, as judged by the linter in the guest (`live`) and on the host (`offline`), and what
+/// the kernel reports about them.
 struct Heard {
     live: Vec<Word>,
     offline: Vec<Word>,
@@ -145,7 +147,7 @@ impl Heard {
     }
 }
 
-/// What the linter says on the host, told only what kernel it is for.
+/// The linter's verdicts on the host, where it knows only for which kernel the command line is.
 fn offline(lab: &Lab, kernel: &Kernel, line: &str) -> Result<Vec<Word>> {
     let product = lab.product(Arch::of_host()?)?.context("there is no product for the host")?;
     let spec = kernel.spec;

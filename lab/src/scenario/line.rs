@@ -1,14 +1,15 @@
-//! Verdicts of the linter held against the kernel that was started with the line, word by word.
+//! Compares the linter's verdicts on a command line, word by word, with the kernel that was booted with it.
 
 use super::facts::{Kernels, Word};
 use std::collections::BTreeMap;
 
-/// Verdicts that say of a word that the kernel makes nothing of it.
+/// Verdicts that say that the kernel ignores the word.
 const NOT_TAKEN: [&str; 3] = ["unknown", "rejected-value", "for-user-space"];
-/// Verdicts that say that it does what it says.
+/// Verdicts that say that the word has its effect.
 const TAKEN: [&str; 2] = ["accepted", "effective"];
 
-/// Where it can be seen that a word did what it says: its name, a file, and how the file may begin then.
+/// Words whose effect is visible: the word's name, a file, and the possible beginnings of the file if the word had its
+/// effect.
 pub const EFFECTS: [(&str, &str, &[&str]); 11] = [
     ("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource", &["tsc"]),
     ("cpufreq.off", "/sys/module/cpufreq/parameters/off", &["1"]),
@@ -23,7 +24,7 @@ pub const EFFECTS: [(&str, &str, &[&str]); 11] = [
     ("rcupdate.rcu_cpu_stall_suppress", "/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress", &["1"]),
 ];
 
-/// Every word whose verdict is not what the kernel's log and its lists of parameters say.
+/// Complaints about words whose verdict differs from the kernel's log and lists of parameters.
 pub fn against_kernel(words: &[Word], kernel: &Kernels) -> Vec<String> {
     words.iter().filter_map(|word| against(word, kernel)).collect()
 }
@@ -31,7 +32,7 @@ pub fn against_kernel(words: &[Word], kernel: &Kernels) -> Vec<String> {
 fn against(word: &Word, kernel: &Kernels) -> Option<String> {
     let Word { word: text, verdict } = word;
     let not_taken = NOT_TAKEN.contains(&verdict.as_str());
-    // Of words with a dot the log says nothing: the kernel takes them for a module's.
+    // The log does not mention words with a dot, because the kernel takes them for parameters of modules.
     let (says, agrees) = if word.name().contains('.') {
         let known = kernel.dotted.contains(word.name());
         (
@@ -50,7 +51,7 @@ fn against(word: &Word, kernel: &Kernels) -> Option<String> {
     (!agrees).then(|| format!("{text}: the linter says {verdict}; the kernel: {says}"))
 }
 
-/// Every word that is said to be taken and whose effect is not there, and how many effects were looked at.
+/// Complaints about words that should have an effect but do not. Also returns the number of effects that were checked.
 pub fn against_effects(words: &[Word], files: &BTreeMap<String, String>) -> (usize, Vec<String>) {
     let mut seen = 0;
     let mut complaints = Vec::new();
@@ -71,7 +72,8 @@ pub fn against_effects(words: &[Word], files: &BTreeMap<String, String>) -> (usi
     (seen, complaints)
 }
 
-/// Every word of which a look at the running machine says other than the tables: it may only know more.
+/// Complaints about words whose verdict on the running machine contradicts the verdict from the tables. The former may
+/// only be more precise.
 pub fn refined(live: &[Word], offline: &[Word]) -> Vec<String> {
     if !live.iter().map(|word| &word.word).eq(offline.iter().map(|word| &word.word)) {
         return vec![format!("not the same words: {live:?} and {offline:?}")];
@@ -87,7 +89,7 @@ pub fn refined(live: &[Word], offline: &[Word]) -> Vec<String> {
         .collect()
 }
 
-/// Every word of which the linter says other than the truth table, and words of only one of the two.
+/// Complaints about words whose verdict differs from the truth table, and about words that only one of the two has.
 pub fn against_table(words: &[Word], letters: &[(String, char)]) -> Vec<String> {
     if !words.iter().map(|word| &word.word).eq(letters.iter().map(|(word, _)| word)) {
         return vec![format!("the table has other words: {words:?} and {letters:?}")];
@@ -96,7 +98,7 @@ pub fn against_table(words: &[Word], letters: &[(String, char)]) -> Vec<String> 
     pairs.map(|(word, (_, letter))| format!("{}: {} and not {letter}", word.word, word.verdict)).collect()
 }
 
-/// What the letters of the truth table stand for.
+/// The verdict for which a letter of the truth table stands.
 fn verdict(letter: char) -> &'static str {
     match letter {
         'a' | 'T' => "accepted",

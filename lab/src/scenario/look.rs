@@ -1,4 +1,4 @@
-//! What is looked at in a guest, and kept: answers of the product, and files read without it.
+//! Reads the state of a guest and keeps it in files: answers of the product, and files read without the product.
 
 use super::facts::{self, Kernels};
 use super::{Lab, line, state};
@@ -10,28 +10,28 @@ use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// What the product says of a file that takes too long.
+/// Part of the product's message about a file that took too long to read.
 const HURRIED: &str = "did not answer within";
-/// How often it is asked then.
+/// How often the product is asked again if files took too long to read.
 const TRIES: u32 = 4;
 
-/// A guest that writes down what it says.
+/// A guest whose answers are kept in files.
 pub struct Look<'a> {
-    /// Where logs go, and the product comes from.
+    /// The lab that has the product and the folder for logs.
     pub lab: &'a Lab,
     pub kernel: &'a Kernel,
     pub name: &'static str,
     pub guest: Guest,
 }
 
-/// Whether a line tells of a file that did not answer. To unpack a large module takes an emulated debug build seconds on
-/// any host, and nothing here rests on it.
+/// Whether a line reports a file that took too long to read. Modules do not count: an emulated debug build needs
+/// seconds to unpack a large one on any host, and no claim depends on it.
 fn is_hurried(line: &str) -> bool {
     line.contains(HURRIED) && !line.starts_with("punctual:/modinfo/")
 }
 
 impl Look<'_> {
-    /// The standard output of a command that must end well and complain of nothing.
+    /// The standard output of a command, which must succeed without any message on standard error.
     pub fn answer(&mut self, what: &str, command: &str) -> Result<String> {
         let output = self.guest.command(command)?;
         self.lab.keep(self.name, self.kernel, what, &output.out)?;
@@ -40,8 +40,8 @@ impl Look<'_> {
         Ok(output.out)
     }
 
-    /// As [`Self::answer`], for what reads many files: the product gives each a moment only, and on a host that has no time
-    /// for its guests some do not answer within it. Then it is asked again, and this is said.
+    /// As [`Self::answer`], for a command that reads many files. The product waits only a moment for each file, and in
+    /// a guest on a busy host some files take longer. Then the command is repeated, and a message reports it.
     pub fn unhurried(&mut self, what: &str, command: &str) -> Result<String> {
         for _ in 0..TRIES {
             let said = self.answer(what, command)?;
@@ -57,10 +57,10 @@ impl Look<'_> {
         )
     }
 
-    /// The first lines of those files that there are.
+    /// The first lines of these files. Files that do not exist are left out.
     pub fn files<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) -> Result<BTreeMap<String, String>> {
         let mut text = String::new();
-        // A line of the terminal takes 4000 bytes.
+        // The commands are shorter than the 4000 bytes that a line of the terminal takes.
         for some in in_lines(paths, 3000) {
             let read = "do [ -r $f ] && printf '%s\\t%s\\n' $f \"$(head -n 1 $f)\"; done 2>/dev/null; true";
             text.push_str(&self.answer("files-part", &format!("for f in {some}; {read}"))?);
@@ -69,7 +69,7 @@ impl Look<'_> {
         Ok(facts::files(&text))
     }
 
-    /// Everything the kernel says of the words that it was started with.
+    /// Everything that the kernel reports about the words of its command line.
     pub fn kernel_on(&mut self, names: &[String]) -> Result<Kernels> {
         let mut said = facts::log(&self.answer("dmesg", "dmesg")?);
         let dotted: Vec<(&str, &str)> = names.iter().filter_map(|name| name.split_once('.')).collect();
@@ -87,7 +87,7 @@ impl Look<'_> {
     }
 }
 
-/// Parameters of those modules, as files of the package tell them to the host's own modinfo.
+/// Parameters of built-in code, and of the modules in `names`, from the files of the kernel's package.
 fn in_modules<'n>(kernel: &Kernel, names: impl Iterator<Item = &'n str>) -> Result<BTreeSet<String>> {
     let path = kernel.modules.join("modules.builtin.modinfo");
     let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
@@ -102,12 +102,12 @@ fn in_modules<'n>(kernel: &Kernel, names: impl Iterator<Item = &'n str>) -> Resu
     Ok(found)
 }
 
-/// Files that a look at effects and at state needs, beside those that findings name.
+/// Paths of the files for the checks of effects and of the machine's state, including those that findings name.
 pub fn paths(findings: &state::Findings) -> BTreeSet<String> {
     state::named(findings).into_iter().chain(line::EFFECTS.map(|(_, path, _)| path.to_owned())).collect()
 }
 
-/// Words put together to lines of `longest` bytes at most.
+/// Joins words to lines of at most `longest` bytes.
 fn in_lines<'w>(words: impl IntoIterator<Item = &'w str>, longest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {

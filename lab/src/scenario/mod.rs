@@ -1,7 +1,7 @@
-//! What is tried, and what is claimed of it.
+//! The scenarios and their claims.
 //!
-//! A scenario boots a kernel once, looks, and holds several claims against what it saw. Looking and judging are apart:
-//! judges see texts only, and each is tested with texts that must fail.
+//! A scenario boots a kernel once, reads its state, and checks several claims. Reading and checking are separate:
+//! checks get only texts, and tests show that each check fails on bad texts.
 
 mod causes;
 mod facts;
@@ -25,42 +25,42 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Something that is to be true of the product on a real kernel.
+/// A statement about the product that must be true on a real kernel.
 #[derive(Debug)]
 pub struct Claim {
     pub id: &'static str,
-    /// The claim itself, one sentence.
+    /// The statement, in one sentence.
     pub says: &'static str,
 }
 
-/// What became of a claim.
+/// The result of checking a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Held,
-    /// It is not, because of this.
+    /// The claim is false, for this reason.
     Failed(String),
-    /// It could not be tried, because of this.
+    /// The claim could not be checked, for this reason.
     Skipped(String),
 }
 
 impl Verdict {
-    /// Held where there is no complaint.
+    /// The claim held if there are no complaints.
     pub fn of(complaints: &[String]) -> Self {
         if complaints.is_empty() { Self::Held } else { Self::Failed(complaints.join("\n")) }
     }
 }
 
-/// Claims by name, with what became of each.
+/// Names of claims, each with its verdict.
 pub type Judged = Vec<(&'static str, Verdict)>;
 
-/// Several claims that share a boot.
+/// A test that boots a kernel once and checks several claims.
 pub struct Scenario {
     pub name: &'static str,
-    /// What it claims, in the order in which it is told.
+    /// The claims of the scenario, in the order in which they are printed.
     pub claims: &'static [Claim],
-    /// Which kernels it is about.
+    /// Whether the scenario runs on a kernel.
     pub wants: fn(&Spec) -> bool,
-    /// Tries it with one kernel.
+    /// Runs the scenario on one kernel.
     pub run: fn(&Lab, &Kernel) -> Result<Judged>,
 }
 
@@ -78,29 +78,28 @@ pub const SCENARIOS: &[&Scenario] = &[
     &causes::TIMERLAT,
 ];
 
-/// Those that take too long for every time: tried only when they are named.
+/// Scenarios that take too long for every run. They run only if they are named.
 pub const LONG: [&str; 4] = ["causes", "rtla", "stopped", "timerlat"];
 
-/// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
+/// Claims that may be skipped on a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
-    // claim or scenario, kernel, why
+    // Each entry: claim or scenario, kernel, reason.
     ("guide", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
 ];
 
-/// What came of a claim with a kernel.
+/// The verdict on a claim on one kernel.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub scenario: &'static str,
     pub claim: &'static str,
     pub kernel: &'static str,
-    /// What became of it.
     pub verdict: Verdict,
-    /// How long the scenario took with this kernel.
+    /// How long the scenario took on this kernel.
     pub took: Duration,
 }
 
 impl Outcome {
-    /// Whether it may stay like this: held, or skipped as expected.
+    /// Whether the outcome is no failure: the claim held, or skipping it was expected.
     pub fn is_good(&self) -> bool {
         match &self.verdict {
             Verdict::Held => true,
@@ -112,16 +111,14 @@ impl Outcome {
     }
 }
 
-/// What a guest is to be like.
+/// The configuration of a guest.
 #[derive(Clone, Copy, Debug)]
 pub struct Outfit<'a> {
     /// Words of the kernel's command line.
     pub words: &'a str,
-    /// How much memory it has.
     pub memory_mib: u32,
-    /// What passes for time in it.
     pub clock: Clock,
-    /// What it has that others have not.
+    /// Files that only this guest gets.
     pub luggage: Luggage<'a>,
 }
 
@@ -131,22 +128,22 @@ impl Default for Outfit<'_> {
     }
 }
 
-/// What scenarios work with.
+/// The environment of all scenarios: packages, product, and a folder for results.
 pub struct Lab {
     pub root: PathBuf,
     shelf: Shelf,
-    /// Where logs and outputs are left.
+    /// The folder for logs and outputs.
     out: PathBuf,
-    /// What was asked for by name.
+    /// Names on the command line: scenarios, claims and kernels.
     names: Vec<String>,
     amd64: OnceLock<Option<Product>>,
     arm64: OnceLock<Option<Product>>,
-    /// Held while the product is built, so that two scenarios do not build it at once.
+    /// This lock is held while the product is built, so that two scenarios do not build it at once.
     building: Mutex<()>,
 }
 
 impl Lab {
-    /// A lab that leaves its logs below Cargo's target folder, asked for those names.
+    /// Makes a lab for the scenarios with these names. It leaves its logs below Cargo's target folder.
     pub fn open(root: &Path, shelf: Shelf, names: &[String]) -> Result<Self> {
         let out = product::target_folder(root)?.join("lab-out");
         fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
@@ -154,12 +151,12 @@ impl Lab {
         Ok(Self { root, shelf, out, names, amd64: OnceLock::new(), arm64: OnceLock::new(), building: Mutex::new(()) })
     }
 
-    /// Those of the claims that are asked for: the ones that are named, or all.
+    /// The claims that are named on the command line, or all if none of them is.
     pub fn wanted(&self, claims: &'static [Claim]) -> Vec<&'static Claim> {
         wanted(claims, &self.names)
     }
 
-    /// The product for an architecture, built once; `None` where it cannot be built.
+    /// The product for an architecture, built at the first call; `None` if it cannot be built.
     pub fn product(&self, arch: Arch) -> Result<Option<&Product>> {
         let cell = match arch {
             Arch::Amd64 => &self.amd64,
@@ -173,7 +170,7 @@ impl Lab {
         Ok(cell.get_or_init(|| built).as_ref())
     }
 
-    /// A guest with that kernel and outfit; its log has that name.
+    /// Boots a guest with this kernel and outfit; `name` is the name of its log.
     pub fn boot(&self, kernel: &Kernel, name: &str, outfit: Outfit<'_>) -> Result<Guest> {
         let product = self.product(kernel.spec.arch)?.context("there is no product for this architecture")?;
         let busybox = self.shelf.busybox(kernel.spec.arch)?;
@@ -184,12 +181,12 @@ impl Lab {
         let log = folder.join("console.log");
         let Outfit { words, memory_mib, clock, .. } = outfit;
         let guest = Guest::boot(kernel, Setup { words, initramfs: &initramfs, memory_mib, clock, log: &log })?;
-        // It is in the guest's memory by now, and nobody reads it again.
+        // The guest has the file in its memory by now, so the file is not needed any more.
         fs::remove_file(&initramfs).with_context(|| format!("remove {}", initramfs.display()))?;
         Ok(guest)
     }
 
-    /// Keeps a text for whoever has to find out why a claim failed.
+    /// Keeps a text in a file, which helps to find out why a claim failed.
     pub fn keep(&self, name: &str, kernel: &Kernel, what: &str, text: &str) -> Result<()> {
         let path = self.folder(name, kernel)?.join(what);
         fs::write(&path, text).with_context(|| format!("write {}", path.display()))
@@ -202,15 +199,14 @@ impl Lab {
     }
 }
 
-/// Those of the claims that are named, or all where none of them is.
+/// The claims that are named, or all if none of them is.
 fn wanted(claims: &'static [Claim], names: &[String]) -> Vec<&'static Claim> {
     let is_named = |claim: &&Claim| names.iter().any(|name| name == claim.id);
     let asked: Vec<&Claim> = claims.iter().filter(is_named).collect();
     if asked.is_empty() { claims.iter().collect() } else { asked }
 }
 
-/// What is tried with what: those scenarios and kernels that are named, the scenarios by themselves or by a claim of
-/// theirs; none named are all.
+/// The scenarios and kernels to try: those that are named, or all if none is. Naming a claim selects its scenario.
 fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
     let is_one = |one: &str| names.iter().any(|name| name == one);
     let is_named = |one: &str| {
@@ -225,7 +221,8 @@ fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
     pairs.filter(|(scenario, spec)| is_chosen(scenario.name) && (scenario.wants)(spec)).collect()
 }
 
-/// Gets all kernels and shells that it takes, before several scenarios at once ask for them.
+/// Downloads all kernels and shells that the chosen scenarios need. This is done before several scenarios could ask for
+/// the same package at once.
 pub fn fetch(lab: &Lab) -> Result<()> {
     chosen(&lab.names).into_iter().try_for_each(|(_, spec)| {
         lab.shelf.kernel(spec)?;
@@ -233,8 +230,8 @@ pub fn fetch(lab: &Lab) -> Result<()> {
     })
 }
 
-/// Tries everything that was asked for, in as many scenarios at once as there are CPUs. The long ones are tried one by one,
-/// because they hold what happened in a guest against what was planted there at a certain time.
+/// Runs all chosen scenarios, at most one per CPU at once. Long scenarios run one by one, because they hold what
+/// happened in a guest against what was planted there at a certain time.
 pub fn run_all(lab: &Lab) -> Vec<Outcome> {
     let chosen = chosen(&lab.names);
     let is_long = chosen.iter().any(|(scenario, _)| LONG.contains(&scenario.name));
@@ -268,13 +265,13 @@ fn run_one(lab: &Lab, scenario: &'static Scenario, spec: &'static Spec) -> Vec<O
         wanted.iter().map(|claim| (*claim, Verdict::Failed(why.clone()))).collect()
     });
     let took = start.elapsed();
-    // In one piece, because another scenario may end at the same time.
+    // All lines are printed by one call, because another scenario may end at the same time.
     print!("{}", told(scenario, spec, took, &judged));
     let outcome = |(claim, verdict)| Outcome { scenario: scenario.name, claim, kernel: spec.id, verdict, took };
     judged.into_iter().map(outcome).collect()
 }
 
-/// What became of a scenario, one claim a line.
+/// The verdicts of a scenario as text, one line per claim.
 fn told(scenario: &Scenario, spec: &Spec, took: Duration, judged: &Judged) -> String {
     let mut text = format!("== {} on {}, {:.0} s ==\n", scenario.name, spec.id, took.as_secs_f64());
     for (claim, verdict) in judged {
@@ -288,12 +285,12 @@ fn told(scenario: &Scenario, spec: &Spec, took: Duration, judged: &Judged) -> St
     text
 }
 
-/// Every claim that was skipped, for a scenario that cannot be tried.
+/// The verdicts of a scenario that cannot be tried: all its claims are skipped.
 pub fn skip(claims: &[Claim], why: &str) -> Judged {
     claims.iter().map(|claim| (claim.id, Verdict::Skipped(why.to_owned()))).collect()
 }
 
-/// All outcomes, one a line.
+/// All outcomes as text, one per line.
 pub fn table(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     for outcome in outcomes {
@@ -309,7 +306,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// How many were held, failed and skipped.
+/// The numbers of claims that held, failed and were skipped, as text.
 pub fn count(outcomes: &[Outcome]) -> String {
     let number = |wanted: fn(&Verdict) -> bool| outcomes.iter().filter(|outcome| wanted(&outcome.verdict)).count();
     let held = number(|verdict| *verdict == Verdict::Held);

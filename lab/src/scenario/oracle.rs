@@ -1,4 +1,4 @@
-//! Holds the boot parameters that the product finds in a kernel's image against lists that were made from the kernel's
+//! Compares the boot parameters that the product finds in a kernel's image with lists that were made from the kernel's
 //! sources. Nothing is booted.
 
 use super::facts::{self, Word};
@@ -9,20 +9,20 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::process::Command;
 
-/// The scenario, for the images there are lists for; a list that is missing is a failure.
+/// The scenario runs on every kernel for which a list should exist; a missing list is a failure.
 pub const ORACLE: Scenario = Scenario { name: "oracle", claims: CLAIMS, wants: |spec| spec.id != "13-amd64", run };
 
 const CLAIMS: &[Claim] = &[Claim {
     id: "oracle.words",
     says: "from the kernel's image alone, every word of a list of known-present and known-absent ones is classed right",
 }];
-/// A list of fewer proves too little.
+/// Smallest number of words in a list that proves enough.
 const ENOUGH: usize = 100;
-/// Words that a kernel does not have and of which the linter has more to say than that.
+/// Words that a kernel does not have, but on which the linter has a more precise verdict.
 const MORE_SAID: [MoreSaid; 1] =
-    // Interrupts are handled in threads there without it.
+    // Real-time kernels handle interrupts in threads without this word.
     [("threadirqs", |spec| spec.is_rt, "inert")];
-/// A word, the kernels, and the verdict there.
+/// A word, the kernels for which this holds, and the verdict on them.
 type MoreSaid = (&'static str, fn(&Spec) -> bool, &'static str);
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
@@ -40,7 +40,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     Ok(vec![("oracle.words", Verdict::of(&wrong(&listed, &words, spec)))])
 }
 
-/// Words, and whether the kernel has them, of lines `+ NAME` and `- NAME`; a name that ends in `=` gets a value.
+/// Parses lines `+ NAME` and `- NAME`: a word, and whether the kernel has it. A name that ends in `=` gets a value.
 fn listed(text: &str) -> Vec<(String, bool)> {
     let line = |line: &str| {
         let (name, is_there) = match line.split_at_checked(2)? {

@@ -1,17 +1,17 @@
-//! Findings of the audit held against what the machine's own files say.
+//! Compares the audit's findings with the machine's own files.
 
 use super::facts::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub type Findings = BTreeMap<String, Finding>;
-/// Files and their first lines.
+/// Paths of files, each with the first line of the file.
 pub type Files = BTreeMap<String, String>;
 
 const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 const TICKLESS: &str = "/sys/devices/system/cpu/nohz_full";
 const INTERRUPTS: &str = "/proc/irq/default_smp_affinity";
 const NMI: &str = "/proc/sys/kernel/nmi_watchdog";
-/// With fewer, something is wrong with what was read.
+/// Smallest number of values to compare. With fewer, something is wrong with the texts.
 const ENOUGH: usize = 20;
 
 /// Files that findings refer to and that do not change by themselves.
@@ -24,7 +24,7 @@ pub fn named(findings: &Findings) -> BTreeSet<String> {
     sources.filter(steady).cloned().chain([ISOLATED, TICKLESS, INTERRUPTS, NMI].map(str::to_owned)).collect()
 }
 
-/// Every value shown as evidence that is not what the file says.
+/// Complaints about values that findings show as evidence but that differ from the file.
 pub fn against_files(findings: &Findings, files: &Files) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut compared = 0;
@@ -34,7 +34,7 @@ pub fn against_files(findings: &Findings, files: &Files) -> Vec<String> {
             compared += 1;
             let shown = shown.lines().next().unwrap_or_default().replace('\t', " ");
             let value = value.replace('\t', " ");
-            // Where a file is empty the audit says so in words.
+            // The audit describes an empty file in words.
             if shown.trim() != value && !(value.is_empty() && shown.starts_with('(')) {
                 complaints.push(format!("{id}: shows {source} = {shown}, and it says {value}"));
             }
@@ -46,7 +46,7 @@ pub fn against_files(findings: &Findings, files: &Files) -> Vec<String> {
     complaints
 }
 
-/// Every verdict on isolation, ticks and interrupts that does not follow from the files.
+/// Complaints about findings on isolation, ticks and interrupts that do not follow from the files.
 pub fn against_state(findings: &Findings, files: &Files) -> Vec<String> {
     let value = |path: &str| files.get(path).map(String::as_str);
     let some = |path: &str| value(path).is_some_and(|text| !text.is_empty() && text != "(null)");
@@ -55,10 +55,10 @@ pub fn against_state(findings: &Findings, files: &Files) -> Vec<String> {
     let kept_off = mask(INTERRUPTS).zip(apart).map(|(interrupts, apart)| interrupts & apart == 0);
     let rules = [
         ("iso.domain", Some(some(ISOLATED))),
-        // For periodic work, which is what is asked for here, ticks are not to be stopped.
+        // The audit was asked about periodic work, for which ticks should not be stopped.
         ("iso.nohz_full", Some(!some(TICKLESS))),
         ("irq.default", kept_off),
-        // Where there is no such watchdog there is nothing to be said.
+        // Without this watchdog there is no expectation.
         ("wd.nmi", value(NMI).map(|text| text == "0")),
     ];
     let mut complaints = Vec::new();
@@ -75,11 +75,11 @@ pub fn against_state(findings: &Findings, files: &Files) -> Vec<String> {
     complaints
 }
 
-/// Findings that rest on a measurement, taken anew each time: under emulation one reading of the clock costs about as
-/// much as the threshold, now a little less, now a little more.
+/// Findings that depend on a measurement, which is repeated each time. Under emulation, reading the clock costs about
+/// as much as the threshold, sometimes a little less and sometimes a little more.
 const MEASURED_ANEW: [&str; 1] = ["clk.vdso"];
 
-/// Every finding that comes out otherwise from the captured machine.
+/// Complaints about findings that differ between the running machine and its captured files.
 pub fn against_capture(live: &Findings, captured: &Findings) -> Vec<String> {
     let ids: BTreeSet<&String> = live.keys().chain(captured.keys()).collect();
     let state = |findings: &Findings, id: &String| findings.get(id).map(|finding| finding.state.clone());
@@ -88,7 +88,7 @@ pub fn against_capture(live: &Findings, captured: &Findings) -> Vec<String> {
     differing.map(|(id, live, captured)| format!("{id}: {live:?} live, {captured:?} from the capture")).collect()
 }
 
-/// Bits of `2-3,5`; nothing of what is none, or beyond 64.
+/// The bits of a CPU list such as `2-3,5`; `None` if the text contains no CPU, or one above 63.
 fn mask_of_list(list: &str) -> Option<u64> {
     let mut bits = 0_u64;
     for part in list.split(',').filter(|part| !part.is_empty()) {

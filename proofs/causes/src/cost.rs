@@ -1,7 +1,8 @@
-//! What looking costs: the same measurement with and without it, in turns, and what comes of more events than usual.
+//! The cost of looking for causes: the same measurement with and without it, alternately, and then with more events
+//! than usual.
 //!
-//! Figures, and no verdict on them: a machine is as fast as it is. What can be wrong, whatever the machine, is the account
-//! of what was lost. The product is a program that is started, nothing more.
+//! The times are only printed, because a machine is as fast as it is. What must be right on any machine is the account
+//! of lost records. The product is used only as a program that is started.
 
 use crate::explanation::{self, Explanation};
 use crate::plant::pong;
@@ -17,14 +18,14 @@ pub struct Cost {
     pub punctual: PathBuf,
     /// The CPU that is measured.
     pub cpu: u32,
-    /// How long each measurement is, in seconds.
+    /// Length of each measurement, in seconds.
     pub seconds: u64,
-    /// How often each is done.
+    /// Number of measurements with and without looking for causes.
     pub rounds: u32,
     pub folder: PathBuf,
 }
 
-/// What a report says, as far as it is looked at here.
+/// The part of a report that is used here.
 #[derive(Debug, Deserialize)]
 struct Report {
     cpus: Vec<Row>,
@@ -40,11 +41,13 @@ struct Latency {
     p99: Option<u64>,
 }
 
-/// From the start of the measurement to a time when it surely measures, and from the end of events to its end.
+/// Time from the start of the measurement until it certainly runs, and from the end of the events to the end of the
+/// measurement.
 const AROUND_S: u64 = 3;
 
 impl Cost {
-    /// Measures without, with, without, with; prints the 99th percentiles and what their medians come to.
+    /// Measures alternately without and with looking for causes. Prints the 99th percentiles, their medians and the
+    /// ratios.
     pub fn turns(&self) -> Result<()> {
         println!("{:<6} {:>12} {:>12} {:>7}", "round", "p99 without", "p99 with", "ratio");
         let (mut without, mut with) = (Vec::new(), Vec::new());
@@ -65,8 +68,9 @@ impl Cost {
         Ok(())
     }
 
-    /// Two threads of the lowest real-time priority wake each other as fast as they can: once with the buffer that is the
-    /// default, once with one that is surely too small. An error where what was lost and what is marked do not fit.
+    /// Lets two threads of the lowest real-time priority wake each other as fast as they can, first with the default
+    /// trace buffer and then with one that is certainly too small. An error if the lost records do not match the marked
+    /// windows.
     pub fn flood(&self) -> Result<()> {
         println!(
             "{:<8} {:>9} {:>12} {:>12} {:>10} {:>9} {:>8} {:>8}  account",
@@ -142,13 +146,14 @@ impl Cost {
     }
 }
 
-/// What was lost, and what is said to be.
+/// The numbers of lost records and of windows that the product marks because of losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Account {
     records: u64,
     lost: u64,
     windows: u64,
-    /// Windows that are said not to tell all because records were lost, or were gone when they were cut.
+    /// Windows that the product marks as incomplete because records were lost, or were overwritten before the window
+    /// was cut.
     marked: u64,
     passed_over: u64,
     late: u64,
@@ -168,10 +173,10 @@ impl Account {
         }
     }
 
-    /// What does not fit.
+    /// The contradiction in the numbers; `None` if they agree.
     fn complaint(self) -> Option<String> {
         let Self { records, lost, windows, marked, passed_over, late } = self;
-        // Windows are some of the time: of many, about as many are hit as of the records; a tenth of that is not chance.
+        // Losses should hit about the same share of windows as of records. Less than a tenth of that is no chance.
         let due = u128::from(windows) * u128::from(lost) / u128::from(records + lost).max(1) / 10;
         match () {
             () if records == 0 => Some("nothing was recorded".to_owned()),

@@ -1,12 +1,12 @@
-//! What `punctual explain FILE --json` says, as far as it is judged here.
+//! The output of `punctual explain FILE --json`, as far as the judge uses it.
 //!
-//! It must not know what was planted.
+//! This module must not know what was planted.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::path::Path;
 
-/// The document that is understood.
+/// The schema of the JSON that this module can read.
 const SCHEMA: &str = "punctual/explain/2";
 
 /// The explanation of a recording.
@@ -14,42 +14,42 @@ const SCHEMA: &str = "punctual/explain/2";
 pub struct Explanation {
     schema: String,
     pub tracing: Option<Tracing>,
-    /// What the trace of each CPU came to.
+    /// The numbers of records in the trace, one entry for each CPU.
     #[serde(default)]
     pub traces: Vec<Trace>,
-    /// How many were late.
+    /// The numbers of late activations in the whole recording.
     #[serde(rename = "all_late")]
     pub late: Late,
     pub spikes: Vec<Spike>,
 }
 
-/// Records of a CPU.
+/// The numbers of trace records of one CPU.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Trace {
-    /// Those that were read.
+    /// Number of records that were read.
     pub records: u64,
-    /// Those that were overwritten before.
+    /// Number of records that were overwritten before they were read.
     pub lost: u64,
 }
 
-/// Late activations in numbers.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Late {
     pub late: u64,
-    /// Those of which no window could be cut.
+    /// Number of late activations for which no window could be cut.
     pub passed_over: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Tracing {
-    /// The means, by name.
+    /// Name of the means by which causes were looked for.
     pub rung: String,
-    /// What it cannot see: a word, or a word with what it is about.
+    /// What the trace cannot show: each entry is a word, or an object with a word and its details.
     pub blind: Vec<serde_json::Value>,
 }
 
 impl Tracing {
-    /// Records are missing that nobody reports: the product says so itself, and marks what they are missing in.
+    /// Whether the trace lacks records that the kernel did not count as lost. The product reports this itself, and
+    /// marks the affected windows.
     pub fn has_holes(&self) -> bool {
         self.blind.iter().any(|blind| blind.get("holes").is_some())
     }
@@ -58,42 +58,41 @@ impl Tracing {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Spike {
     pub cpu: u32,
-    /// When it was due.
+    /// The time at which the activation was due.
     pub release_ns: u64,
-    /// When its body ran.
+    /// The time at which the thread ran.
     pub woke_ns: u64,
-    /// Why the trace does not tell all of it, as a word.
+    /// Why the window is incomplete, as a word; `None` if it is complete.
     pub incomplete: Option<String>,
-    /// What took the time, the largest first.
+    /// The causes of the latency, the largest first.
     pub causes: Vec<Cause>,
-    /// The time in order.
+    /// The parts of the latency, in the order of time.
     pub parts: Vec<Part>,
 }
 
 impl Spike {
-    /// By how much it was late.
     pub fn latency_ns(&self) -> u64 {
         self.woke_ns.saturating_sub(self.release_ns)
     }
 }
 
-/// A stretch of the time.
+/// A part of a latency that has one cause.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Part {
-    /// The kind of what took it.
+    /// The class of the cause.
     pub class: String,
     pub name: String,
-    /// From, on `CLOCK_MONOTONIC`.
+    /// The start on `CLOCK_MONOTONIC`, in nanoseconds.
     pub from_ns: u64,
     pub length_ns: u64,
 }
 
-/// Something that took time.
+/// A cause of a latency.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Cause {
     pub class: String,
     pub name: String,
-    /// How much it took.
+    /// The time for which the cause is responsible, in nanoseconds.
     pub time_ns: u64,
 }
 
@@ -103,7 +102,7 @@ pub fn parse(text: &str) -> Result<Explanation> {
     Ok(explanation)
 }
 
-/// Reads one from a file.
+/// Reads an explanation from a file.
 pub fn read(path: &Path) -> Result<Explanation> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
     parse(&text)

@@ -1,47 +1,48 @@
-//! The verdict: late activations matched by time with what was planted, and counted.
+//! The verdict: matches late activations by time with what was planted, and counts right and wrong explanations.
 //!
 //! ```text
 //!   release        plant           woke
 //!      |------|=================|----|        expected: how much of the plant lies between release and wake-up
 //! ```
-//! It must not know how things are planted or recorded.
+//! This module must not know how delays are planted or recorded.
 
 use crate::explanation::{Cause, Part, Spike};
 use crate::kind::{Kind, Sight, Truth};
 use crate::truth::Plant;
 use std::ops::AddAssign;
 
-/// Activations less late than this are nobody's case.
+/// The conditions under which explanations are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub kind: Kind,
-    /// How much of it can be seen.
+    /// How much of a planted delay the product can see.
     pub sight: Sight,
     pub cpu: u32,
-    /// The least latency that counts, in nanoseconds.
+    /// Activations with a smaller latency, in nanoseconds, are ignored.
     pub least_ns: u64,
 }
 
-/// What the explanations of one kind came to.
+/// The results of judging the explanations of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Delays that were planted.
+    /// Number of planted delays.
     pub plants: u64,
-    /// Late activations that are mostly the plant's: it took half of the latency or more, without its gaps.
+    /// Number of late activations of which a plant, without its gaps, took at least half of the latency. The next four
+    /// numbers are parts of this one.
     pub planted: u64,
-    /// Of these: the culprit was named, by class and name.
+    /// Number of explanations that name the culprit by class and name.
     pub right: u64,
-    /// Of these: the window did not tell all, as it said itself. None of them counts as right, nor as wrong.
+    /// Number of windows that the product marks as incomplete. They count neither as right nor as wrong.
     pub incomplete: u64,
-    /// Of those named right: the time is right to 10 % or 5 us.
+    /// Number of explanations with the right culprit whose time is correct to 10 % or 5 us.
     pub timed: u64,
-    /// Late activations that touch a plant, and of whose latency less than half is surely the plant's.
+    /// Number of late activations that touch a plant, which certainly took less than half of the latency.
     pub mixed: u64,
-    /// Late activations that touch none.
+    /// Number of late activations that touch no plant.
     pub natural: u64,
-    /// By how much the times are off where the culprit was right, in nanoseconds: attributed less expected.
+    /// Attributed time minus expected time of each explanation with the right culprit, in nanoseconds.
     pub off_ns: Vec<i64>,
-    /// Those that were judged wrong, in words.
+    /// Descriptions of the explanations that were judged wrong.
     pub wrong: Vec<String>,
 }
 
@@ -60,18 +61,19 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// Windows that tell all.
+    /// Number of complete windows.
     pub fn complete(&self) -> u64 {
         self.planted - self.incomplete
     }
 
-    /// More than a fifth of the windows do not tell all.
+    /// Whether more than a fifth of the windows are incomplete.
     pub fn mostly_incomplete(&self) -> bool {
         self.incomplete * 5 > self.planted
     }
 
-    /// Good enough: at least `least` complete cases, no more than a fifth incomplete, 95 % of the complete ones named right,
-    /// and 95 % of these timed right where the truth is exact. Otherwise the error says why not.
+    /// Ok if there are at least `least` complete windows, at most a fifth of all are incomplete, 95 % of the complete
+    /// ones name the right culprit, and 95 % of these have the right time (if the truth is exact). Otherwise the error
+    /// gives the reason.
     pub fn verdict(&self, kind: Kind, least: u64) -> Result<(), String> {
         if self.complete() < least {
             return Err(format!("only {} of {least} late activations", self.complete()));
@@ -88,7 +90,7 @@ impl Tally {
         Ok(())
     }
 
-    /// The median of how far times are off, whichever way, in nanoseconds.
+    /// The median of the absolute errors of times, in nanoseconds.
     pub fn median_off_ns(&self) -> Option<u64> {
         let mut off: Vec<u64> = self.off_ns.iter().map(|off| off.unsigned_abs()).collect();
         off.sort_unstable();
@@ -101,8 +103,8 @@ pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
     for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.latency_ns() >= case.least_ns) {
         let touching: Vec<(u64, &Plant)> =
             plants.iter().map(|plant| (overlap(plant, spike), plant)).filter(|(time, _)| *time > 0).collect();
-        // Of what was taken from the planter itself nobody knows which part fell into the wait: only what is left is
-        // surely the plant's.
+        // It is unknown which part of a plant's gaps lies between release and wake-up. So only the time without the
+        // gaps is certainly the plant's.
         let surely: u64 = touching.iter().map(|(time, plant)| time.saturating_sub(plant.gaps_ns)).sum();
         match touching.as_slice() {
             [] => tally.natural += 1,
@@ -136,7 +138,7 @@ fn try_one(tally: &mut Tally, case: Case, touching: &[(u64, &Plant)], spike: &Sp
         Truth::Part => within(case, plant, touching, spike),
         _ => spike.causes.iter().filter(is_right).map(|cause| cause.time_ns).sum(),
     };
-    // What was taken from the planter may or may not lie between release and wake-up, and is rightly blamed on others.
+    // The gaps of a plant may or may not lie between release and wake-up, and are rightly attributed to other causes.
     let gaps: u64 = touching.iter().map(|(_, plant)| plant.gaps_ns).sum();
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
     let nearest = attributed.clamp(expected.saturating_sub(gaps), expected);
@@ -149,7 +151,7 @@ fn try_one(tally: &mut Tally, case: Case, touching: &[(u64, &Plant)], spike: &Sp
     }
 }
 
-/// What is blamed on the right one within the plants.
+/// The time that is attributed to the right cause and lies within the plants.
 fn within(case: Case, plant: &Plant, touching: &[(u64, &Plant)], spike: &Spike) -> u64 {
     let parts = spike.parts.iter().filter(|part| case.kind.is_right(case.sight, &part.class, &part.name, &plant.name));
     let common = |part: &Part| -> u64 {

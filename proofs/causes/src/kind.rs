@@ -1,6 +1,6 @@
-//! What can be planted: each kind, how a right answer to it reads, and how exact the truth about it is.
+//! The kinds of delays that can be planted: what a right explanation names, and how exact the truth about each kind is.
 //!
-//! It must not know how things are planted, nor how answers are counted.
+//! This module knows neither how delays are planted nor how explanations are counted.
 
 use clap::ValueEnum;
 
@@ -16,11 +16,11 @@ pub enum Kind {
     Irq,
     /// Time burnt in a timer of the wheel, in softirq
     Softirq,
-    /// Time burnt where packets are received, in softirq; packets on a loopback of our own
+    /// Time burnt where packets are received, in softirq; the packets are our own, on a private loopback
     Rx,
-    /// Time burnt where block requests complete, in softirq; reads of our own program
+    /// Time burnt where block requests complete, in softirq; the requests are reads by our own program
     Block,
-    /// Time burnt in the interrupt of the disk; reads of our own program
+    /// Time burnt in the interrupt of the disk, caused by reads of our own program
     Disk,
     /// Time burnt with interrupts off, by a thread with a known name that queues work
     Irqoff,
@@ -34,41 +34,43 @@ pub enum Kind {
     Stopper,
     /// Time burnt in a function that another CPU calls here, while static keys are toggled
     Ipi,
-    /// Hundreds of timers that expire at once; nothing but the kernel's own work
+    /// Hundreds of timers that expire at once, so that the kernel's own work takes time
     Storm,
-    /// Dozens of packets at once, sent from another CPU and received on this one; nothing but the kernel's own work
+    /// Dozens of packets sent at once from another CPU and received on this one, so that the kernel's own work takes
+    /// time
     Flood,
-    /// Pages of the measuring program taken away
+    /// Page faults of the measuring program, whose pages are taken away
     Fault,
-    /// Real-time threads throttled, by a lower limit and a thread that uses it up
+    /// Throttling of real-time threads, by a lower limit and a thread that uses it up
     Throttle,
 }
 
-/// How well the planter knows when a plant began and ended.
+/// How exactly the planter knows when a plant began and ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
-    /// To a microsecond or two: times are held against it.
+    /// The planter knows the times to a microsecond or two, and explained times are compared with them.
     Exact,
-    /// The same, but the culprit does other things before and after: only what is blamed on it within the plant is
-    /// held against it.
+    /// The planter knows the times exactly, but the culprit also works before and after the plant. So only the time
+    /// that is attributed to the culprit within the plant is compared.
     Part,
-    /// Only that it lies within: names are held against it, times are not.
+    /// The planter knows only that the delay lies within the plant. Names are compared, times are not.
     Within,
 }
 
-/// How much of what is planted can be seen.
+/// How much of a planted delay the product can see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sight {
-    /// All of it: by a kernel thread, or on a machine of its own.
+    /// The product can see all of it: a kernel thread plants, or the machine is not virtual.
     #[default]
     Whole,
-    /// An ordinary thread of a guest planted it. Nothing tells interrupts that it holds off from a host that runs others:
-    /// it is to be named as the one that was current, and may be left unaccused.
+    /// An ordinary thread of a virtual machine plants. While this thread has interrupts off, nothing shows whether the
+    /// host ran other machines meanwhile. So the product has to name the thread as the current one, but need not blame
+    /// it.
     Guest,
 }
 
 impl Sight {
-    /// On this machine, by a program.
+    /// How much can be seen on this machine if a program plants.
     pub fn here() -> Self {
         let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let mut flags = told.lines().filter(|line| line.starts_with("flags")).flat_map(str::split_whitespace);
@@ -77,12 +79,12 @@ impl Sight {
 }
 
 impl Kind {
-    /// The name on the command line and in the truth.
+    /// The kind's name on the command line and in the truth.
     pub fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// How exact the truth is.
+    /// How exact the truth about this kind is.
     pub fn truth(self) -> Truth {
         match self {
             Self::Storm | Self::Flood | Self::Fault => Truth::Within,
@@ -91,17 +93,17 @@ impl Kind {
         }
     }
 
-    /// Whether naming this class and this name is right, where `planted` is what the planter calls it. Both are as the
-    /// product's JSON has them.
+    /// Whether an explanation is right if it names this class and name, as in the product's JSON. `planted` is the
+    /// planter's name of the culprit.
     pub fn is_right(self, sight: Sight, class: &str, name: &str, planted: &str) -> bool {
-        // A planter that does not know whom it planted proves nothing, but where the class says it all.
+        // If the planter does not know the culprit, only the class can be compared.
         let known = !matches!(planted, "" | "-");
         let name = name.replace(char::is_whitespace, "_");
         let is = |wanted: &str| known && name == wanted;
         match self {
             Self::Hog => class == "higher-priority" && is(planted),
             Self::Rr => class == "same-priority" && is(planted),
-            // The tick is such a callback, and has a name of its own.
+            // The tick is also a timer callback, but has a class and name of its own.
             Self::Irq if planted.starts_with("tick_") => class == "timer-interrupt" && name == "tick",
             // Some timers expire in a softirq.
             Self::Irq => {
@@ -124,27 +126,28 @@ impl Kind {
                         && name.strip_prefix("under_") == Some(planted))
             }
             Self::Preemptoff => class == "preempt-off" && is(planted),
-            // Interrupts are off in it, on behalf of both threads, of which the truth knows one; where the switch is to
-            // the measuring thread, it is the switch, or what follows the record of it.
+            // Interrupts are off during a switch. It works for two threads, of which the truth knows one. If the switch
+            // is to the measuring thread, its time counts as wake-up or as the time after the switch's record.
             Self::Switch => matches!(class, "wake-up" | "irq-off") || (class == "own-path" && name.is_empty()),
             Self::Kworker => class == "worker" && known && name.strip_prefix("kworker:_") == Some(planted),
             Self::Stopper => class == "stop-machine" && is(planted),
-            // Not every kernel tells which function it is.
+            // Not every kernel reports which function it is.
             Self::Ipi => class == "ipi" && (name.starts_with("function_call") || is(planted)),
             Self::Fault => class == "page-fault",
-            // By a limit it is for nobody in particular.
+            // If a limit throttles, the truth names no culprit.
             Self::Throttle => class == "throttled" && (!known || is(planted)),
         }
     }
 }
 
-/// `TIMER: function`, where spaces have become lines.
+/// Whether a name is `VECTOR: function`, with underscores for spaces.
 fn is_within(name: &str, vector: &str, function: &str) -> bool {
     let inner = name.strip_prefix(vector).and_then(|rest| rest.strip_prefix(":_"));
     !matches!(function, "" | "-") && inner == Some(function)
 }
 
-/// On a real-time kernel softirqs run in threads, which are then rightly named.
+/// Whether a name is that of one of these per-CPU threads, such as `ktimers/1`. On a real-time kernel softirqs run in
+/// threads, so naming the thread is right.
 fn is_thread(name: &str, threads: &[&str]) -> bool {
     threads.iter().any(|thread| {
         let number = name.strip_prefix(thread);
@@ -152,7 +155,8 @@ fn is_thread(name: &str, threads: &[&str]) -> bool {
     })
 }
 
-/// `line (irq 25)`; on a real-time kernel a thread, `irq/25-line`, as much of it as fits into a thread's name.
+/// Whether a name is that of an interrupt line, such as `line (irq 25)`. On a real-time kernel it is a thread, such as
+/// `irq/25-line`, whose name may be cut off.
 fn is_line(name: &str, line: &str) -> bool {
     let handler = name.strip_suffix(')').and_then(|name| name.rsplit_once("_(irq_")).map(|(line, _)| line);
     let thread = name.strip_prefix("irq/").and_then(|rest| rest.split_once('-')).map(|(_, line)| line);
@@ -163,7 +167,7 @@ fn is_line(name: &str, line: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Of each kind: what was planted, answers that are right, answers that are wrong; each a class and a name.
+    /// For each kind: the name of what was planted, right answers, and wrong answers. An answer is a class and a name.
     type Answers =
         (Kind, &'static str, &'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]);
 

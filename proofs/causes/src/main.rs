@@ -1,10 +1,10 @@
-//! Injected truth: plants delays whose cause and size are known, and holds what `punctual explain` says against them.
+//! Plants delays whose cause and size are known, and compares them with what `punctual explain` reports.
 //!
 //! ```text
 //! Planting -> kernel, threads -> Plants (truth) --\
 //! punctual measure --explain, punctual explain --json -> Spikes -> Verdict by kind -> table
 //! ```
-//! No product: it knows the product only as a program that is started, and by the JSON it prints.
+//! The product is used only as a program that is started, and by the JSON that it prints.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a test program is for")]
 
@@ -35,37 +35,37 @@ struct Words {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Plant one kind of delay on one CPU, and write down what was planted
+    /// Plant one kind of delay on one CPU, and record what was planted
     Plant(PlantWords),
-    /// Hold an explanation against what was planted
+    /// Compare an explanation with what was planted
     Judge(JudgeWords),
     /// Run a program that may not lock its memory
     Unlocked {
-        /// The program and its words
+        /// The program and its arguments
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// Keep turns on a CPU short, in an emulator that runs its CPUs in turns
     Turns {
-        /// Where nothing is measured
+        /// The CPU, on which nothing must be measured
         #[arg(long)]
         cpu: u32,
-        /// For how many seconds
+        /// Time until the program ends, in seconds
         #[arg(long = "for")]
         seconds: u64,
-        /// Also before ordinary threads that are at work there, on kernels that do not throttle real-time ones
+        /// Run also before ordinary threads on that CPU, on kernels that do not throttle real-time threads
         #[arg(long)]
         first: bool,
     },
-    /// Measure, plant, explain and judge, kind by kind
+    /// Measure, plant, explain and judge, one kind after the other
     Run(RunWords),
-    /// What looking costs: with and without in turns, then a million events a second and what of them is lost
+    /// Measure the cost of looking for causes: with and without it alternately, then with a million events a second
     Cost(CostWords),
 }
 
 #[derive(clap::Args)]
 struct CostWords {
-    /// The product, built as it is to be used
+    /// The product's program, built as it will be used
     #[arg(long)]
     punctual: PathBuf,
     /// The CPU that is measured
@@ -74,7 +74,7 @@ struct CostWords {
     /// How long each measurement is, in seconds
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// How often it is measured with and without
+    /// Number of measurements with and without looking for causes
     #[arg(long, default_value_t = 5)]
     rounds: u32,
     /// The folder for the recordings
@@ -89,35 +89,35 @@ struct JudgeWords {
     /// The CPU it was planted on
     #[arg(long)]
     cpu: u32,
-    /// What the planter wrote
+    /// The file that the planter wrote
     #[arg(long)]
     truth: PathBuf,
-    /// What `punctual explain FILE --json` printed
+    /// The output of `punctual explain FILE --json`
     #[arg(long)]
     explanation: PathBuf,
-    /// The number of late activations that a verdict takes
+    /// The number of late activations that a verdict needs
     #[arg(long, default_value_t = 200)]
     least: u64,
-    /// Activations less late than this do not count, in microseconds
+    /// Ignore activations with a smaller latency than this, in microseconds
     #[arg(long, default_value_t = 100)]
     threshold_us: u64,
 }
 
 #[derive(clap::Args)]
 struct RunWords {
-    /// The product, as a program
+    /// The product's program
     #[arg(long)]
     punctual: PathBuf,
     /// The CPU that is measured
     #[arg(long, default_value_t = 1)]
     cpu: u32,
-    /// A few seconds a kind, and kinds that any machine has
+    /// Plant for a few seconds per kind, and only kinds that work on any machine
     #[arg(long)]
     quick: bool,
     /// Plant only these kinds
     #[arg(long = "kind")]
     kinds: Vec<Kind>,
-    /// Where recordings and truths go
+    /// The folder for recordings and truths
     #[arg(long)]
     folder: PathBuf,
 }
@@ -126,10 +126,10 @@ struct RunWords {
 struct PlantWords {
     /// The kind to plant
     kind: Kind,
-    /// The CPU that is to be late
+    /// The CPU whose activations become late
     #[arg(long)]
     cpu: u32,
-    /// For how many seconds
+    /// Time during which delays are planted, in seconds
     #[arg(long = "for", default_value_t = 10)]
     seconds: u64,
     /// How long each delay is, in microseconds
@@ -141,20 +141,20 @@ struct PlantWords {
     /// Priority of real-time threads
     #[arg(long, default_value_t = 95)]
     priority: u8,
-    /// Name of threads that are to be recognised
+    /// Name of the threads that explanations have to name
     #[arg(long, default_value = "planted")]
     name: String,
     /// Process whose pages are taken away (fault)
     #[arg(long)]
     victim: Option<u32>,
-    /// Where to write what was planted
+    /// The file to which the planted delays are written
     #[arg(long)]
     out: PathBuf,
 }
 
-/// How it ends when nothing could be judged.
+/// Exit code if nothing could be judged.
 const NOT_RUN: u8 = 3;
-/// Kinds of the quick set: one of each sort, and such as any machine has.
+/// Kinds of the quick run: one of each sort that works on any machine.
 const QUICK: [Kind; 7] = [Kind::Hog, Kind::Rr, Kind::Irq, Kind::Softirq, Kind::Irqoff, Kind::Preemptoff, Kind::Kworker];
 
 fn main() -> ExitCode {

@@ -1,6 +1,7 @@
-//! The runner: for each kind a measurement with a trace, a planter beside it, and a verdict.
+//! Runs for each kind a measurement with a trace, plants delays meanwhile, and judges the explanation.
 //!
-//! The product is a program that is started, nothing more. What cannot run here is said to be not run, never passed.
+//! The product is used only as a program that is started. A kind that cannot be tried here is reported as not run, and
+//! never as passed.
 
 use crate::explanation::{self, Explanation, Tracing};
 use crate::judge::{Case, Tally, judge};
@@ -11,51 +12,52 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A run of all or of some kinds.
+/// A run of all kinds or of some.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub punctual: PathBuf,
     /// The CPU that is measured.
     pub cpu: u32,
     pub kinds: Vec<Kind>,
-    /// How long each round plants, in seconds.
+    /// Seconds of planting in each round.
     pub seconds: u64,
-    /// How many late activations make a verdict.
+    /// Number of late activations that a verdict needs.
     pub least: u64,
-    /// Rounds, at most, until their verdict is good.
+    /// Largest number of rounds until the verdict is good.
     pub rounds: u32,
-    /// Where recordings and truths go.
+    /// The folder for recordings and truths.
     pub folder: PathBuf,
 }
 
-/// What a kind came to.
+/// The result for one kind.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Judged(Tally),
-    /// It could not, because of this.
+    /// The kind could not be tried, for this reason.
     NotRun(String),
-    /// What should have worked did not: this.
+    /// Something failed that should have worked.
     Broken(String),
 }
 
-/// Less than this is not a late activation here, whatever the machine does by itself.
+/// Activations with a smaller latency are not judged, whatever their cause.
 const THRESHOLD_US: u64 = 100;
-/// A period that keeps step with no tick.
+/// A period that does not keep step with any tick.
 const PERIOD_US: u64 = 997;
-/// The measuring thread's priority, and that of threads above it.
+/// The priority of the measuring thread, and the priority of threads above it.
 const PRIORITY: u8 = 90;
 const ABOVE: u8 = 95;
-/// How many more rounds are tried where the trace had holes: on some virtual machines it has them for a while.
+/// Number of additional rounds if the trace has holes, which on some virtual machines lasts for a while.
 const HOLES_MAX: u32 = 3;
 const BURST_US: u64 = 300;
 const EVERY_US: u64 = 7000;
-/// What the measurement takes before it is under way, and after the planter is done.
+/// Time that the measurement needs to start (`BEFORE`), and for which it continues after the planter has ended
+/// (`AFTER_S`).
 const BEFORE: Duration = Duration::from_secs(2);
 const AFTER_S: u64 = 2;
 
 impl Run {
-    /// Runs one kind, round after round until what all of them came to is good enough, or there were enough of them: a
-    /// host that has other work to do spoils some.
+    /// Runs one kind, round after round, until the sum of all rounds is good enough or the limit on rounds is reached.
+    /// A host that has other work to do spoils some rounds.
     pub fn kind(&self, kind: Kind) -> Outcome {
         let mut rounds = Rounds { kind, least: self.least, most: self.rounds, ..Rounds::default() };
         let mut number = 0;
@@ -68,7 +70,7 @@ impl Run {
     fn round(&self, kind: Kind, round: u32) -> Result<Round> {
         let path = |ending: &str| self.folder.join(format!("{}-{round}.{ending}", kind.name()));
         let (recording, plants) = (path("punctual"), path("truth"));
-        // Left there by an earlier run; the product never writes over a recording.
+        // An earlier run may have left the recording, and the product never overwrites one.
         match std::fs::remove_file(&recording) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("remove {}", recording.display()));
@@ -118,7 +120,7 @@ impl Run {
         Ours::start(&mut command)
     }
 
-    /// Runs the planter; why nothing could be planted, if so.
+    /// Runs the planter. Returns the reason if nothing could be planted.
     fn plant(&self, kind: Kind, victim: u32, out: &Path) -> Result<Option<String>> {
         let priority = if kind == Kind::Rr { PRIORITY } else { ABOVE };
         let mut command = Command::new(std::env::current_exe().context("find our own program")?);
@@ -145,7 +147,7 @@ impl Run {
         explanation::parse(&text)
     }
 
-    /// Whether a trace can be had here at all; why not, otherwise.
+    /// The reason why delays cannot be planted on this machine; `None` if they can.
     pub fn possible(&self) -> Result<Option<String>> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Some("not root".to_owned()));
@@ -158,19 +160,19 @@ impl Run {
     }
 }
 
-/// The last words of kinds fit into the name of a thread.
+/// A short name of a kind, so that the name of a thread with this ending is not cut off.
 fn name(kind: Kind) -> String {
     kind.name().chars().take(7).collect()
 }
 
 enum Round {
     Judged(Tally),
-    /// The trace had holes; nothing can be held against it.
+    /// The trace had holes and cannot be judged.
     Holes,
     NotRun(String),
 }
 
-/// What the rounds of a kind came to so far.
+/// The sum of all rounds of a kind so far.
 #[derive(Default)]
 struct Rounds {
     kind: Kind,
@@ -179,12 +181,12 @@ struct Rounds {
     tally: Tally,
     judged: u32,
     holes: u32,
-    /// Why it is at an end before its time.
+    /// The outcome if the rounds ended early.
     ended: Option<Outcome>,
 }
 
 impl Rounds {
-    /// Adds a round; whether there is to be another.
+    /// Adds a round. Returns whether another round is needed.
     fn take(&mut self, round: Result<Round>) -> bool {
         match round {
             Ok(Round::Judged(of)) => {
@@ -207,7 +209,7 @@ impl Rounds {
         }
     }
 
-    /// What was judged is never taken back, but by what broke.
+    /// The outcome of all rounds. Only an error takes precedence over rounds that were judged.
     fn outcome(self) -> Outcome {
         match self.ended {
             Some(broken @ Outcome::Broken(_)) => broken,
@@ -225,7 +227,7 @@ fn said(log: &Path) -> String {
     text.trim().replace('\n', " | ")
 }
 
-/// A program that we started and that does not outlive us.
+/// A program that this process started. It is killed when this value is dropped.
 pub struct Ours(Child);
 
 impl Ours {
@@ -233,12 +235,12 @@ impl Ours {
         Ok(Self(command.spawn().with_context(|| format!("start {:?}", command.get_program()))?))
     }
 
-    /// Waits for its end; whether it was a good one. An error if it takes too long.
+    /// Waits for the program's end. Returns whether it ended without a signal. An error if it takes too long.
     pub fn wait(&mut self, limit: Duration) -> Result<bool> {
         let until = Instant::now() + limit;
         loop {
             if let Some(status) = self.0.try_wait().context("wait for a program")? {
-                // What was late beyond a limit, or not trusted, is told by codes; a recording there is.
+                // Exit codes report exceeded limits and doubtful results, but in either case there is a recording.
                 return Ok(status.code().is_some());
             }
             ensure!(Instant::now() < until, "a program takes longer than {} s", limit.as_secs());
@@ -266,7 +268,7 @@ mod tests {
         Round::Judged(Tally { planted, right, timed: right, ..Tally::default() })
     }
 
-    /// The outcome of these rounds, and how many of them were asked for.
+    /// The outcome of these rounds, and how many of them were run.
     fn of(rounds: Vec<Result<Round>>) -> (Outcome, usize) {
         let mut all = Rounds { kind: Kind::Hog, least: 20, most: 3, ..Rounds::default() };
         let mut taken = 0;

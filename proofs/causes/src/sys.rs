@@ -1,6 +1,6 @@
-//! The system calls that have no safe wrapper: scheduling classes, limits, `bpf()`.
+//! System calls that have no safe wrapper: scheduling classes, limits, `bpf()`.
 //!
-//! It must not know what is planted or why.
+//! This module must not know what is planted or why.
 
 #![allow(unsafe_code, reason = "system calls that no crate here wraps")]
 
@@ -34,20 +34,21 @@ fn read(clock: ClockId) -> u64 {
 
 /// Sleeps until `CLOCK_MONOTONIC` shows `ns`; signals may end it early.
 pub fn sleep_until(ns: u64) {
-    // An early end is what the callers' loops expect: they look at the clock.
+    // If a signal ends the sleep early, the callers' loops look at the clock again.
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &timespec(ns));
 }
 
-/// An instant as the kernel takes it.
+/// Converts nanoseconds to the kernel's form of an instant.
 pub fn timespec(ns: u64) -> Timespec {
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Timespec { tv_sec: number(ns / 1_000_000_000), tv_nsec: number(ns % 1_000_000_000) }
 }
 
-/// Between two looks at the clock there is less than this, unless somebody else has the CPU.
+/// Two successive clock readings are less than this apart, unless the thread is interrupted.
 pub const GAP_NS: u64 = 3000;
 
-/// Burns time until `CLOCK_MONOTONIC` shows `ns`. Returns what it showed at last, and how much of the time others had.
+/// Burns time until `CLOCK_MONOTONIC` shows `ns`. Returns the last clock reading, and the time for which the thread was
+/// interrupted.
 pub fn burn_until(ns: u64) -> (u64, u64) {
     let mut last = now_ns();
     let mut gaps = 0;
@@ -60,7 +61,7 @@ pub fn burn_until(ns: u64) -> (u64, u64) {
     (last, gaps)
 }
 
-/// Puts the calling thread on one CPU.
+/// Binds the calling thread to one CPU.
 pub fn pin(cpu: u32) -> Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     set.set(usize::try_from(cpu)?);
@@ -73,15 +74,16 @@ pub fn make_real_time(policy: Policy) -> Result<()> {
         Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
         Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
     };
-    // All that the kernel knows of a sched_param. (The function of some C libraries always refuses.)
+    // `struct sched_param` is this one number. The wrapper of some C libraries always refuses, so the system call is
+    // made directly.
     let wanted = i32::from(priority.clamp(1, 95));
     // SAFETY: 0 is the calling thread; the parameter outlives the call.
     let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class, &raw const wanted) };
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("make a thread real-time") }
 }
 
-/// What holds whatever else goes wrong: the kernel ends this process when its parent ends, after `seconds`, and when a
-/// real-time thread of it runs for 200 ms without sleeping.
+/// Makes the kernel end this process when its parent ends, 20 s after `seconds`, and when one of its real-time threads
+/// runs for 200 ms without sleeping.
 pub fn bound(seconds: u64) -> Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
         .context("ask to be ended with the parent")?;
@@ -96,19 +98,20 @@ pub fn bound(seconds: u64) -> Result<()> {
     Ok(())
 }
 
-/// Memory stays where it is, as far as that is allowed: a planted delay should not hold page faults of the planter.
+/// Locks the memory of this process if that is allowed, because a planted delay should not contain page faults of the
+/// planter.
 pub fn lock_memory() {
     let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE);
 }
 
-/// A network and a view of the files of our own, for the calling thread and those it starts.
+/// Gives the calling thread, and threads it starts later, a network namespace and a mount namespace of their own.
 pub fn own_network() -> Result<()> {
     // SAFETY: unshare takes flags and touches no memory; file descriptors stay shared.
     let done = unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS) };
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("get a network namespace") }
 }
 
-/// Takes the interface `lo` of this namespace up.
+/// Switches the interface `lo` of this namespace on.
 pub fn loopback_up() -> Result<()> {
     use rustix::net::{AddressFamily, SocketType};
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).context("open a socket")?;
@@ -123,8 +126,8 @@ pub fn loopback_up() -> Result<()> {
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("take `lo` up") }
 }
 
-/// Has packets of this namespace's loopback received on that CPU, wherever they are sent. The view of `/sys` that tells
-/// it so is seen by the calling thread alone.
+/// Makes the given CPU receive all packets of this namespace's loopback, wherever they are sent. This needs a mount of
+/// `/sys` that only the calling thread sees.
 pub fn steer_loopback(cpu: u32) -> Result<()> {
     use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
     const PATH: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
@@ -136,9 +139,9 @@ pub fn steer_loopback(cpu: u32) -> Result<()> {
     std::fs::write(PATH, &mask).with_context(|| format!("write {mask} to {PATH}"))
 }
 
-/// Has a socket look at each packet with a filter that is long, and then drop it.
+/// Attaches a filter to a socket that works on each packet for a long time and then drops it.
 pub fn drop_slowly(socket: &OwnedFd) -> Result<()> {
-    // As long as the memory allows that a socket may have for such things.
+    // About the largest number of instructions that fits into the memory limit of a socket.
     const STEPS: u16 = 2000;
     let step = libc::sock_filter { code: 0x04, jt: 0, jf: 0, k: 1 };
     let end = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 };
@@ -159,7 +162,7 @@ pub fn drop_slowly(socket: &OwnedFd) -> Result<()> {
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("give a socket a filter") }
 }
 
-/// Asks the kernel to take these pages of another process away.
+/// Asks the kernel to take these pages away from another process.
 pub fn page_out(pidfd: &OwnedFd, ranges: &[(u64, u64)]) -> Result<()> {
     const PAGEOUT: i32 = 21;
     let vectors: Vec<libc::iovec> = ranges
@@ -176,7 +179,7 @@ pub fn page_out(pidfd: &OwnedFd, ranges: &[(u64, u64)]) -> Result<()> {
     if done >= 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("take pages of the victim away") }
 }
 
-/// Has a program start without the right to lock memory.
+/// Makes a program start without the right to lock memory.
 pub fn without_locked_memory(command: &mut Command) {
     let before = || {
         const LOCK_MEMORY: libc::c_ulong = 14;
@@ -191,11 +194,11 @@ pub fn without_locked_memory(command: &mut Command) {
     unsafe { command.pre_exec(before) };
 }
 
-/// `bpf()` with an attribute of these words; what it returns is a descriptor or 0. The attribute holds addresses: of
-/// memory that the caller keeps until this returns, and large enough for what the command does with it.
+/// Calls `bpf()` with an attribute of these words. Returns a file descriptor or 0. The attribute may contain addresses
+/// of memory, which the caller must keep until this returns, and which must be large enough for the command.
 ///
 /// # Safety
-/// As said: every address among the words must be valid for the command.
+/// Every address among the words must be valid for the command.
 pub unsafe fn bpf(command: i32, words: &mut [u64]) -> Result<i32> {
     let size = size_of_val(words);
     // SAFETY: the words live through the call and their size is told; addresses in them are the caller's promise.
@@ -203,7 +206,7 @@ pub unsafe fn bpf(command: i32, words: &mut [u64]) -> Result<i32> {
     if done >= 0 { Ok(i32::try_from(done)?) } else { Err(std::io::Error::last_os_error()).context("bpf()") }
 }
 
-/// A descriptor that a system call has just returned.
+/// Takes ownership of a file descriptor that a system call has just returned.
 pub fn own(descriptor: i32) -> OwnedFd {
     // SAFETY: the callers pass on what bpf() has just given them, which nobody else has.
     unsafe { OwnedFd::from_raw_fd(descriptor) }

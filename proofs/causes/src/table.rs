@@ -1,11 +1,11 @@
-//! What a run came to, as a table for people.
+//! The results of a run, as a table for people.
 
 use crate::judge::Tally;
 use crate::kind::{Kind, Truth};
 use crate::run::Outcome;
 use std::fmt::Write;
 
-/// The line above all.
+/// The first line of the table.
 pub fn heading() -> String {
     format!(
         "{:<11} {:>7} {:>8} {:>6} {:>7} {:>10} {:>8} {:>9} {:>6} {:>8}  {}",
@@ -13,7 +13,7 @@ pub fn heading() -> String {
     )
 }
 
-/// The line of one kind, and those below it that tell what was wrong.
+/// The line of one kind, followed by lines about what was wrong.
 pub fn line(kind: Kind, outcome: &Outcome, least: u64) -> String {
     let name = kind.name();
     match outcome {
@@ -54,7 +54,7 @@ fn judged(kind: Kind, tally: &Tally, least: u64) -> String {
     text
 }
 
-/// Rounded down: what is not quite 95 % does not look like it.
+/// A percentage with one decimal, rounded down, so that a value just below 95 % is not shown as 95 %.
 fn percent(part: u64, whole: u64) -> String {
     let Some(tenths) = (part * 1000).checked_div(whole) else { return "-".to_owned() };
     format!("{}.{}", tenths / 10, tenths % 10)

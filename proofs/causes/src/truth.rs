@@ -1,7 +1,7 @@
-//! What was planted and when: the truth that explanations are held against, and how it is written down.
+//! The truth with which explanations are compared: what was planted and when, and its form in a file.
 //!
-//! One line for each: `kind name start_ns end_ns [gaps_ns]`, on `CLOCK_MONOTONIC`. It must not know how anything is
-//! planted.
+//! Each plant is one line `kind name start_ns end_ns [gaps_ns]`, on `CLOCK_MONOTONIC`. This module must not know how
+//! anything is planted.
 
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
@@ -10,17 +10,17 @@ use std::path::Path;
 /// A delay that was planted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plant {
-    /// Its kind, by the name on the command line.
+    /// The name of the kind on the command line.
     pub kind: String,
-    /// Who did it: a thread, a function of the kernel, a softirq; `-` where the kind says it all.
+    /// The culprit: a thread, a function of the kernel, or a softirq; `-` if the kind alone says enough.
     pub name: String,
     pub start_ns: u64,
     pub end_ns: u64,
-    /// The part of it that interrupts or a hypervisor took from the planter, as far as it saw.
+    /// The part of the delay during which the planter noticed that interrupts or a hypervisor stopped it.
     pub gaps_ns: u64,
 }
 
-/// Writes all of them.
+/// Writes all plants to a file.
 pub fn write(path: &Path, plants: &[Plant]) -> Result<()> {
     let mut text = String::new();
     for plant in plants {

@@ -1,9 +1,10 @@
-//! Short turns in an emulator that runs its CPUs in turns, and whose time is counted in instructions.
+//! Keeps turns short in an emulator that runs its CPUs in turn and whose time is counted in instructions.
 //!
-//! There a CPU keeps its turn until the next timer is due, or until it says that it spins; and while none has anything to
-//! do, time is the host's. One thread spins on a CPU and says so every few microseconds: time stays counted, and takes
-//! next to nothing from the others. Another has a timer due soon at any time, so that whatever else works on this CPU has
-//! short turns too. It must not know what is measured beside it.
+//! In such an emulator, a CPU keeps its turn until its next timer is due or until it gives the spin hint. While no CPU
+//! has work, time is the host's. Here one thread spins on a CPU and gives the spin hint every few microseconds, so that
+//! time is always counted in instructions; it takes next to nothing from the other CPUs. Another thread always has a
+//! timer that is due soon, so that everything else on this CPU has short turns too. This module must not know what is
+//! measured at the same time.
 
 use crate::plant::fair;
 use crate::sys::{self, Policy};
@@ -11,11 +12,11 @@ use anyhow::{Context, Result};
 use std::hint;
 
 const TURN_NS: u64 = 100_000;
-/// Between two looks at the clock, and one time that it says that it spins: a few microseconds.
+/// Steps between two spin hints, which take a few microseconds.
 const STEPS: u32 = 400;
 
-/// Keeps turns short on a CPU for `seconds`. With `first` it also goes before ordinary threads that are at work there, on
-/// kernels that do not throttle real-time ones.
+/// Keeps turns short on a CPU for `seconds`. With `first`, it also takes precedence over ordinary threads on this CPU,
+/// on kernels that do not throttle real-time threads.
 pub fn keep_short(cpu: u32, seconds: u64, first: bool) -> Result<()> {
     sys::bound(seconds)?;
     sys::pin(cpu)?;
@@ -32,8 +33,8 @@ pub fn keep_short(cpu: u32, seconds: u64, first: bool) -> Result<()> {
     Ok(())
 }
 
-/// It takes a tenth of the CPU. A real-time thread is served at once where it is not throttled; an ordinary one may have to
-/// wait until another has had its share.
+/// Wakes up often, and uses a tenth of the CPU. A real-time thread runs at once unless it is throttled; an ordinary one
+/// may have to wait until another thread has had its share.
 fn wake_often(until_ns: u64, first: bool) {
     let ranked = if first {
         sys::make_real_time(Policy::Fifo(1))

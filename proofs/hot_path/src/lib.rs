@@ -1,8 +1,8 @@
-//! Everything that may run between two waits, by names that survive in the object code.
+//! Functions that call everything that may run between two waits, under names that remain in the object code.
 //!
-//! `cargo xtask ci panic-free` builds this as a static library in the profile `dist` and walks what these functions
-//! reach. Nothing may lead to a panic or an allocation, nor leave for a system library but by the few names listed
-//! there. The functions of the module `injected` break that on purpose: the walk must find each of them.
+//! `cargo xtask ci panic-free` builds this crate as a static library in the profile `dist`, and follows all calls of
+//! these functions. No call may lead to a panic, to an allocation, or to a system library except for a few listed
+//! functions. The functions of the module `injected` violate this on purpose: the check must find each of them.
 
 #![allow(unsafe_code, reason = "names that survive are an unsafe attribute")]
 #![allow(missing_docs, reason = "each is named after the one function that it calls")]
@@ -192,7 +192,7 @@ pub fn hot_heart_beat(heart: &mut Heart) {
     heart.beat();
 }
 
-/// What the walk must find.
+/// Functions that the check must find.
 #[allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "to be found")]
 pub mod injected {
     use punctual_rt::{MonoTime, Wake, now};

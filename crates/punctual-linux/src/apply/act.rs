@@ -1,4 +1,4 @@
-//! Carries out a step that was inspected and announced in the journal, and observes the result.
+//! Carries out one step, which the journal has already announced, and observes the result.
 
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::replace;
@@ -8,7 +8,7 @@ use punctual_tuning::plan::{Before, Expected, Step};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long the kernel may take to bring a value into force.
+/// How long to wait until a value that the kernel accepted is in force.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Exit code of `systemctl stop` for a unit that the manager does not know. Such a unit counts as stopped.
@@ -66,8 +66,8 @@ fn outcome<T>(
     }
 }
 
-/// A value is in force if its file shows it and, for values with a second file that shows the effective value, that
-/// file too.
+/// Writes a value and checks that it is in force. The file itself must show it; for values with a second file that
+/// shows the effective value, that file must show it too.
 fn write(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> StepOutcome {
     match hand.write_value(path, value) {
         Err(error) if is_gone(&error) => return StepOutcome::Gone { what: format!("{path} is not there") },
@@ -114,7 +114,7 @@ fn edit(hand: &dyn Hand, path: &str, content: &[u8], in_place: bool, before: &Be
     }
 }
 
-/// The unit is masked first, so that nothing starts it again before it is stopped.
+/// Masks and stops a unit. The mask comes first, so that nothing starts the unit again before it is stopped.
 fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> StepOutcome {
     for verb in [UnitVerb::Mask { lasting }, UnitVerb::Stop] {
         match hand.do_unit(unit, verb) {

@@ -15,7 +15,7 @@ pub enum EngineError {
     },
     #[error("{}: take the lock: {reason}. {}", store::LOCK, lock_remedy(reason))]
     Lock { reason: io::Error },
-    /// Lines of the journal are damaged, so nothing new is begun on top of it.
+    /// Some lines of the journal are damaged, so no new transaction begins.
     #[error("{}: {lines} of its lines cannot be read", store::FILE)]
     Damaged { lines: usize },
     /// Applying was aborted because the journal could not be written. All steps were undone except those in `left`.

@@ -34,7 +34,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// This program, where the first argument `word` makes it call [`run`].
+    /// Starts this program again as a guard: the first argument `word` has to make it call [`run`].
     pub fn this(word: &str) -> io::Result<Self> {
         Ok(Self { path: std::env::current_exe()?, words: vec![word.into()] })
     }
@@ -62,7 +62,8 @@ impl Tied {
     pub fn start(program: &Program, transaction: u32) -> Result<Self, EngineError> {
         let start = program.command(TIED, transaction).stdin(Stdio::piped()).spawn();
         let mut guard = start.map_err(program.failed("Without its guard nothing is changed"))?;
-        // The guard ignores signals. Without a pipe it would never notice that this process ended.
+        // Without a pipe the guard would never notice that this process ended. Because the guard also ignores signals,
+        // it is killed here.
         if guard.stdin.is_none() {
             let _ = guard.kill();
             let _ = guard.wait();
@@ -91,7 +92,8 @@ pub fn watch_deadline(program: &Program, transaction: u32) -> Result<(), EngineE
     start.map(drop).map_err(program.failed(remedy))
 }
 
-/// Starts the guard as a systemd unit: the end of a user's session ends every process that was started in it.
+/// Starts the guard as a systemd unit, because the end of a user's session ends every process that was started in it.
+/// Returns whether the guard was started.
 fn under_systemd(program: &Program, transaction: u32) -> bool {
     let Some(path) = program.path.to_str() else { return false };
     let mut command = Command::new("/usr/bin/systemd-run");
@@ -119,7 +121,7 @@ pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, Engine
 }
 
 /// The begin record of the transaction to be guarded. It identifies the transaction, because numbers are reused. `None`
-/// if the transaction is over, or if the journal could not be read during all of [`PATIENCE`].
+/// if the transaction is over, or if the journal could not be read within [`PATIENCE`].
 fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
     let contents = retried(|| journal::read(hand), |_| true).ok()?;
     let sessions = contents.into_iter().flat_map(|contents| contents.sessions);
@@ -127,7 +129,7 @@ fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
     guarded.find(|session| session.stage != SessionStage::Reverted)?.begun
 }
 
-/// Signals that would end another process are caught and ignored.
+/// Catches and ignores the signals that end a process by default.
 fn hold_out() {
     use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
     for signal in [SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
@@ -136,7 +138,7 @@ fn hold_out() {
     }
 }
 
-/// Whether the other end of the pipe was closed without a farewell.
+/// Waits until the pipe is closed. Returns whether it was closed without a farewell.
 fn left_alone(pipe: &mut dyn Read) -> bool {
     let mut word = [0];
     loop {
@@ -150,7 +152,7 @@ fn left_alone(pipe: &mut dyn Read) -> bool {
 }
 
 /// Waits until a transaction's time is up; `false` if it was confirmed or undone before. If the journal cannot be read,
-/// it is read again at the next look, and the deadline applies in any case.
+/// it is read again after [`LOOK`]; the deadline applies in any case.
 fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
     let Some(by) = begun.confirm_by_ns else { return false };
     loop {
@@ -168,12 +170,12 @@ fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
     }
 }
 
-/// Undoes, and keeps trying for [`PATIENCE`] whatever the error is, because nobody else will undo it.
+/// Repeats an undo for [`PATIENCE`] whatever its error is, because no other process will do it.
 fn insist<T>(put_back: impl Fn() -> Result<T, EngineError>) -> Result<T, EngineError> {
     retried(put_back, |_| true)
 }
 
-/// Repeats an attempt for [`PATIENCE`] while `may_pass` says that the error may go away.
+/// Repeats an attempt for at most [`PATIENCE`], as long as it fails with an error for which `may_pass` returns true.
 fn retried<T, E>(attempt: impl Fn() -> Result<T, E>, may_pass: fn(&E) -> bool) -> Result<T, E> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -184,7 +186,7 @@ fn retried<T, E>(attempt: impl Fn() -> Result<T, E>, may_pass: fn(&E) -> bool) -
     }
 }
 
-/// Undoes, and waits for any other process that is changing the machine.
+/// Undoes `extent`. While another process is changing the machine, waits for at most ten minutes.
 pub fn revert_patiently(hand: &dyn Hand, extent: Extent) -> Result<Reverted, EngineError> {
     patiently(|| revert(hand, extent, false))
 }

@@ -1,5 +1,5 @@
-//! Inspects the machine before a step: what has to be kept to undo the step, that it is not needed, or why it is
-//! impossible.
+//! Inspects the machine before a step. The result is one of three: the state to keep for undoing the step, that the
+//! step is not needed, or why it is impossible.
 //!
 //! Nothing is changed here.
 
@@ -15,7 +15,7 @@ pub enum Look {
     Already,
     Gone(String),
     Ready {
-        /// The state to keep for undoing. The copy of a file has no name yet.
+        /// The state to keep for undoing. For a file, the name of the copy is not set yet.
         before: Before,
         bytes: Option<Vec<u8>>,
     },
@@ -89,7 +89,7 @@ fn value_of(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Re
     Ok(if expected.met(value, &now) && settled() { Look::Already } else { Look::ready(Before::Value(now)) })
 }
 
-/// Reads a value in the form in which it would be written back.
+/// Reads a value in the form in which undoing would write it back.
 pub fn read_value(hand: &dyn Hand, path: &str, about: &str, expected: &Expected) -> io::Result<String> {
     let bytes = hand.read(path)?;
     let text = String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text"))?;
@@ -149,13 +149,13 @@ fn gone_or(what: &str, operation: &str, error: &io::Error) -> Result<Look, Strin
     if is_gone(error) { Ok(Look::Gone(format!("{what} is gone"))) } else { Err(told(what, operation, error)) }
 }
 
-/// Whether the subject of a step is gone: file, thread, device or CPU.
+/// Whether an error means that the subject of a step (file, thread, device or CPU) no longer exists.
 pub fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV | libc::ENXIO))
 }
 
-/// The text for a refusal, with what to do about it.
+/// The message for a refused operation: the subject, the operation, the error, and what to do about it.
 pub fn told(what: &str, operation: &str, error: &io::Error) -> String {
     let remedy = match error.raw_os_error() {
         Some(libc::EPERM) => {

@@ -14,10 +14,10 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     All,
-    /// Every transaction after the one with this number, which stays.
+    /// Undo every transaction after the one with this number.
     DownTo(u32),
-    /// Only the transaction with this number. Its steps that later transactions build upon are undone together with
-    /// those.
+    /// Undo only the transaction with this number. A step that later transactions build upon is undone when those
+    /// transactions are undone.
     Only(u32),
 }
 
@@ -35,7 +35,7 @@ impl Extent {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reverted {
-    /// The steps that were undone, in that order.
+    /// The undone steps, in the order in which they were undone.
     pub undone: Vec<UndoneStep>,
     /// Steps that could not be undone, each with its reason.
     pub trouble: Vec<Trouble>,
@@ -47,7 +47,7 @@ pub struct Reverted {
     pub torn: bool,
     /// Whether nothing is left on this machine, and the journal is removed.
     pub closed: bool,
-    /// Why the journal could not be written, if so. The steps in `undone` are undone nevertheless.
+    /// Why the journal could not be written; `None` if it could. The steps in `undone` are undone in either case.
     pub unwritten: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<
 }
 
 /// Undoes the transaction that began with `begun` without a request from the user. `None` if it was confirmed or undone
-/// since it was last inspected.
+/// in the meantime.
 pub fn revert_pending(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
     let present = now(hand).map_err(|reason| EngineError::Unknown { what: "the time since the start", reason })?;
     let wanted = |contents: &Contents| {
@@ -201,8 +201,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// If the begin record cannot be read, the machine counts as not restarted: writing an old value once more does
-    /// less harm than leaving a new one.
+    /// Whether the machine was restarted since the step was done. If the begin record cannot be read, the answer is no:
+    /// writing an old value once more does less harm than leaving a new one.
     fn since(&self, contents: &Contents, intent: &Intent) -> Since {
         let session = contents.sessions.iter().find(|session| session.transaction == intent.transaction);
         match session.and_then(|session| session.begun.as_ref()) {
@@ -228,8 +228,8 @@ impl<'a> Work<'a> {
 
     /// Why a step cannot be undone yet. Later steps that changed the same thing have to be undone first. If this step
     /// runs a program, all later steps of the same change have to be undone first, because the program's results depend
-    /// on them. The step also stays while another transaction relies on it, or if a later step was undone and the journal
-    /// could not record that: the next revert would take that later step as still applied.
+    /// on them. The step also stays while another transaction relies on it, or if a later step was undone and the
+    /// journal could not record this, because the next revert would take the later step as still applied.
     fn in_the_way(&self, contents: &Contents, intent: &Intent, ended: bool) -> Option<String> {
         let at = |intent: &Intent| (intent.transaction, intent.number);
         let runs = |other: &Intent| {
@@ -270,8 +270,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The later transaction, if any, that found the work of this step done and relies on it. A transaction that is being
-/// undone relies on nothing.
+/// The later transaction that relies on this step, because it found the value of this step already set; `None` if there
+/// is none. A transaction that is being undone relies on nothing.
 fn relied_on(contents: &Contents, intent: &Intent) -> Option<u32> {
     let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != SessionStage::Leaving;
     let relies = |session: &Session| session.was.iter().any(|was| is_same_place(&intent.step, &was.step));

@@ -1,4 +1,4 @@
-//! Signals that are waited for instead of taking effect, with their origin.
+//! Queues signals instead of letting them take effect, and reports who sent each of them.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::flag::register_conditional_default;
@@ -14,8 +14,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     pub signal: i32,
-    /// Whether a process sent the signal. Otherwise the kernel did; for a terminal it sends to the whole foreground
-    /// group.
+    /// Whether a process sent the signal. Otherwise the kernel did, which sends the signals of a terminal to the whole
+    /// foreground process group.
     pub by_a_process: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Tunes the machine while a command runs: begins a transaction, starts a guard, applies, runs the command, and undoes
-//! all.
+//! Tunes the machine while a command runs: begins a transaction, starts a guard, applies the changes, runs the command,
+//! and undoes the changes.
 //!
 //! Signals that stop the command or this process are passed on to the command. If this process is killed, the guard
-//! undoes.
+//! undoes the changes.
 
 use super::error::EngineError;
 use super::guard::{Program, Tied, revert_patiently};
@@ -65,7 +65,7 @@ pub fn supervise(
     Ok(Supervised { applied, status, reverted })
 }
 
-/// Whether a signal requested the end while changes were made.
+/// Whether a queued signal requests the end of this process.
 fn told_to_end(held: &mut Held) -> bool {
     let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
     std::iter::from_fn(|| held.next(Duration::ZERO)).any(|arrived| ends.contains(&arrived.signal))
@@ -76,7 +76,7 @@ fn run(command: &[OsString], held: &mut Held) -> io::Result<ExitStatus> {
     let mut child = Command::new(program).args(arguments).spawn()?;
     let status = wait(&mut child, held);
     if status.is_err() {
-        // A child that cannot be waited for cannot be supervised.
+        // A child that cannot be waited for cannot be supervised, so it is killed.
         let _ = child.kill();
     }
     status
@@ -88,7 +88,7 @@ fn wait(child: &mut Child, held: &mut Held) -> io::Result<ExitStatus> {
             return Ok(status);
         }
         let Some(arrived) = held.next(LOOK) else { continue };
-        // A terminal sends its signals to the command as well.
+        // The kernel sends the signals of a terminal to the command as well, so they are not passed on.
         if arrived.signal == libc::SIGCHLD || !arrived.by_a_process {
             continue;
         }

@@ -183,14 +183,14 @@ impl<'a> Transaction<'a> {
 fn abandon(hand: &dyn Hand) {
     let empty =
         Journal::open(hand).ok().flatten().filter(|journal| *journal.contents() == crate::journal::Contents::default());
-    // An empty folder may stay; the next revert removes it.
+    // If removing the journal fails, an empty folder may stay; the next revert removes it.
     if let Some(journal) = empty {
         let _ = journal.close();
     }
     let _ = store::sweep_folder(hand);
 }
 
-/// An upper bound for what these changes write into the journal.
+/// Upper bound for the number of bytes that these changes write into the journal.
 fn room(changes: &[Change]) -> u64 {
     let content = |step: &Step| match step {
         Step::Own { content, .. } => content.len(),

@@ -13,7 +13,7 @@ use std::io;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stuck {
-    /// Another program or person changed the setting since.
+    /// Another program or person changed the setting after the step was done.
     Conflict(String),
     Failed(String),
 }
@@ -153,7 +153,7 @@ fn is_back(expected: &Expected, before: &str, now: &str) -> bool {
     expected.reading.same(before, now) || fewer().unwrap_or(false)
 }
 
-/// Removes a file that we created where none had been.
+/// Removes a file that we created at a path where there was none.
 fn own(hand: &dyn Hand, path: &str, content: &[u8], folders_made: &[String]) -> Result {
     let folder_is_there = path.rsplit_once('/').map_or(Ok(None), |(folder, _)| hand.stat(folder));
     if folder_is_there.map_err(failed(path, "look at"))?.is_some() {
@@ -275,8 +275,8 @@ fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
     }
 }
 
-/// Runs a program that undoes. Commands for systemd are left out while it is not running (in a rescue shell): it has no
-/// running units then, and reads its files when it starts.
+/// Runs a program that undoes a step. Commands for systemd are left out while it is not running (in a rescue shell): it
+/// has no running units then, and reads its files when it starts.
 fn run(hand: &dyn Hand, invocation: &Invocation) -> Result {
     if invocation.order.is_some() && !runs_systemd(hand)? {
         let said = invocation.arguments.join(" ");

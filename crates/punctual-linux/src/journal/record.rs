@@ -1,4 +1,5 @@
-//! The records of the journal as values, which may change freely. Only `format` knows how they are written.
+//! The records of the journal as types of this program, which may change freely. Only `format` knows how they are
+//! written.
 
 use punctual_tuning::plan::{Before, Keep, Lasts, Step, subject};
 use serde::Serialize;
@@ -10,7 +11,7 @@ pub enum JournalRecord {
     Intent(Intent),
     /// The machine already had the value of a step, so there is nothing to undo.
     Was(Was),
-    /// A step has ended.
+    /// A step has ended, with this outcome.
     Outcome {
         transaction: u32,
         number: u32,
@@ -64,7 +65,7 @@ pub struct Begun {
     pub kind: Purpose,
     /// The process that makes the changes, or that supervises a command for which they are made.
     pub owner: Owner,
-    /// The transaction is undone when `CLOCK_BOOTTIME` reaches this, unless it was confirmed.
+    /// The time of `CLOCK_BOOTTIME`, in nanoseconds, at which the transaction is undone unless it was confirmed.
     pub confirm_by_ns: Option<u64>,
 }
 
@@ -73,7 +74,7 @@ pub struct TuningRequest {
     pub cpus: String,
     pub profile: String,
     pub arguments: Vec<String>,
-    /// Knobs, and what is kept for each of them across boots.
+    /// Ids of knobs, each with a setting that is kept for it across boots.
     pub keeps: Vec<(String, Keep)>,
 }
 
@@ -83,7 +84,7 @@ pub enum Purpose {
     ForCommand {
         command: Vec<String>,
     },
-    /// Makes the changes of a transaction permanent that had tried them out.
+    /// Makes the changes of transaction `of` permanent, which had tried them out.
     Adopted {
         of: u32,
     },
@@ -112,7 +113,7 @@ pub struct Intent {
     pub number: u32,
     /// Id of the change that the step belongs to.
     pub change: String,
-    /// How long the change lasts by itself.
+    /// Until when the change holds if it is not undone.
     pub lasts: Lasts,
     #[serde(rename = "what", serialize_with = "subject_of")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]

@@ -93,7 +93,7 @@ impl Contents {
         }
     }
 
-    /// The session of that transaction; an empty one is added if there is none.
+    /// The session of a transaction; an empty one is added if there is none.
     fn session(&mut self, transaction: u32) -> &mut Session {
         let at = self.sessions.partition_point(|session| session.transaction < transaction);
         if self.sessions.get(at).is_none_or(|session| session.transaction != transaction) {
@@ -107,7 +107,8 @@ impl Contents {
         self.sessions.iter().filter(|session| session.stage != SessionStage::Reverted)
     }
 
-    /// Sessions to be undone without a request from the user. `alive` tells whether a process of this boot still runs.
+    /// Sessions to be undone without a request from the user. `alive` returns whether a process of this boot still
+    /// runs.
     pub fn pending<'a>(
         &'a self,
         now: &'a Now,
@@ -122,7 +123,8 @@ impl Contents {
 }
 
 impl Session {
-    /// Knobs, and what is kept for each across boots; empty unless the transaction tuned the machine.
+    /// Ids of knobs, each with a setting that is kept for it across boots. There are none unless the transaction tuned
+    /// the machine.
     pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
         let begun = self.begun.iter().filter(|begun| begun.kind == Purpose::Tuned);
         begun.flat_map(|begun| &begun.asked.keeps)

@@ -176,7 +176,7 @@ impl<'a> Journal<'a> {
             self.file_bytes = self.good_bytes;
         }
         if let Err(reason) = self.hand.append(FILE, line.as_bytes()) {
-            // A part of the line may have been written, and the next record must not be appended to it.
+            // A part of the line may have been written. This value makes the next append remove that part first.
             self.file_bytes = u64::MAX;
             return Err(failed(FILE, "write journal")(reason));
         }
@@ -186,7 +186,7 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Takes in a record that cannot be written, because undoing continues on a full disk.
+    /// Adds a record that cannot be written to the contents in memory only, because undoing continues on a full disk.
     pub(crate) fn remember(&mut self, record: JournalRecord) {
         self.contents.take(record);
     }
@@ -200,7 +200,7 @@ impl<'a> Journal<'a> {
             self.hand.make_folder(SAVED, 0o700).map_err(failed(SAVED, "make folder"))?;
         }
         let path = copy_path(name);
-        // A copy with this name belongs to a step that was never announced.
+        // A copy with this name was saved for a step that the journal never announced, so nothing needs it.
         sweep(self.hand, &path)?;
         self.hand.create(&path, bytes, self.hand.ours(0o600)).map_err(failed(&path, "save copy"))
     }
@@ -209,7 +209,8 @@ impl<'a> Journal<'a> {
     /// it is put aside together with the saved copies.
     pub fn close(self) -> Result<(), JournalError> {
         if !self.contents.damage.is_empty() {
-            // The journal is last: while it exists, this is repeated.
+            // The journal is renamed last. If the program ends before that, the next revert finds the journal and
+            // renames again.
             return put_aside(self.hand, &[SAVED, FILE]);
         }
         if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
@@ -223,7 +224,7 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Renames these paths with a common ending that no earlier file has.
+/// Adds one ending to the names of all these paths, chosen so that none of the new names is taken.
 fn put_aside(hand: &dyn Hand, paths: &[&str]) -> Result<(), JournalError> {
     let is_there = |path: &str| Ok(hand.stat(path).map_err(failed(path, "look at"))?.is_some());
     let mut there = Vec::new();

@@ -27,14 +27,14 @@ impl Answers {
         })
     }
 
-    /// What is asked of the kernel and the hardware themselves, and not of files.
+    /// Answers a question below `punctual:/` from the kernel or the hardware of this machine, which no file holds.
     fn only_here(&self, question: &str) -> Fact<Vec<u8>> {
         match question {
             "/irq/fixed" => irq::fixed(Path::new("/proc/irq")),
             "/tasks" => tasks::read(&self.files),
             "/clock/resolution_ns" => Fact::Known(line(clock::resolution_ns())),
             "/clock/read_cost_ns" => Fact::Known(line(clock::read_cost_ns())),
-            // CPU 0 stands for all: firmware stops all CPUs at once.
+            // Reading CPU 0 is enough, because the firmware stops all CPUs at once.
             "/msr/34" => smi::count(Path::new("/dev/cpu/0/msr")),
             "/pci/links" => {
                 self.files.list(links::FOLDER).and_then(|devices| links::told(links::FOLDER.as_ref(), &devices))

@@ -8,7 +8,7 @@ pub(super) fn resolution_ns() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
-/// The shortest of several series, to exclude interruptions.
+/// Cost of reading the clock once, from the fastest of several series of readings, so that interruptions do not count.
 pub(super) fn read_cost_ns() -> u64 {
     const READINGS: u64 = 64;
     let series = || {

@@ -22,7 +22,8 @@ fn lines(answer: &[u32], subject: &Subject) -> String {
     words.filter_map(|(name, word)| Some(format!("{name} {}\n", answer.get(*word)?))).collect()
 }
 
-/// A driver without such a setting says so, which is not an error.
+/// The fact for a failed request. A driver that does not have the setting answers with an error, for which the fact is
+/// "absent".
 fn trouble<T>(error: &io::Error) -> Fact<T> {
     match Errno::from_io_error(error) {
         Some(Errno::OPNOTSUPP | Errno::NODEV) => Fact::Absent,

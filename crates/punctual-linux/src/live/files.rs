@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 /// The largest number of bytes read of one file. The largest file in use is `/proc/cpuinfo`, with about 1.5 KiB per
 /// CPU.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
-/// This table has a row per interrupt and a column per CPU, so it has a limit of its own.
+/// The table of interrupts has a row per interrupt and a column per CPU, so it has a limit of its own.
 const INTERRUPTS: &str = "/proc/interrupts";
 const MOST_BYTES_OF_INTERRUPTS: u64 = 16 << 20;
 /// The largest number of names listed of one folder. `/proc/irq` of the largest machines has some thousands.
 const MOST_NAMES: usize = 16_384;
 /// The only device that may be read, because opening it has no effect.
 const READABLE_DEVICE: &str = "/dev/cpu_dma_latency";
-/// Enough for most files, so that reading one takes two system calls.
+/// Initial size of the read buffer. Most files fit, and are read with two system calls.
 const USUAL_BYTES: usize = 4096;
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Files {
 
     /// # Errors
     ///
-    /// In the folder of another system, the path goes through too many links.
+    /// Fails if the files are those of another system and the path goes through too many links.
     pub(super) fn place(&self, path: &str) -> io::Result<PathBuf> {
         if self.are_of_this_machine() { Ok(PathBuf::from(path)) } else { inside::place(&self.root, path) }
     }
@@ -68,7 +68,7 @@ impl Files {
                 if names.len() == MOST_NAMES {
                     return Err(io::Error::other(format!("more than {MOST_NAMES} names")));
                 }
-                // Names that are not UTF-8 are left out, because no name of interest is such a name.
+                // Names that are not UTF-8 are left out, because all names that the audit looks for are UTF-8.
                 names.extend(entry?.file_name().into_string().ok());
             }
             names.sort_unstable();

@@ -7,12 +7,12 @@ use std::path::{Component, Path, PathBuf};
 /// As many links as the kernel follows in one path.
 const MOST_LINKS: usize = 40;
 
-/// Where `path` of the system in the folder `root` lies, with all its links followed inside that folder: an absolute target
+/// The place of `path` of the system in the folder `root`. Links are followed inside that folder: an absolute target
 /// begins at `root`, and `..` stops there.
 ///
 /// # Errors
 ///
-/// The path goes through more links than the kernel would follow.
+/// Fails if the path goes through more links than the kernel would follow.
 pub(super) fn place(root: &Path, path: &str) -> io::Result<PathBuf> {
     let parts = |path: &Path| -> Vec<OsString> {
         let is_step = |part: &Component| matches!(part, Component::Normal(_) | Component::ParentDir);

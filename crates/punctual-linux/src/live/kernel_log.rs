@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 
 /// The file in which distributions keep the kernel's boot messages.
 const COPY: &str = "/var/log/dmesg";
-/// `sos report` keeps them here.
+/// The file in which `sos report` keeps the kernel's boot messages.
 const OF_A_REPORT: &str = "/sos_commands/kernel/dmesg";
 
-/// Reads the log of this machine, or a copy of it if reading the log is refused and the copy is of this boot. Of an
-/// unpacked system, reads the copy.
+/// Reads the log of this machine. If that is refused, reads the copy if it is of this boot. For an unpacked system,
+/// reads the copy.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if files.are_of_this_machine() {
         let is_of_this_boot = || {
@@ -62,7 +62,7 @@ fn of_the_kernel(log: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Splits a line such as `<6>text`.
+/// Splits a line such as `<6>text` into the number and the text.
 fn prefix(line: &[u8]) -> Option<(u32, &[u8])> {
     let rest = line.strip_prefix(b"<")?;
     let end = rest.iter().take(4).position(|b| *b == b'>')?;

@@ -1,5 +1,5 @@
-//! Power saving of PCI Express links, from two bits in the configuration of each device. Few bytes are read per device,
-//! and none of a sleeping device, which reading would wake.
+//! Power saving of PCI Express links, from two bits in the configuration of each device. Few bytes are read per device.
+//! Sleeping devices are not read, because reading would wake them.
 
 use punctual_facts::fact::Fact;
 use std::fmt::Write as _;
@@ -42,7 +42,8 @@ pub(super) fn told(folder: &Path, devices: &[String]) -> Fact<Vec<u8>> {
             LinkAnswer::CutShort => was_cut_short = true,
         }
     }
-    // Without privileges the kernel shows only the first 64 bytes.
+    // Without privileges the kernel shows only the first 64 bytes of the configuration, which cuts the list of
+    // capabilities short.
     match (text.is_empty(), was_cut_short) {
         (_, true) => Fact::Denied,
         (true, false) => Fact::Absent,

@@ -67,13 +67,13 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// This machine, read by child processes of this program, in which the first argument `word` leads to a call of
-    /// [`answer`]. So a file that hangs does not keep this process from ending.
+    /// A tree that reads this machine in child processes of this program. They are started with the first argument
+    /// `word`, which has to lead to a call of [`answer`]. So a file that hangs does not keep this process from ending.
     pub fn apart(word: &'static str) -> Self {
         Self { files: Patient::new(Answers::new(ROOT.into()), Some(word)), first_read: Mutex::default() }
     }
 
-    /// This machine, read by threads.
+    /// A tree that reads this machine in threads of this process.
     pub fn here() -> Self {
         Self { files: Patient::new(Answers::new(ROOT.into()), None), first_read: Mutex::default() }
     }

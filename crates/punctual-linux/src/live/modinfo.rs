@@ -23,9 +23,9 @@ pub(super) struct Modules {
 #[derive(Debug)]
 struct Lists {
     folder: String,
-    /// Lines of the form `PATH: DEPENDENCIES`.
+    /// Loadable modules, in lines of the form `PATH: DEPENDENCIES`.
     loadable: Fact<String>,
-    /// One path per line.
+    /// Paths of built-in modules, one per line.
     built_in: Fact<String>,
     /// Entries `MODULE.KEY=VALUE`, each ended by a zero byte.
     built_in_info: Fact<String>,
@@ -75,7 +75,7 @@ impl Lists {
             Fact::Known(list) => {
                 list.lines().filter_map(|line| line.split(':').next()).find(|path| module(path) == name)
             }
-            // Without the list, a missing name does not mean that the module is missing.
+            // Without the list, a name that is not found does not mean that the module does not exist.
             Fact::Absent => {
                 return Fact::Garbled(format!("there is no list of this kernel's modules ({})", self.folder));
             }
@@ -123,7 +123,7 @@ fn section(elf: &[u8]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// The place of the module, and its parameters in alphabetical order.
+/// The text of an answer: the place of the module, and its parameters in alphabetical order.
 fn described<'a>(place: &str, entries: impl Iterator<Item = &'a str>) -> String {
     let mut parameters: BTreeMap<String, String> = BTreeMap::new();
     for entry in entries {
@@ -152,7 +152,7 @@ mod tests {
     const INFO: &[u8] = b"license=GPL\0parmtype=modeset:int\0parm=modeset:Use it or not\0parm=odd:no type\0\
         parmtype=names:array of charp\0";
 
-    /// The smallest relocatable ELF file with such a section.
+    /// The smallest relocatable ELF file with a section of this name and content.
     fn elf(section: &[u8], content: &[u8]) -> Vec<u8> {
         let mut object = object::write::Object::new(
             object::BinaryFormat::Elf,

@@ -74,7 +74,7 @@ impl Structure<'_> {
 
     fn size_mib(&self) -> u32 {
         match self.u16(0x0c) {
-            // 0xffff means unknown; 0x7fff means that the size is in a larger field.
+            // 0xffff means that the size is unknown; 0x7fff means that it is in a larger field.
             u16::MAX => 0,
             0x7fff => self.u32(0x1c) & 0x7fff_ffff,
             size if size & 0x8000 != 0 => u32::from(size & 0x7fff) / 1024,

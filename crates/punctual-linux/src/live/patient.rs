@@ -17,7 +17,7 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest wait for one question.
+/// Longest time to wait for the answer to one question.
 const MOST_FOR_ONE: Duration = Duration::from_millis(500);
 /// Total time for questions that hang. Each of them waits a quarter of what is left, but at least `LEAST`, within which
 /// even a busy machine answers most questions.
@@ -29,7 +29,7 @@ const MOST_OF_FOLDER: u32 = 2;
 const MOST_HUNG: u32 = 32;
 /// Factor on the wait for questions that need computing (`punctual:/...`).
 const COMPUTING: u32 = 4;
-/// Factor for unpacking a kernel, which takes a second, and longer if all CPUs are busy.
+/// Factor on the wait for unpacking a kernel, which takes a second, and longer if all CPUs are busy.
 const UNPACKING: (&str, u32) = ("punctual:/kernel/words", 12);
 
 /// How long to wait for a file, depending on the files that hung before.
@@ -62,14 +62,14 @@ impl Patience {
         })
     }
 
-    /// Notes that `path` did not answer within this time.
+    /// Notes that `path` did not answer within `waited`.
     fn lose(&mut self, path: &str, waited: Duration) {
         self.left = self.left.saturating_sub(waited);
         *self.hung.entry(folder(path)).or_default() += 1;
     }
 }
 
-/// The folder of a path with `#` for every number.
+/// The folder of a path, with every number in it replaced by `#`.
 fn folder(path: &str) -> String {
     let folder = path.trim_end_matches('/').rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut squashed = String::with_capacity(folder.len());
@@ -111,8 +111,8 @@ impl State {
 }
 
 impl<T: Tree + Send + Sync + 'static> Patient<T> {
-    /// Reads in child processes, in which the argument `word` leads to answers from the same tree; without a word, in
-    /// threads.
+    /// Reads in child processes, which are started with the argument `word` and must answer from the same tree. Without
+    /// a word, reads in threads.
     pub(super) fn new(tree: T, word: Option<&'static str>) -> Self {
         let state = State { reader: None, word, patience: Patience::new() };
         Self { tree: Arc::new(tree), state: Mutex::new(state) }
@@ -159,7 +159,7 @@ impl<T: Tree + Send + Sync + 'static> Tree for Patient<T> {
     }
 }
 
-/// Names were UTF-8 before they were sent.
+/// Converts bytes to text. Nothing is lost, because names were UTF-8 before they were sent.
 fn text(fact: Fact<Vec<u8>>) -> Fact<String> {
     fact.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -214,7 +214,7 @@ mod tests {
         for name in ["a", "b", "c", "d", "e", "f"] {
             assert!(matches!(tree.link(&format!("/stuck-{name}/x")), Fact::Garbled(_)));
         }
-        // Only short waits are left by now, and a busy machine may exceed them once or twice.
+        // By now only short waits are left, and a busy machine may exceed one or two of them.
         let mut others = ["a", "b", "c", "d", "e"].iter().map(|name| tree.read(&format!("/good-{name}/x")));
         assert!(others.any(|fact| fact.known().is_some()), "what is good is still answered");
         *sticky.0.let_go.lock().unwrap() = true;

@@ -18,20 +18,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The running program, also if an update has just replaced its file.
+/// The program of this process. The link works even if an update has just replaced the program's file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 const HELLO: u8 = b'p';
 /// How long a helper may take to start.
 const MOST_FOR_HELLO: Duration = Duration::from_secs(2);
 /// How long the rest of an answer may take after it has begun.
 const MOST_FOR_THE_REST: Duration = Duration::from_secs(1);
-/// A helper that computes, or that waits for a CPU, may take this many times longer: the machine is slow, and no file hangs.
+/// Factor on the wait for a helper that computes or waits for a CPU: then the machine is slow, and no file hangs.
 const MOST_WHILE_RUNNING: u32 = 8;
-/// Room for most answers.
+/// Initial size of the buffer for an answer; most answers fit.
 const USUAL_BYTES: usize = 16 << 10;
 /// Limit on an answer. The largest answer is the table of interrupts.
 const MOST_BYTES: u32 = 64 << 20;
-/// Enough for the deepest call chain, which unpacks a module.
+/// Stack of a helper thread, enough for the deepest call chain, which unpacks a module.
 const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +67,11 @@ impl Reader {
     pub(super) fn process(word: &str) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(THIS_PROGRAM);
-        // The helper may outlive this process, so it must not hold a stream whose end another process waits for.
+        // The helper may outlive this process. If it held the standard output or error of this process, a process that
+        // waits for the end of these streams would wait for the helper.
         command.arg(word).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn()?;
-        // Closes our copy of the helper's end, so that the end of the helper is noticed.
+        // Closes our copy of the helper's end of the stream. Otherwise the end of the helper would not be noticed.
         drop(command);
         Self::greeted(ours, Some(process))
     }
@@ -114,7 +115,7 @@ impl Reader {
     /// Whether the helper computes or waits for a CPU. A helper sleeps while a file hangs.
     fn is_running(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.thread_id)).unwrap_or_default();
-        // The state is the first field after the name, which may hold a parenthesis itself.
+        // The state is the first field after the name, which may itself contain a parenthesis.
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
     }
 

@@ -9,11 +9,11 @@ use std::path::Path;
 /// The number of the register, which is also its offset in the device file.
 const SMI_COUNT: u64 = 0x34;
 
-/// Reads the register of the CPU with this device file. Without the module `msr` there is no device file. On CPUs
-/// without the register (of other makers), the kernel refuses to read at its offset.
+/// Reads the register of the CPU with this device file. The device file exists only if the module `msr` is loaded. On
+/// CPUs of other makers, which lack the register, the read fails.
 pub(super) fn count(device: &Path) -> Fact<Vec<u8>> {
     let register = std::fs::metadata(device).and_then(|meta| {
-        // Only in this kind of device is the offset the number of a register.
+        // Only in a character device is the offset the number of a register.
         if !meta.file_type().is_char_device() {
             return Err(io::Error::other("not the device of a CPU's registers"));
         }

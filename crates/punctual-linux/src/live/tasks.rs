@@ -32,7 +32,7 @@ pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if count == 0 { Fact::Absent } else { Fact::Known(lines.into_bytes()) }
 }
 
-/// Selects fields of `/proc/PID/stat`. The name in it stands in parentheses and may itself contain some.
+/// Selects fields of `/proc/PID/stat`. The name in it stands in parentheses and may itself contain parentheses.
 fn task_line(stat: &str) -> Option<String> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;

@@ -1,8 +1,7 @@
 //! A system's files in a folder: an unpacked disk image, an initramfs, a report of `sos report`.
 //!
-//! Nothing of that system runs, so what is missing below `/proc`, `/sys` and the like was not kept, and says nothing about
-//! the system. Such a path is therefore unknown and never absent. Links are followed as that system would follow them: none
-//! leads out of the folder.
+//! That system does not run. A file that is missing below `/proc`, `/sys` and the like was only not saved, so the fact
+//! is unknown and never absent. Links are followed as that system would follow them: none leads out of the folder.
 
 use super::answers::Answers;
 use super::patient::Patient;
@@ -11,9 +10,9 @@ use punctual_facts::tree::Tree;
 use std::io;
 use std::path::Path;
 
-/// A folder that holds none of these holds no system.
+/// Names in the root folder of a system. A folder with none of them holds no system.
 const SIGNS: [&str; 8] = ["etc", "usr", "proc", "sys", "boot", "lib", "init", "sos_commands"];
-/// What only a running system has.
+/// Paths that exist only while a system runs.
 const OF_A_RUNNING_SYSTEM: [&str; 5] = ["/proc/", "/sys/", "/dev/", "/run/", "punctual:/"];
 const PROC_SYS: &str = "/proc/sys/";
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
@@ -30,7 +29,7 @@ pub struct Unpacked {
 impl Unpacked {
     /// # Errors
     ///
-    /// The folder cannot be listed, or nothing in it is found in a system's root folder.
+    /// Fails if the folder cannot be listed, or if it contains nothing that belongs in the root folder of a system.
     pub fn open(root: &Path) -> io::Result<Self> {
         let root = root.canonicalize()?;
         let mut names = Vec::new();
@@ -59,7 +58,7 @@ impl Unpacked {
         })
     }
 
-    /// The release of the kernel that ran, or of the only one that is installed.
+    /// The release of the kernel that was running, or else of the only one that is installed.
     fn release(&self) -> Fact<Vec<u8>> {
         let installed = || {
             self.files.list("/lib/modules").and_then(|releases| match releases.as_slice() {
@@ -71,18 +70,18 @@ impl Unpacked {
         self.part_of_version(|text| text.split_whitespace().nth(2)).or_else(installed)
     }
 
-    /// A part of what the kernel that ran said of itself: `Linux version RELEASE (COMPILER) #BUILD`.
+    /// A part of the version that the running kernel reported: `Linux version RELEASE (COMPILER) #BUILD`.
     fn part_of_version(&self, part: impl Fn(&str) -> Option<&str>) -> Fact<Vec<u8>> {
         self.text("/proc/version").and_then(|text| part(&text).map_or(Fact::Absent, |part| Fact::Known(part.into())))
     }
 }
 
-/// Turns "absent" into "unknown" where the path belongs to a running system.
+/// Turns "absent" into "unknown" if the path exists only while a system runs.
 fn kept<T>(path: &str, fact: Fact<T>) -> Fact<T> {
     // The list of modules is a file of the system, so a module that is missing there is absent.
     let is_running = OF_A_RUNNING_SYSTEM.iter().any(|start| path.starts_with(start));
     match fact {
-        // Without this list, the CPUs in /proc/cpuinfo are the ones that are online.
+        // The list of online CPUs stays absent, because then `/proc/cpuinfo` is used, which shows only online CPUs.
         Fact::Absent if path == ONLINE => Fact::Absent,
         Fact::Absent if is_running && !path.starts_with("punctual:/modinfo/") => {
             Fact::Garbled("not in the unpacked system".to_owned())

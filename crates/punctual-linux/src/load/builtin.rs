@@ -114,7 +114,7 @@ fn cpu(worker: &Worker) -> Result<()> {
     })
 }
 
-/// A buffer whose pages are all resident.
+/// A buffer whose pages are all in memory, because each has been written.
 fn touched(bytes: usize) -> Vec<u8> {
     let mut buffer = vec![0; bytes];
     buffer.fill(1);

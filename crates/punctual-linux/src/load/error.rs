@@ -7,7 +7,7 @@ pub enum LoadError {
     #[error("unknown load '{name}'{hint}; known are {known}, and cmd:PROGRAM ARGS for any other program")]
     Unknown {
         name: String,
-        /// A known name similar to the one typed.
+        /// A hint that names a known load similar to the one typed; empty if there is none.
         hint: String,
         known: String,
     },
@@ -26,7 +26,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Whether another attempt may succeed, because the machine was busy or the worker was killed.
+    /// Whether another attempt may succeed: the machine may have been busy, or the worker may have been killed.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::NotReady { .. } | Self::Start { .. })
     }

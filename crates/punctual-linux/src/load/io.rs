@@ -14,7 +14,8 @@ pub(super) fn write(worker: &Worker) -> Result<()> {
     })
 }
 
-/// The file grows by a block between two passes, so that reading begins at once even on a slow device.
+/// Reads a file again and again. It grows by a block after each pass, so that reading begins at once even on a slow
+/// device.
 pub(super) fn read(worker: &Worker) -> Result<()> {
     let mut file = Scratch::create(worker, 1)?;
     let (content, mut read, mut offset) = (block(), block(), 0);
@@ -31,7 +32,7 @@ pub(super) fn read(worker: &Worker) -> Result<()> {
     })
 }
 
-/// The source file grows as in [`read`].
+/// Copies a file again and again. The source file grows as in [`read`].
 pub(super) fn copy(worker: &Worker) -> Result<()> {
     let (mut from, mut to) = (Scratch::create(worker, 2)?, Scratch::create(worker, 2)?);
     let (content, mut copy, mut offset) = (block(), block(), 0);

@@ -70,7 +70,7 @@ impl Launcher {
 pub struct LoadOutcome {
     pub name: String,
     pub unit: &'static str,
-    /// Number of operations; `None` for an outside program, and for a load that ended without a report.
+    /// Number of operations; `None` if the load is an outside program, or ended without a report.
     pub operations: Option<u64>,
     pub time: Nanos,
     pub failure: Option<String>,

@@ -20,7 +20,7 @@ pub(super) fn run(worker: &Worker) -> io::Result<()> {
         scope.spawn(|| echo(worker, &echoer, &over));
         scope.spawn(|| drain(worker, sink));
         let outcome = talk(worker, &asker, &mut source, &block).map_err(|error| explain(&error));
-        // This ends both helpers: one sees the end of its stream, the other one this flag.
+        // Ends both helpers: one sees the end of its stream, the other one this flag.
         over.store(true, Ordering::Relaxed);
         let _ = source.shutdown(Shutdown::Both);
         outcome

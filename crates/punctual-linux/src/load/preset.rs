@@ -76,7 +76,8 @@ impl Preset {
         if let Some(reason) = self.unavailable() {
             return Err(LoadError::NotOffered { name: self.name.to_owned(), reason });
         }
-        // The limit given to the program is longer than ours, so that the program never ends too early.
+        // The time limit given to the program is 5 s longer than that of the load, so that the program never ends
+        // before the load.
         let seconds = limit.whole(Nanos::from_secs(1)).saturating_add(5).to_string();
         let cpus = cpus.to_string();
         let dir = dir.to_string_lossy();

@@ -61,7 +61,7 @@ fn lift_run_time_limit() {
     let _ = setrlimit(Resource::Rttime, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Prepares for full memory and full disks as far as the system allows.
+/// Prepares this process for full memory and full disks, as far as the system allows.
 fn brace() {
     // If memory runs out, the kernel should kill the load and not the user's programs.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
@@ -96,7 +96,7 @@ fn run_threads(load: &'static Load, on: &CpuSet, dir: &Path, stop: StopRequest) 
     Ok(())
 }
 
-/// Reports the end of a thread, also when it panics.
+/// Reports the end of a thread when it is dropped, which also happens when the thread panics.
 struct Farewell {
     number: usize,
     events: Sender<WorkerEvent>,

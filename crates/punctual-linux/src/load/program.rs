@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 /// Time from the request to end until the program is killed.
 const GRACE: Duration = Duration::from_millis(800);
-/// How long to go on killing remaining children.
+/// How long killing is repeated while children remain.
 const SWEEP: Duration = Duration::from_millis(800);
 
 /// Runs a program until told to stop or until it ends by itself.

@@ -8,9 +8,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Largest size of a file.
+/// Largest size of one file, in bytes.
 const LARGEST: u64 = 64 * MIB as u64;
-/// Largest total size of the files of one load.
+/// Largest total size of the files of one load, in bytes.
 const TOGETHER: u64 = 256 * MIB as u64;
 
 /// A nameless file of limited size. When it is full, writing continues at its beginning.
@@ -23,7 +23,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one of the `files` files of this worker, which is empty.
+    /// Creates an empty file. Each worker may have `files` files, which share the space of the load.
     pub(super) fn create(worker: &Worker, files: u64) -> io::Result<Self> {
         let dir = worker.dir();
         let file = nameless(dir).or_else(|_| unnamed(dir)).map_err(explain(
@@ -72,8 +72,8 @@ impl Scratch {
     }
 }
 
-/// Handles a full file system: reports it once, frees the space and waits a little. Other errors are returned. Returns
-/// whether the step was done.
+/// Returns whether a step was done. If the file system is full, reports it once, frees the space and waits a little.
+/// Other errors are returned.
 pub(super) fn survive(worker: &Worker, step: io::Result<()>, files: &mut [&mut Scratch]) -> io::Result<bool> {
     match step {
         Ok(()) => Ok(true),
@@ -98,13 +98,13 @@ fn explain(operation: &str, dir: &Path, remedy: &str) -> impl Fn(io::Error) -> i
     move |error| io::Error::new(error.kind(), format!("cannot {operation} in '{}': {error}; {remedy}", dir.display()))
 }
 
-/// A file that never has a name.
+/// Opens a file that never has a name.
 fn nameless(dir: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     Ok(rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// A file that is unlinked at once, for file systems without nameless files.
+/// Opens a file and unlinks it at once, for file systems without nameless files.
 fn unnamed(dir: &Path) -> io::Result<File> {
     let thread = rustix::thread::gettid().as_raw_nonzero();
     for attempt in 0..100 {
@@ -118,7 +118,7 @@ fn unnamed(dir: &Path) -> io::Result<File> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// A block that cannot be compressed.
+/// A block of random bytes, so that no device can compress it.
 pub(super) fn block() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut block = Vec::with_capacity(MIB);

@@ -1,4 +1,4 @@
-//! A load, and one of its worker threads from the load's point of view.
+//! A load as a value, and the part of the worker process that the load's threads see.
 
 use crate::sys::sched::set_cpus;
 use punctual_facts::cpu_set::CpuSet;

@@ -10,10 +10,10 @@ use punctual_numbers::recording::Frame;
 use punctual_numbers::scenario::Scenario;
 use punctual_numbers::trace::{Blind, Rung, SelfTest, Tracing};
 
-/// Threshold until the first activations have run.
+/// Threshold for late activations until there are enough activations to derive one.
 const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
-/// At first, up to this number of activations may be late. After a thousand times as many activations, one in a
-/// thousand may be.
+/// Number of the largest latencies that count as late at first. After a thousand times as many activations, the largest
+/// thousandth counts as late.
 const LATE_AT_LEAST: u64 = 10;
 /// Number of ordinary activations that each thread reports per phase, for comparison with late ones.
 const ORDINARY: u64 = 400;
@@ -24,14 +24,14 @@ pub(super) struct Causes {
     explain: Explain,
     /// Activations with a larger latency count as late, whatever is usual on the machine.
     budget: Nanos,
-    /// An activation with a larger latency ends the run, and its cause must be known.
+    /// An activation with a larger latency ends the run, and its cause must be found.
     limit: Nanos,
     former: Vec<Counts>,
     on: bool,
 }
 
 impl Causes {
-    /// Starts to look for causes with the best available means. The error tells why none is available.
+    /// Starts to look for causes with the best available means. The error says why there is none.
     pub(super) fn start(
         explain: &Explain,
         scenario: &Scenario,
@@ -39,7 +39,7 @@ impl Causes {
         probes: &[Probe],
     ) -> Result<Self, String> {
         let limit = scenario.limit.unwrap_or(Nanos::MAX);
-        // Keeps open files free for the recording and the loads, which are opened later.
+        // Reserves open files for the recording and the loads, which are opened only after the files of this search.
         let reserve = Reserve::new(online.len() as u64);
         let thread = |probe: &Probe| MeasuredThread { cpu: probe.granted.cpu, tid: probe.granted.tid };
         let threads: Vec<MeasuredThread> = probes.iter().map(thread).collect();
@@ -72,13 +72,14 @@ impl Causes {
         Frame::Tracing(self.tracing.clone())
     }
 
-    /// To be called before a phase, because it stops every CPU for moments.
+    /// Prepares tracing for a phase. Call this before the phase, because it stops every CPU for moments.
     pub(super) fn prepare(&mut self, phase: u16) {
         self.on = self.tracing.phases.contains(&phase);
         self.flight.prepare(self.on);
     }
 
-    /// A tap for each measuring thread in this phase; none if the phase is not traced.
+    /// Makes a tap for each measuring thread, through which it passes on late activations. There are none if the phase
+    /// is not traced.
     pub(super) fn taps(&self, scenario: &Scenario, phase: usize) -> Vec<LateTap> {
         if !self.on {
             return Vec::new();
@@ -98,7 +99,7 @@ impl Causes {
         self.set_thresholds(collectors.iter().map(Collector::warm_up_counts));
     }
 
-    /// Returns what was found since the last call, and updates the thresholds.
+    /// Returns what tracing found since the last call, and updates the thresholds.
     pub(super) fn look(&self, collectors: &mut [Collector]) -> Vec<Frame> {
         if !self.on {
             return Vec::new();
@@ -128,7 +129,7 @@ impl Causes {
         let known = tracing.blind.clone();
         let found = self.flight.holes().into_iter().map(Blind::Holes).filter(|holes| !known.contains(holes));
         tracing.blind.extend(found);
-        // Blind spots were noticed during the run. This frame replaces the one from the start.
+        // Tracing was found to be blind in places during the run. This frame replaces the one from the start.
         if tracing.blind == known { vec![totals] } else { vec![Frame::Tracing(tracing), totals] }
     }
 
@@ -142,7 +143,7 @@ impl Causes {
         frames
     }
 
-    /// Passes on the gaps that were judged to be latencies.
+    /// Reports gaps that were judged to be latencies to the tracer.
     fn hand_over_gaps(&self, collectors: &mut [Collector]) {
         for (thread, collector) in collectors.iter_mut().enumerate() {
             for activation in collector.take_judged() {
@@ -196,7 +197,8 @@ fn traced_phases(explain: &Explain, scenario: &Scenario) -> Vec<u16> {
     (0..count).filter(|phase| explain.phases.is_empty() || explain.phases.contains(phase)).collect()
 }
 
-/// The 99.9th percentile of the latencies so far. At first a lower percentile, so that early spikes are not missed.
+/// The 99.9th percentile of the latencies so far. While there are few latencies, a lower percentile is used, so that
+/// early spikes are not missed.
 fn running_threshold(so_far: &Counts) -> Nanos {
     let later = (so_far.count() / 1000).max(LATE_AT_LEAST);
     match so_far.count().checked_sub(later) {

@@ -1,5 +1,5 @@
-//! Long gaps until they are judged: each becomes a latency, or all those of a standstill of the machine become one
-//! event.
+//! Keeps long gaps until they are judged. Each gap becomes a latency; or, if the whole machine stood still, the gaps of
+//! all threads become one event.
 
 use super::watch::{Incident, Judgement, StandstillWatch};
 use crate::probe::{Collector, Gap};
@@ -8,7 +8,7 @@ use punctual_numbers::recording::EventKind;
 
 /// Age at which a gap is judged. By then every other thread has reported its own gaps.
 pub(super) const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
-/// How long judged gaps are kept, to tell which CPUs stood still together.
+/// How long judged gaps are kept, to find out which CPUs stood still together.
 const REMEMBERED: Nanos = Nanos::from_secs(60);
 
 pub(super) struct Gaps {
@@ -23,7 +23,7 @@ impl Gaps {
         Self { periods, waiting: Vec::new(), recent: Vec::new() }
     }
 
-    /// Takes gaps that threads set aside up to `at`, and judges those that ended at or before `until`.
+    /// Takes over the gaps that threads set aside before `at`, and judges those that ended at or before `until`.
     pub(super) fn settle(
         &mut self,
         at: MonoTime,

@@ -1,8 +1,8 @@
 //! CPU time that other programs used between two moments, with their names.
 //!
 //! A phase is idle only if no other program works. Times are from `/proc/PID/stat`, in ticks of 10 ms on most kernels,
-//! so periods of less than a third of a second tell little. Processes that start and end between the two moments are
-//! not seen.
+//! so periods of less than a third of a second are measured only roughly. Processes that start and end between the two
+//! moments are not seen.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Ticks per second of the times in `/proc`. The kernel uses 100 on every supported architecture.
 const TICKS: f64 = 100.0;
-/// If all other programs together use less than this part of one CPU, the machine is quiet.
+/// The machine is quiet if all other programs together use less than this many CPUs.
 const QUIET: f64 = 0.1;
 /// Number of the busiest programs that are named.
 const NAMED: usize = 3;
@@ -29,7 +29,7 @@ struct Used {
     ticks: u64,
 }
 
-/// The work of other programs between two sightings.
+/// The work of all other programs between two readings of `/proc`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherWork {
     /// CPU time of all other programs, in CPUs: 1 means one CPU busy all the time.
@@ -52,7 +52,7 @@ impl OtherWork {
         self.cpus < QUIET
     }
 
-    /// The work of other programs from now on. The calling thread sleeps for this time.
+    /// Measures the work of other programs from now on. The calling thread sleeps for this time.
     pub fn over(time: Duration) -> Self {
         let before = Sighting::now();
         std::thread::sleep(time);
@@ -64,7 +64,7 @@ impl Sighting {
     pub fn now() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        // Processes that have just ended are ignored.
+        // A process that ends before it is read is left out.
         let used = pids.filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)));
         Self { at: Instant::now(), used: used.collect() }
     }

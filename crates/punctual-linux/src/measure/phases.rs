@@ -21,7 +21,7 @@ impl Lengths {
     }
 }
 
-/// The lengths of a phase for the thread that takes longest.
+/// The lengths of a phase: for each part, that of the thread that takes longest.
 pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     let longest = |count: &dyn Fn(Nanos) -> u64| {
         scenario.threads.iter().map(|t| t.period.times(count(t.period))).max().unwrap_or_default()
@@ -32,7 +32,8 @@ pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     }
 }
 
-/// Time that starting and ending one load takes: least on a quiet machine with many CPUs, most on a busy one with two.
+/// Time for starting and ending one load. The least is that of a quiet machine with many CPUs, the most that of a busy
+/// one with two.
 const PER_LOAD: WallTime = WallTime { least: Nanos::from_ms(30), most: Nanos::from_ms(300) };
 /// Time before the first warm-up and after the last phase: checking whether the machine is quiet, opening and testing
 /// the trace, and the report.

@@ -77,12 +77,12 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
 }
 
-/// A real-time thread that runs for seconds without sleeping is a bug of ours. The kernel should end this process
-/// before the machine becomes unusable. Threads that spin on purpose leave a CPU free and are exempt.
+/// Makes the kernel end this process if one of its real-time threads runs for seconds without sleeping, which would be
+/// a bug of ours and make the machine unusable. Threads that spin on purpose leave a CPU free and are exempt.
 fn bound_run_away(scenario: &Scenario) {
     const SECOND_IN_US: u64 = 1_000_000;
     if scenario.mechanism != Mechanism::Spin && scenario.policy != Policy::Other {
-        // Only the soft limit is set, and the workers of loads lift it again.
+        // Only the soft limit is set, so that the workers of loads can lift it again.
         let limit = Rlimit { current: Some(2 * SECOND_IN_US), ..getrlimit(Resource::Rttime) };
         // Fails if a lower hard limit is already in force, which is just as good.
         let _ = setrlimit(Resource::Rttime, limit);

@@ -1,4 +1,4 @@
-//! The run of a scenario, from the point of view of the housekeeping thread.
+//! Runs a scenario: the part that the housekeeping thread does.
 
 use super::causes::Causes;
 use super::gaps::{Gaps, JUDGE_AFTER};
@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 const TICK: Nanos = Nanos::from_ms(100);
-/// Ticks are never early but a little late. So work that is due once a second is done up to half a tick earlier.
+/// Half the interval of ticks. Ticks are never early but a little late, so work that is due once a second is done up to
+/// half a tick earlier.
 const HALF_TICK: Nanos = Nanos::from_ms(50);
 /// Time from the last preparation to the first release of the warm-up.
 const LEAD: Nanos = Nanos::from_ms(20);
@@ -33,7 +34,7 @@ pub(super) fn run(
     observer: &mut dyn Observer,
 ) -> EndReason {
     let mut run = ScenarioRun::new(prepared, scenario, setting, observer);
-    // A resumed recording has phases without parts, which were already finished.
+    // When a recording is resumed, the phases that were already finished have no parts.
     let phases = scenario.load_phases.iter().enumerate().filter(|(_, phase)| phase.parts > 0);
     for (phase, first) in phases.map(|(number, _)| number).zip(std::iter::once(true).chain(std::iter::repeat(false))) {
         run.begin_phase(phase, first, setting, interrupted);
@@ -64,9 +65,9 @@ struct ScenarioRun<'a> {
     interval_from: MonoTime,
     skipped: u64,
     gaps: Gaps,
-    /// When an observer that looks closely gets the next latencies.
+    /// When latencies are passed to the observer again, if it wants them.
     next_close_look: MonoTime,
-    /// The lists of worst activations as last written, one for each thread.
+    /// The worst activations as last written to the recording, one list for each thread.
     worst: Vec<Vec<Worst>>,
     mid_state_written: bool,
     throttled_before: u64,
@@ -111,7 +112,7 @@ impl<'a> ScenarioRun<'a> {
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
-        // Numbers of seconds continue across phases.
+        // Seconds are numbered across phases, so this phase continues after the last number used.
         let second = if first { 0 } else { earliest.since(self.epoch).whole(SECOND) + 1 };
         if first {
             self.epoch = earliest;
@@ -133,7 +134,7 @@ impl<'a> ScenarioRun<'a> {
         self.rest();
     }
 
-    /// Sleeps. If the run is interrupted, stops it and returns.
+    /// Sleeps until `until`, or until the run is interrupted; then stops the run.
     fn sleep_until(&mut self, until: MonoTime, interrupted: &AtomicBool) {
         while now() < until && !self.prepared.control.stopped() {
             let warming_up = self.progress(now(), true);
@@ -145,7 +146,7 @@ impl<'a> ScenarioRun<'a> {
         }
     }
 
-    /// Starts each thread. Its releases lie at its offset from multiples of its period.
+    /// Starts each thread. The releases of a thread lie at multiples of its period plus its offset.
     fn send_off(&mut self, from: MonoTime, second: u64) {
         self.phase_end = from;
         let taps = self.prepared.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
@@ -229,7 +230,7 @@ impl<'a> ScenarioRun<'a> {
         self.emit_seen(standstill);
         let causes = self.prepared.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
-        // Releases end with the phase, although the end may be noticed later.
+        // Releases end with the phase. So the last interval ends there as well, although the end may be noticed later.
         self.cut_interval(at.min(self.phase_end).max(self.interval_from), true);
         self.check_rt_throttling(at);
         let loads_done = self.loads.stop();
@@ -302,8 +303,8 @@ impl<'a> ScenarioRun<'a> {
         }
     }
 
-    /// Writes what happened since the last interval. The last interval of a phase contains everything that was held
-    /// back.
+    /// Writes what happened since the last interval. The last interval of a phase also contains gaps and seconds that
+    /// were held back until then.
     fn cut_interval(&mut self, at: MonoTime, last: bool) {
         let (start, length) = (self.recorded(self.interval_from), at.since(self.interval_from));
         self.interval_from = at.max(self.epoch);
@@ -319,7 +320,7 @@ impl<'a> ScenarioRun<'a> {
         self.observer.checkpoint();
     }
 
-    /// When a CPU goes offline, the kernel moves its pinned threads.
+    /// Reports threads that are no longer pinned: when a CPU goes offline, the kernel moves its pinned threads.
     fn check_affinity(&mut self, at: MonoTime) {
         let moved = self
             .collectors
@@ -331,8 +332,8 @@ impl<'a> ScenarioRun<'a> {
         }
     }
 
-    /// A spinning thread never sleeps. So a gap of about the length of the kernel's pause for real-time threads is that
-    /// pause.
+    /// Reports the kernel's pause for real-time threads. A spinning thread never sleeps, so a gap of about the length
+    /// of that pause is the pause.
     fn check_rt_throttling(&mut self, at: MonoTime) {
         let spins = self.scenario.mechanism == Mechanism::Spin && self.scenario.policy != Policy::Other;
         let Some(pause) = in_force::real_time_pause().filter(|_| spins) else { return };
@@ -342,7 +343,8 @@ impl<'a> ScenarioRun<'a> {
         }
     }
 
-    /// Writes only lists that changed, because a frame replaces the lists of the CPUs that it names.
+    /// Writes the lists of worst activations that changed. The others stay valid, because a frame replaces only the
+    /// lists of the CPUs that it names.
     fn write_worst(&mut self) {
         let mut changed = Vec::new();
         for (collector, written) in self.collectors.iter().zip(&mut self.worst) {

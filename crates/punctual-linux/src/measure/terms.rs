@@ -50,10 +50,10 @@ pub trait Observer {
     fn frame(&mut self, frame: Frame);
     /// Makes all frames that were passed so far durable.
     fn checkpoint(&mut self);
-    /// Called a few times per second, also during warm-ups.
+    /// Receives the progress a few times per second, also during warm-ups.
     fn progress(&mut self, progress: &Progress);
-    /// Whether [`Progress::latencies`] is wanted. Reading latencies costs each measuring thread a few cache misses per
-    /// second, which come after its clock reading.
+    /// Whether [`Progress::latencies`] is wanted. Reading them costs each measuring thread a few cache misses per
+    /// second, but none between a release and the clock reading after it.
     fn looks_closely(&self) -> bool {
         false
     }
@@ -74,7 +74,7 @@ pub struct Progress {
     pub cpus: Vec<CpuProgress>,
     /// Number of releases skipped up to the last interval.
     pub skipped: u64,
-    /// Filled about once a second for an observer that looks closely; otherwise empty.
+    /// Latencies of each CPU, filled about once a second if the observer wants them; otherwise empty.
     pub latencies: Vec<CpuSoFar>,
 }
 

@@ -1,6 +1,6 @@
 //! Watches the clocks and the hypervisor, and judges long gaps: each is a latency, or the whole machine stood still.
 //!
-//! Judging only computes with readings. Only [`Readings::take`] and [`Accounted::take`] access the machine.
+//! Only [`Readings::take`] and [`Accounted::take`] access the machine; everything else computes with their results.
 
 use crate::probe::Gap;
 use punctual_hist::{MonoTime, Nanos};
@@ -10,7 +10,7 @@ use std::fs;
 
 /// Allowed difference of `CLOCK_BOOTTIME` and of the wall clock from the monotonic clock between two readings.
 const CLOCK_TOLERANCE: Nanos = Nanos::from_ms(10);
-/// If the watcher was late by this much, it could not run itself, which matters when a gap is judged.
+/// If the watcher was late by this much, it could not run itself. Then it cannot tell whether the machine stood still.
 const WATCHER_LATE: Nanos = Nanos::from_ms(50);
 /// Clock sources outside the CPU, which the kernel uses if it does not trust the TSC.
 const OUTSIDE_CPU: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
@@ -25,8 +25,8 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// Reads all clocks, and repeats this if something came in between, because readings far apart would look like a
-    /// step.
+    /// Reads all clocks. If something interrupted the readings, repeats them, because readings far apart would look
+    /// like a step of a clock.
     pub fn take() -> Self {
         const APART: Nanos = Nanos::from_us(100);
         let read = || Self {
@@ -152,7 +152,8 @@ impl StandstillWatch {
         self.tsc_drifted.then(|| Incident::new(readings.at, Nanos::ZERO, EventKind::TscDrift))
     }
 
-    /// Takes in accounted time at every tick, because the work during a gap is known only as precisely as this is read.
+    /// Notes the CPU time accounted so far. This is done at every tick, because the work during a gap is known only as
+    /// precisely as the readings around it.
     pub fn note_busy(&mut self, at: MonoTime, accounted: Accounted) {
         self.busy.push((at, accounted.busy));
         self.forget_before(at.minus(Nanos::from_secs(60)));
@@ -276,7 +277,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Two loaded CPUs up to 100 ms and from 5000 ms on, with `worked_ms` of accounted work in between.
+    /// A watch of two CPUs that are busy up to 100 ms and from 5000 ms on, with `worked_ms` of accounted work in
+    /// between.
     fn after_a_hole(worked_ms: u64) -> StandstillWatch {
         let mut watch = watch();
         for (at, busy) in [(100, 200), (5_000, 200 + worked_ms), (5_100, 400 + worked_ms)] {

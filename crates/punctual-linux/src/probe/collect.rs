@@ -1,4 +1,4 @@
-//! Cuts the records of one measuring thread into intervals.
+//! Collects the records of one measuring thread, divided into intervals.
 
 use super::{Block, Gap, RecorderReader};
 use punctual_facts::cpu_set::CpuSet;
@@ -20,10 +20,10 @@ pub struct Collector {
     over_budget: u64,
     early: u64,
     counters: Counters,
-    /// Releases in judged gaps of this stretch that were counted.
+    /// Releases of this stretch that lie in judged gaps and were counted.
     settled: u64,
     late: Vec<Gap>,
-    /// Judged gaps, for [`Self::take_judged`].
+    /// Gaps that were judged to be latencies and that [`Self::take_judged`] has not returned yet.
     judged: Vec<Activation>,
     /// Extremes of all intervals so far. They include judged gaps, which the recorder does not know.
     ran_min: Option<Nanos>,
@@ -54,14 +54,14 @@ pub struct Assignment {
     /// Number of the stretch's first second within the whole run.
     pub first_second: u64,
     pub due: u64,
-    /// Releases at or after this instant are not due.
+    /// The end of the stretch: releases at or after this instant are not due.
     pub end: MonoTime,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSoFar {
     pub cpu: u32,
-    /// Latencies of the activations that ran, without gaps that have to be judged.
+    /// Latencies of the activations that ran, without gaps that are still to be judged.
     pub ran: Counts,
     pub skipped: u64,
     pub last_spike: Option<Spike>,
@@ -76,7 +76,7 @@ pub struct Spike {
     pub cause: Option<String>,
 }
 
-/// Releases that never ran because their thread was given up.
+/// Releases that never ran, because the measurement stopped waiting for their thread.
 struct Unserved {
     count: u64,
     least_late: Nanos,
@@ -100,7 +100,7 @@ impl Collector {
         (self.over_budget, self.early, self.settled, self.longest_gap) = (0, 0, 0, Nanos::ZERO);
     }
 
-    /// Counters of the kernel are relative to this moment from now on.
+    /// Remembers the kernel's counters, so that only what they count from now on is reported.
     pub fn zero_counters(&mut self) {
         self.counters = self.kernel_counters();
     }
@@ -168,7 +168,7 @@ impl Collector {
         self.ran_max
     }
 
-    /// Gives the thread up: its remaining releases were due but did not run.
+    /// Stops waiting for the thread: its remaining releases count as due and not run.
     pub fn give_up(&mut self, now: MonoTime) {
         let served = self.reader.ran().count() + self.reader.skipped().count() + self.reader.gaps_waiting();
         let in_late_gaps: u64 = self.late.iter().map(Gap::due).sum();
@@ -178,7 +178,7 @@ impl Collector {
             (count > 0).then_some(Unserved { count, least_late, since: now.since(self.reader.last_wake()) });
     }
 
-    /// What happened since the last call; `at` is the present time. With `all` nothing is held back.
+    /// What happened since the last call; `at` is the present time. With `all`, nothing is held back for a later call.
     pub fn interval(&mut self, at: MonoTime, all: bool) -> CpuInterval {
         let (ran_now, skipped_now) = (self.reader.ran(), self.reader.skipped());
         let (mut ran, mut skipped) = (ran_now.since(&self.ran), skipped_now.since(&self.skipped));
@@ -193,7 +193,7 @@ impl Collector {
         let gaps = std::mem::take(&mut self.late);
         for gap in &gaps {
             ran.record(gap.activation.latency());
-            // As the recorder would have counted the skipped releases.
+            // The skipped releases of a gap count in the same way as those that the recorder counts itself.
             skipped.merge(&series(gap.last_skipped_late, self.period, gap.skipped));
             over_budget += u64::from(gap.activation.latency() > self.budget);
         }
@@ -230,12 +230,12 @@ impl Collector {
         interval
     }
 
-    /// Number of a second of the stretch within the whole run.
+    /// Converts the number of a second within the stretch to its number within the whole run.
     fn run_second(&self, second: u64) -> u32 {
         u32::try_from(self.stretch.first_second.saturating_add(second)).unwrap_or(u32::MAX)
     }
 
-    /// Finished seconds in which no gap can still have to be judged.
+    /// Takes the finished seconds whose gaps are all judged.
     fn take_blocks(&mut self, at: MonoTime, all: bool) -> Vec<Block> {
         const JUDGED: Nanos = Nanos::from_ms(500);
         self.held.extend(self.reader.take_blocks());
@@ -271,7 +271,8 @@ impl Collector {
             let status = self.status()?;
             let stat = fs::read_to_string(format!("/proc/self/task/{}/stat", self.tid)).ok()?;
             let field = |name| status_field(&status, name)?.parse().ok();
-            // The first word after the name is field 3; fields 10 and 12 are the faults.
+            // Counting as in proc_pid_stat(5), the first word after the name is field 3; fields 10 and 12 count page
+            // faults.
             let (_, rest) = stat.rsplit_once(')')?;
             let number = |n: usize| rest.split_whitespace().nth(n - 3)?.parse().ok();
             Some(Counters {

@@ -45,7 +45,7 @@ struct Shared {
 pub struct LateTap {
     ring: Producer<SeenActivation>,
     shared: Arc<Shared>,
-    /// One in this number of ordinary activations is passed on.
+    /// Interval of ordinary activations: of this number, one is passed on.
     each: u64,
     until_next: u64,
 }

@@ -159,7 +159,7 @@ impl Recorder {
         }
     }
 
-    /// Passes on the unfinished second after the loop.
+    /// Passes on the statistics of the last, unfinished second. Call this after the loop.
     pub fn finish(mut self) {
         self.hand_over_block();
     }
@@ -227,7 +227,7 @@ impl Usage {
     }
 }
 
-/// The reading side. It never delays the recording thread.
+/// Reads the statistics of a thread, without ever delaying that thread.
 pub struct RecorderReader {
     ran: HistogramReader,
     skipped: HistogramReader,
@@ -237,7 +237,7 @@ pub struct RecorderReader {
     shared: Arc<Shared>,
 }
 
-/// The statistics of a thread that never ran.
+/// The default reads the statistics of a thread that never ran.
 impl Default for RecorderReader {
     fn default() -> Self {
         Recorder::new(MonoTime::default(), SECOND, None).1

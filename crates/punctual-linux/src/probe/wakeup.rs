@@ -74,7 +74,7 @@ pub struct Probe {
     pub thread: ProbeThread,
     pub granted: Granted,
     go: Sender<Go>,
-    /// Number of stretches that the thread has finished, and number that it was given.
+    /// Number of stretches that the thread has finished (`done`), and of those it was given (`sent`).
     done: Arc<AtomicU32>,
     sent: u32,
     handle: JoinHandle<()>,
@@ -178,8 +178,8 @@ impl ThreadPlan {
         Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, pacer))
     }
 
-    /// The pacer of the run-time library for the mechanism to be measured; `None` for the algorithm of 2002, which has
-    /// no grid.
+    /// The pacer of the run-time library for the mechanism to be measured. `None` for the mechanism that sleeps for a
+    /// period after each activation, as latency tests of 2002 did.
     fn pacer(&self) -> Option<Result<Pacer, punctual_rt::Error>> {
         let (wait, sleeper) = match self.mechanism {
             Mechanism::Absolute => (Wait::Sleep, Sleeper::Absolute),
@@ -244,7 +244,7 @@ impl ThreadPlan {
         }
     }
 
-    /// The algorithm of 2002, which sleeps for a period after each activation.
+    /// Sleeps for a period after each activation, as latency tests of 2002 did. The releases do not lie on a grid.
     fn sleep_from_here(&self, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
         kernel::sleep_until(span.start);
         let count = span.end.since(span.start).whole(self.thread.period);

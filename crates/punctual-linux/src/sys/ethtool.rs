@@ -9,7 +9,7 @@ const SIOCETHTOOL: libc::c_ulong = 0x8946;
 /// Longest name of a device, including its final zero byte.
 const NAME_BYTES: usize = 16;
 
-/// The kernel's `struct ifreq` as used here. It is shorter on 32-bit machines.
+/// The kernel's `struct ifreq` as used here. The kernel's own structure is shorter on 32-bit machines.
 #[repr(C)]
 struct Request {
     name: [u8; NAME_BYTES],
@@ -62,9 +62,9 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
 pub struct Subject {
     pub name: &'static str,
     pub question: Query,
-    /// Words by index that a command cannot change.
+    /// Names of words in an answer that no command can change, each with its index.
     pub read_only: &'static [(&'static str, usize)],
-    /// Words by index that a command can change.
+    /// Names of words in an answer that a command can change, each with its index.
     pub settings: &'static [(&'static str, usize)],
 }
 

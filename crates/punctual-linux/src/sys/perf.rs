@@ -1,4 +1,5 @@
-//! Counters of the CPU by `perf_event_open`, which count from the moment they are opened. Samples are not used.
+//! Reads counters of the CPU through `perf_event_open`. They count from the moment they are opened. Samples are not
+//! used.
 
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;
@@ -91,7 +92,7 @@ mod tests {
                 let second = counters.read().unwrap();
                 assert!(second[0] > first[0] && second[1] > first[1], "{first:?} {second:?}");
             }
-            // This kernel or container lacks the right or the feature.
+            // The error is expected if this user lacks the right or this kernel lacks the feature.
             Err(e) => assert!(matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)), "{e}"),
         }
     }

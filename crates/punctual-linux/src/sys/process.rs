@@ -1,4 +1,4 @@
-//! Policies, starts and ends of processes and threads.
+//! System calls that set the policy of threads, and that start and end processes.
 
 use rustix::process::{Pid, Signal, WaitOptions, getppid, set_parent_process_death_signal, waitpid};
 use std::io;

@@ -6,7 +6,7 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::WindowSlot;
 use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 
-/// A switch at least this long before the release tells which task ran at the release.
+/// A switch at least this long before the release shows which task ran at the release.
 const LEAD: Nanos = Nanos::from_us(200);
 /// How far before the release to look for that switch, and for the arming of our timer. Later values are tried only if
 /// necessary, because decoding is costly.
@@ -23,7 +23,7 @@ pub struct Target {
     pub release: MonoTime,
     pub woke: MonoTime,
     pub phase: u16,
-    /// A doubt from the self-test, which applies to all windows of this CPU.
+    /// Why the self-test doubts all windows of this CPU; `None` if it does not.
     pub doubted: Option<Incomplete>,
 }
 
@@ -42,7 +42,8 @@ pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mu
     if records.len() > RECORDS_MAX {
         records.drain(..beginning(&records, a.release));
     }
-    // The timer was armed before the window begins. The record of that tells which expiry is ours.
+    // Our timer was armed before the window begins. The record of this shows which expiry is ours, so it is added in
+    // front.
     if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
         records.insert(0, armed);
     }
@@ -69,7 +70,7 @@ fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Op
     }
 }
 
-/// Of too many records, keeps the first and the last: how the latency began and how it ended.
+/// If there are too many records, keeps the first and the last of them, which show how the latency began and ended.
 fn shorten(records: &mut Vec<Record>) {
     let half = RECORDS_MAX / 2;
     let Some(more) = records.len().checked_sub(RECORDS_MAX).filter(|more| *more > 0) else { return };
@@ -82,7 +83,8 @@ fn shorten(records: &mut Vec<Record>) {
 /// kernel did not count as lost.
 pub fn lacks_switch(a: &Window) -> bool {
     let span = a.release..=a.woke;
-    // A thread that is woken on its way to sleep needs no switch.
+    // A thread that is woken while it still runs, on its way to sleep, needs no switch. Only wake-ups by other tasks
+    // count.
     let woken = |record: &&Record| {
         record.tid != a.tid
             && matches!(record.what, What::Waking { tid, target, .. } if tid == a.tid && target == a.cpu)

@@ -11,7 +11,8 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
 use punctual_rt::now;
 
-/// Enough for other CPUs, because only events that target measured CPUs are recorded there.
+/// Size of the trace buffer of each CPU that is not measured. It can be small, because only events that target measured
+/// CPUs are recorded there.
 pub const BUFFER_BYTES: u64 = 256 << 10;
 /// Events, each with the field that names the targeted CPU or set of CPUs.
 const AIMED: [(&str, &str, &str); 6] = [
@@ -20,10 +21,11 @@ const AIMED: [(&str, &str, &str); 6] = [
     ("csd", "csd_queue_cpu", "cpu"),
     ("ipi", "ipi_send_cpumask", "cpumask"),
     ("ipi", "ipi_raise", "target_cpus"),
-    // A change of priority by a lock does not tell where the task runs. All of them are recorded, because they are few.
+    // The record of a priority change by a lock does not show on which CPU the task runs. All these records are kept,
+    // because there are few of them.
     ("sched", "sched_pi_setprio", ANYWHERE),
 ];
-/// A field that is not a CPU.
+/// Stands for events that have no field with a CPU; the filter on this field lets every record through.
 const ANYWHERE: &str = "newprio";
 /// Largest number of records of other CPUs that are kept with a window.
 const RECORDS_MAX: usize = 400;
@@ -100,7 +102,7 @@ fn filter(field: &str, cpus: &CpuSet) -> String {
         return format!("{field}>=-1");
     }
     if field == "cpumask" || field == "target_cpus" {
-        // This operator exists since Linux 6.6.
+        // Linux 6.6 and later can compare a field with a set of CPUs.
         return format!("{field} & CPUS{{{cpus}}}");
     }
     cpus.iter().map(|cpu| format!("{field}=={cpu}")).collect::<Vec<_>>().join("||")
@@ -125,7 +127,7 @@ pub fn aimed_at<'a>(
 
 pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
     found.sort_by_key(|(_, record)| record.at);
-    // The last records are the ones closest to the wake-up.
+    // If there are too many records, the last ones are kept, because they are closest to the wake-up.
     found.drain(..found.len().saturating_sub(RECORDS_MAX));
     found
 }

@@ -13,7 +13,7 @@ pub enum EngineChoice {
     #[default]
     Best,
     Tracefs,
-    /// The BPF engine, or otherwise the best other engine.
+    /// The BPF engine, or the best other engine if it is not available.
     Bpf,
     /// The kernel's trace with its noise tracer, or without that if it is not available.
     Timerlat,

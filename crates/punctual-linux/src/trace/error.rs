@@ -8,7 +8,8 @@ use thiserror::Error;
 pub enum TraceError {
     #[error("no tracefs: {0}")]
     NoTracefs(String),
-    /// The kernel's trace uses other thread numbers than this process.
+    /// The kernel's trace contains other thread ids than this process sees, because the process has a PID namespace of
+    /// its own.
     #[error(
         "this process has a PID namespace of its own, and the kernel's trace has the numbers that threads have in the \
          machine: run it in the machine's own namespace (docker run --pid=host)"

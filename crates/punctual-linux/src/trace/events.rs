@@ -13,7 +13,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Learns the events of an instance, including those of the noise tracer if that runs there.
+    /// Reads the formats of an instance's events, including those of the noise tracer if it runs there.
     pub fn learn(instance: &TraceFolder, noise: bool) -> Result<Self, TraceError> {
         let mut decoder = Decoder::new();
         let mut blind = Vec::new();
@@ -38,8 +38,8 @@ impl Events {
         Ok(Self { decoder, wanted, blind })
     }
 
-    /// Switches the events on. A refused event is left out together with its other half. Each event takes the kernel
-    /// some milliseconds and stops every CPU for a moment, so this must not be called while measuring.
+    /// Switches the events on. If the kernel refuses an event, the other event of its pair is left out too. Each event
+    /// takes the kernel some milliseconds and stops every CPU for a moment, so this must not be called while measuring.
     pub fn enable(&mut self, instance: &TraceFolder) {
         let refused: BTreeSet<(&str, &str)> = self
             .wanted
@@ -69,7 +69,8 @@ impl Events {
     }
 }
 
-/// Records armed timers and page faults for these threads only, because there are very many of other threads.
+/// Records armed timers and page faults only for these threads, because the other threads of the machine cause very
+/// many.
 pub fn only_ours(instance: &TraceFolder, threads: &[u32]) {
     let any: Vec<String> = threads.iter().map(|tid| format!("common_pid=={tid}")).collect();
     for event in ["timer/hrtimer_start", "exceptions/page_fault_user", "exceptions/page_fault_kernel"] {

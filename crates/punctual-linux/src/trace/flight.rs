@@ -36,7 +36,8 @@ const LATE_MAX: usize = 4096;
 /// records that were not counted as lost.
 const HOLES_MIN: u64 = 3;
 const HOLES_PART: u64 = 100;
-/// After every further amount of this many bytes of windows, fewer are kept. The worst are always kept.
+/// Each time the kept windows have grown by this number of bytes, fewer of the following windows are kept. The worst
+/// are always kept.
 const BYTES_UNTIL_SPARING: u64 = 64 << 20;
 
 struct Thread {
@@ -49,7 +50,7 @@ struct Thread {
     total: LateTotal,
     /// Number of windows cut, and of those with missing records.
     cut: (u64, u64),
-    /// A doubt from the self-test, which applies to all windows of this CPU.
+    /// Why the self-test doubts all windows of this CPU; `None` if it does not.
     doubted: Option<Incomplete>,
 }
 
@@ -74,7 +75,7 @@ struct Core {
     keeper: Keeper,
     book: NameBook,
     waiting: VecDeque<Waiting>,
-    /// Windows that may have to move to another slot.
+    /// Windows that were written, by slot, as long as a later one may displace them to another slot.
     held: BTreeMap<u32, Window>,
     bytes: u64,
     windows: Vec<Window>,
@@ -109,7 +110,7 @@ impl Flight {
         };
         let mut witness = Witness::new(&threads.iter().map(|thread| thread.cpu).collect(), threads);
         if engine.is_none() {
-            // Without an engine the phases may be those that must not be disturbed.
+            // Without an engine, counters may also be read in phases in which nothing may disturb the measured CPUs.
             witness.leave_alone();
         }
         let core = Arc::new(Mutex::new(Core {
@@ -228,7 +229,7 @@ impl Drop for Flight {
 }
 
 fn run(core: &Mutex<Core>, stop: &AtomicBool) {
-    // Gives the thread precedence over other ordinary tasks. If it is refused, the thread is sometimes late.
+    // Gives the thread precedence over other ordinary tasks. If the kernel refuses this, the thread is sometimes late.
     let _ = rustix::process::nice(-10);
     while !stop.load(Relaxed) {
         kernel::sleep_for(TICK);
@@ -242,7 +243,7 @@ fn roams(tid: u32) -> bool {
     pid.and_then(|pid| sched::cpus(Some(pid)).ok()).is_some_and(|cpus| cpus.len() > 1)
 }
 
-/// The doubt that a failed self-test casts on all windows of its CPU.
+/// The reason why a failed self-test doubts all windows of its CPU.
 fn doubt(test: &SelfTest) -> Option<Incomplete> {
     match () {
         () if test.is_warped() => Some(Incomplete::Warped),
@@ -353,7 +354,8 @@ impl Core {
         let cpu = activation.cpu;
         let (place, moved) = if *late {
             let Some(Keep { place, moved }) = self.keeper.late(cpu, activation.woke.since(activation.release)) else {
-                // While all windows are kept, ordinary activations that were not drawn are no loss.
+                // The activation was neither drawn for the sample nor among the worst. It counts as passed over only
+                // once fewer windows are kept to save memory.
                 return self.pass_over(cpu, self.keeper.sparing() > 0);
             };
             (place, moved)

@@ -44,7 +44,8 @@ impl Instance {
         let mut attempts = 0;
         loop {
             mkdirat(tracefs.fd(), &path, Mode::RWXU).map_err(|errno| tracefs.error("make", &path, errno))?;
-            // Until a file of it is open, another punctual may take it for one left behind and remove it.
+            // Until a file of the instance is open, another punctual may take the instance for one left behind, and
+            // remove it.
             let opened =
                 tracefs.folder(&path).and_then(|folder| Ok((folder.open("tracing_on", OFlags::RDONLY)?, folder)));
             match opened {
@@ -144,7 +145,7 @@ fn name_of(Owner { pid, started }: Owner, suffix: &str) -> String {
     format!("{OURS}{pid}-{started}{suffix}")
 }
 
-/// The process in the name of one of our instances, and the suffix of the name.
+/// Parses the name of one of our instances into the process and the suffix.
 fn parse(name: &str) -> Option<(Owner, &str)> {
     let (pid, rest) = number(name.strip_prefix(OURS)?)?;
     let (started, suffix) = number(rest.strip_prefix('-')?)?;
@@ -152,7 +153,7 @@ fn parse(name: &str) -> Option<(Owner, &str)> {
     (suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix)).then_some((owner, suffix))
 }
 
-/// The number at the beginning of a text, and the rest.
+/// Splits a text into the number at its beginning and the rest.
 fn number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// Room for 400,000 task switches of 72 bytes, the longest of the usual records: 0.4 s at a million switches per
-/// second. The buffers are read every 10 ms.
+/// Size of a buffer if there is enough memory. It has room for 400,000 task switches of 72 bytes, the longest of the
+/// usual records: 0.4 s at a million switches per second. The buffers are read every 10 ms.
 const BUFFER_BYTES: u64 = 32 << 20;
 /// The trace may use this fraction (one part in 16) of the available memory, for the kernel's buffers and for data
 /// already read.
@@ -12,7 +12,7 @@ const PART_OF_MEMORY: u64 = 16;
 pub const READ_PART: u64 = 2;
 /// Buffers of a requested size may use this fraction (one part in 4) of the available memory.
 const PART_IF_ASKED: u64 = 4;
-/// Smaller buffers are refused, because they would hold too little.
+/// Smallest buffer that a user may request. Smaller ones would hold too little.
 pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
 /// Bytes per buffer for `cpus` measured CPUs, if [`READ_PART`] times as many bytes of read data are held and other
@@ -21,8 +21,8 @@ pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
     granted(available(), cpus, beside)
 }
 
-/// The largest buffer that may be requested for each of these CPUs, because the kernel would grant all memory of the
-/// machine. `None` if the free memory is unknown.
+/// Limit on the size of each CPU's buffer that a user may request. Without a limit, the kernel would grant all memory
+/// of the machine. `None` if the free memory is unknown.
 pub fn largest_buffer(cpus: u64) -> Option<u64> {
     available().map(|available| available / PART_IF_ASKED / cpus.max(1))
 }

@@ -1,12 +1,12 @@
 //! Looks for the causes of late activations in the kernel's own trace, without disturbing the measurement.
 //!
 //! ```text
-//! place -> instance -> events, self_test      what is recorded, and whether it can be believed
-//! timerlat                                    the kernel's own noise tracer beside it, on request
-//! pages -> cut (names) -> Window              what is kept of it
-//! around -> Window                            what counters say, besides or where there is no trace
-//! engine: tracefs (the above), bpf            what hands out records; open: which of them
-//! flight                                      the thread that does it, on housekeeping CPUs
+//! place -> instance -> events, self_test   selects what is recorded, and checks whether the trace can be trusted
+//! timerlat                                 adds the kernel's own noise tracer, on request
+//! pages -> cut (names) -> Window           keeps what belongs to a late activation
+//! around -> Window                         adds counters, also where there is no trace
+//! engine: tracefs (all above) or bpf       return records; `open` chooses one of them
+//! flight                                   is the thread that does all this, on housekeeping CPUs
 //! ```
 //! Raw pages are read and held for some seconds. `punctual-numbers` decodes only those that a window needs, and decides
 //! about causes.

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 
 /// Longest function in bytes. An address farther behind a symbol belongs to something else.
 const FUNCTION_MAX: u64 = 1 << 20;
-/// The other 40 bits of a hash suffice to tell the addresses of a run apart.
+/// Number of bits of a hash that are dropped. The other 40 bits suffice to distinguish the addresses of a run.
 const UNUSED_BITS: u32 = 24;
 
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ impl NameBook {
         window.names.functions = names.map(|(address, name)| (self.other(address), name)).collect();
     }
 
-    /// Address 0 means that there is no address, and stays 0.
+    /// The number that replaces an address. Address 0 means that there is no address, and stays 0.
     fn other(&self, Address(address): Address) -> Address {
         let other = self.disguise.hash_one(address) >> UNUSED_BITS;
         Address(if address == 0 { 0 } else { other.max(1) })
@@ -73,7 +73,8 @@ impl NameBook {
 
     fn line(&mut self, irq: u32, action: String) -> IrqLine {
         let path = format!("/proc/irq/{irq}/smp_affinity_list");
-        // The CPUs may change at any time, but not whether the kernel alone chooses them.
+        // The CPUs of an interrupt may change at any time, so they are always read. Whether only the kernel chooses
+        // them never changes.
         let affinity = text(&path).unwrap_or_default();
         let managed = *self.managed.entry(irq).or_insert_with(|| {
             // Newer kernels make the file read-only if writing would be refused.

@@ -38,7 +38,7 @@ pub fn open(wish: &Wish<'_>) -> Opened {
             Err(error) => opened.refused.push((*rung, error.to_string())),
         }
     }
-    // The first of two reasons tells why the engine failed, the second only that it was not tried again.
+    // If an engine was refused twice, only the first reason says why; the second says that it was not tried again.
     opened.refused.sort_by_key(|(rung, _)| *rung);
     opened.refused.dedup_by_key(|(rung, _)| *rung);
     opened

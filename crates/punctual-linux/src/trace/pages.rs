@@ -110,8 +110,8 @@ impl Pages {
         self.covered
     }
 
-    /// Records of a span in order. A loss is a record of its own at the last instant before it, and extends to the next
-    /// record.
+    /// The records of a span in order. Lost records are represented by one record, with the time of the last instant
+    /// before the loss; the loss extends to the next record.
     pub fn records(
         &self,
         Span { from, to }: Span,
@@ -120,7 +120,7 @@ impl Pages {
         names: &mut Names,
     ) -> Vec<Record> {
         let begun = self.read.partition_point(|page| page.start <= from);
-        // A hole begins no earlier than the end of the page before it.
+        // A page that could not be parsed hides records from the end of the page before it. So that page is included.
         let first = self.read.range(..begun).rposition(|page| !page.bytes.is_empty()).unwrap_or(0);
         let mut records = Vec::new();
         // Time of the latest event, and whether records after it are missing.
@@ -153,7 +153,7 @@ impl Pages {
                 }
             }
         }
-        // No later page tells where the hole ends.
+        // No later page shows where the hole ends.
         records.extend(hole.map(|count| lost(last, count)));
         records
     }

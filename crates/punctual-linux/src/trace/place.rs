@@ -24,7 +24,7 @@ pub struct TraceFolder {
     name: String,
 }
 
-/// The kernel's trace, mounted somewhere or detached. The error tells why none can be used here.
+/// The kernel's trace, mounted somewhere or detached. The error says why none can be used here.
 pub fn tracefs() -> Result<TraceFolder, TraceError> {
     if std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != PID_NAMESPACE) {
         return Err(TraceError::Namespace);
@@ -46,7 +46,7 @@ fn detached() -> Result<TraceFolder, TraceError> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let fd = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(refused)?;
     let folder = TraceFolder { fd, name: "tracefs (mounted detached)".to_owned() };
-    // Under lockdown it can be mounted, but has no files.
+    // Under lockdown a tracefs can be mounted, but has no files.
     folder.read("trace_clock")?;
     Ok(folder)
 }
@@ -69,7 +69,7 @@ fn open_folder(at: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
 }
 
 impl TraceFolder {
-    /// A folder of an ordinary file system, for tests.
+    /// Stands in for a tracefs in tests: a folder of an ordinary file system.
     #[cfg(test)]
     pub fn of(path: &std::path::Path) -> Self {
         let name = path.display().to_string();

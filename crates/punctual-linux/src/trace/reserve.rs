@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 /// Number of files reserved for the recording, the loads and short readings.
 const KEPT: usize = 24;
-/// Number of files that the search for causes opens per CPU, and in addition.
+/// Number of files that the search for causes opens for each CPU (`FOR_EACH_CPU`), and for everything else (`BESIDES`).
 const FOR_EACH_CPU: u64 = 32;
 const BESIDES: u64 = 256;
 
@@ -25,7 +25,7 @@ impl Reserve {
     pub fn new(cpus: u64) -> Self {
         let limit = getrlimit(Resource::Nofile);
         if let Some(current) = raised(limit, FOR_EACH_CPU.saturating_mul(cpus).saturating_add(BESIDES)) {
-            // If this is refused, fewer counters are opened.
+            // If the kernel refuses a higher limit, fewer counters are opened.
             let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
         }
         let place = |_| openat(CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok();

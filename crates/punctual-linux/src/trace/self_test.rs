@@ -1,7 +1,7 @@
-//! Compares known timers on every CPU with what the trace shows of them, to tell whether the trace can be trusted
-//! there.
+//! Checks for every CPU whether the trace can be trusted: lets timers expire at known times, and looks for them in the
+//! trace.
 //!
-//! Missing records that no counter of lost records reports were observed on real machines.
+//! On real machines, records were missing although no counter of lost records reported it.
 
 use super::TraceError;
 use super::engine::{Engine, Span};
@@ -80,7 +80,7 @@ pub fn believed(tests: Vec<SelfTest>) -> Result<Vec<SelfTest>, TraceError> {
 /// Sleeps on the CPU for known times; `None` if the thread cannot be pinned to it.
 fn sleeps_on(cpu: u32) -> Option<Slept> {
     setup::pin_current(&[cpu]).ok()?;
-    // Without the policy the thread wakes later, which does not matter here.
+    // If the kernel refuses the policy, the thread wakes later, which does not matter here.
     let _ = setup::set_policy(Policy::Fifo(50));
     setup::quiet_current();
     let tid = Tid::try_from(setup::granted().ok()?.tid).ok()?;

@@ -10,9 +10,9 @@ use super::TraceError;
 use super::place::{INSTANCES, OURS, TraceFolder};
 use punctual_facts::cpu_set::CpuSet;
 
-/// Follows the process in the name of an instance that runs the tracer.
+/// Follows the id of the process in the name of an instance that runs the tracer.
 const SUFFIX: &str = "-osnoise";
-/// Separates the saved options in the name.
+/// Separates the saved options in the instance's name.
 const WORD: char = '=';
 const NAME_MAX: usize = 255;
 /// Longest text for a process id and start time, with the character between them.
@@ -21,10 +21,11 @@ const PROCESS_MAX: usize = 10 + 1 + 20;
 const TRACERS: [&str; 2] = ["osnoise", "timerlat"];
 const OPTIONS: &str = "osnoise/options";
 const CPUS: &str = "osnoise/cpus";
-/// The option for the tracer's own measuring threads. Without these threads it only observes.
+/// The option for the tracer's own measuring threads, as it reads when on and when off. Without these threads the
+/// tracer only observes.
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
-/// The reason that is reported if the tracer could be used.
+/// The reason for not using the tracer that is reported if nothing prevents its use.
 const NOT_ASKED_FOR: &str = "the engine timerlat was not asked for";
 
 /// Saved options of the tracer, which all instances share.
@@ -35,7 +36,7 @@ pub struct TracerOptions {
 }
 
 impl TracerOptions {
-    /// Reads the options. An error tells why the tracer cannot be used now.
+    /// Reads the options. The error says why the tracer cannot be used now.
     pub fn read(tracefs: &TraceFolder) -> Result<Self, TraceError> {
         let refused = |why: &str| Err(TraceError::NotUnderstood(why.to_owned()));
         let available = tracefs.read("available_tracers")?;
@@ -54,7 +55,7 @@ impl TracerOptions {
         Ok(Self { workload, cpus: tracefs.read(CPUS)?.trim().to_owned() })
     }
 
-    /// The suffix of the name of an instance that changes the options.
+    /// The suffix of the name of our instance, with the old values of the options.
     pub fn suffix(&self) -> Result<String, TraceError> {
         let workload = if self.workload { "on" } else { "off" };
         let suffix = format!("{SUFFIX}{WORD}{workload}{WORD}{}", self.cpus);
@@ -71,7 +72,7 @@ impl TracerOptions {
     }
 }
 
-/// Whether this is the suffix of such an instance.
+/// Whether a suffix is that of an instance that runs the tracer and holds its saved options.
 pub fn is_suffix(suffix: &str) -> bool {
     TracerOptions::of_suffix(suffix).is_some()
 }
@@ -93,10 +94,11 @@ pub fn start(tracefs: &TraceFolder, instance: &TraceFolder, cpus: &CpuSet) -> Re
 }
 
 /// Stops the tracer of the instance at `path`, and restores the options from the suffix of its name. Returns `false` if
-/// another instance uses them or pages are being read; then the instance must stay until the next attempt.
+/// another instance uses the options or pages of this one are being read; then the instance must stay until the next
+/// attempt.
 pub fn put_back(tracefs: &TraceFolder, path: &str, suffix: &str) -> bool {
     let Some(before) = TracerOptions::of_suffix(suffix) else { return true };
-    // A running tracer would start its threads as soon as the options allow them again.
+    // The tracer is stopped first, because it would start its threads as soon as the options allow them again.
     if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
         return false;
     }
@@ -118,7 +120,7 @@ fn user(tracefs: &TraceFolder) -> Option<String> {
     Some(format!("the tracing instance {name}"))
 }
 
-/// Whether the tracer runs threads of its own; `None` if that cannot be chosen.
+/// Whether the tracer runs threads of its own; `None` if this kernel has no option for that.
 fn workload(options: &str) -> Option<bool> {
     options.split_whitespace().find_map(|word| match word {
         WORKLOAD => Some(true),

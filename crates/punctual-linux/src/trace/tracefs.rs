@@ -1,4 +1,5 @@
-//! The kernel's trace of the measured CPUs as an engine: an instance, its events, its pages.
+//! An engine that reads the kernel's trace of the measured CPUs. It consists of a tracing instance, its events and its
+//! pages.
 
 use super::elsewhere::{self, Elsewhere};
 use super::engine::{Covered, Engine, MeasuredThread, Span, Wish};

@@ -1,5 +1,5 @@
-//! Journals that are cut off, garbled, from newer versions or of doubtful origin; two programs at once; missing rights
-//! and full disks.
+//! Tests with journals that are cut off, garbled, from newer versions or of doubtful origin; with two programs at once;
+//! with missing rights and full disks.
 
 use crate::bench::{Bench, Fault, Faulty, GRUB, change, edit, folder, own, plan, request, tune, write};
 use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert, revert_pending};
@@ -79,7 +79,7 @@ fn copies_of_a_damaged_journal_are_kept_whatever_comes_after() {
         assert!(bench.file(&format!("{FOLDER}/journal{ending}")).exists());
         bench.set(user, &kept);
     }
-    // The user moves the journal away as the message says, which leaves its copies.
+    // The user moves the journal away, as the error message advises. The saved copies stay.
     tune(&bench, &[change("x", vec![own(user, "ours\n")])]).unwrap();
     fs::rename(bench.file(FILE), bench.file("/var/lib/other/journal")).unwrap();
     tune(&bench, &[change("x", vec![own(user, "ours again\n")])]).unwrap();
@@ -118,7 +118,7 @@ fn a_journal_that_is_not_understood_is_left_alone() {
     assert!(revert(&bench, Extent::All, false).unwrap().closed);
 }
 
-/// A slow but short implementation, because the crate is not a dependency of the tests.
+/// The CRC-32 of a text. This implementation is slow but short; the crate for it is not a dependency of the tests.
 fn crc32fast_of(text: &str) -> u32 {
     let step = |sum: u32, _: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
     !text.bytes().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(byte), step))
@@ -153,7 +153,7 @@ fn where_nothing_can_be_written_down_nothing_is_done() {
         let folder = folder();
         let bench = Bench::make(folder.path());
         let start = bench.picture();
-        // The operations for the folder, the lock, the journal, its first line, and the room for the rest.
+        // Faults in the operations for the folder, the lock, the journal, its first line, and the room for the rest.
         for at in [0, 2, 3, 4, 5] {
             let refused = tune(&Faulty::new(&bench, at, Fault::Fails(number)), &plan(&bench)).unwrap_err().to_string();
             assert!(refused.contains(said) && refused.contains("/var/lib/punctual"), "{at}: {refused}");
@@ -250,7 +250,7 @@ fn what_was_confirmed_or_has_only_the_number_is_not_put_back_unasked() {
     assert_eq!(revert_pending(&bench, &third).unwrap(), None);
 }
 
-/// A file system mounted below the machine's folder, while this value lives.
+/// A file system that is mounted below the machine's folder until this value is dropped.
 struct Mounted(std::path::PathBuf);
 
 impl Mounted {

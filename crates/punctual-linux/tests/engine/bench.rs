@@ -80,7 +80,7 @@ impl Bench {
         Self::at(root)
     }
 
-    /// The existing machine in `root`.
+    /// Opens the machine that already exists in `root`.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned(), machine: Machine::below(root) }
     }
@@ -151,8 +151,8 @@ impl Bench {
         self.set(BOOT_ID, "second-boot\n");
     }
 
-    /// A kernel operation is done completely or not at all. While this lock is held, none is in progress; a process
-    /// that kills others holds it.
+    /// Takes the lock of the simulated kernel. Each kernel operation holds it, so that it is done completely or not at
+    /// all. A process that kills others holds it too.
     pub fn whole(&self) -> fs::File {
         let root = fs::File::open(&self.root).unwrap();
         rustix::fs::flock(&root, rustix::fs::FlockOperation::LockExclusive).unwrap();
@@ -319,7 +319,7 @@ impl Hand for Bench {
         self.set(&format!("/sim/nic/{device}"), &(lines.join("\n") + "\n"));
         Ok(())
     }
-    /// The two kinds of mask are links in two different folders.
+    /// Masks, unmasks, starts or stops a unit. The two kinds of mask are links in two different folders.
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
         let _whole = self.whole();
         let path = format!("/sim/unit/{unit}");
@@ -336,8 +336,8 @@ impl Hand for Bench {
         self.set(&path, &(words.join(" ") + "\n"));
         Ok(ended(0))
     }
-    /// The manager knows the slice only while it runs, and accepts no command while systemd is not running. The output
-    /// of the boot loader's generator depends on the existing drop-ins.
+    /// Runs a simulated program. The service manager knows the slice only while it runs, and accepts no command while
+    /// systemd is not running. The output of the boot loader's generator depends on the existing drop-ins.
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         let _whole = self.whole();
         if invocation.program == "systemctl" {

@@ -1,5 +1,5 @@
-//! The program ends before, during and after every single operation of applying and of reverting; and every single
-//! operation fails. After a revert, the machine must be byte for byte as at the start.
+//! Ends the program before, during and after every single operation of applying and of reverting, and lets every single
+//! operation fail. After a revert, the machine must be byte for byte as at the start.
 
 use crate::bench::{Bench, Fault, Faulty, Picture, TheEnd, booted_again, plan, tune};
 use punctual_linux::apply::{EngineError, Extent, Hand, revert};
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const ENDS: [Fault; 3] = [Fault::Before, Fault::Within, Fault::After];
 
-/// Runs `work`; `None` if the simulated end of the program came.
+/// Runs `work`; `None` if it was cut short by the simulated end of the program.
 fn survive<T>(work: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => Some(done),
@@ -85,8 +85,8 @@ fn ended_at_any_operation_of_reverting_the_start_is_restored() {
 
 #[test]
 fn ended_again_and_again_the_start_is_restored() {
-    // The program is ended while applying. Then each revert gets a few operations further than the one before, and is
-    // ended too.
+    // The program ends while applying. After that, every revert is ended as well, each a few operations later than the
+    // one before.
     let runs = everywhere(untouched, apply, &[Fault::After], |bench, start, what| {
         for at in (0..120).step_by(19) {
             let fault = ENDS[at % 3];
@@ -131,7 +131,7 @@ fn on_a_disk_that_is_full_from_any_operation_on_nothing_stays_that_could_not_be_
             Err(EngineError::RolledBack { .. }) | Ok(_) => {}
             Err(other) => panic!("{what}: {other}"),
         }
-        // The disk is still full. Steps whose undoing needs no room are undone.
+        // The first attempt still finds the disk full, and undoes only the steps that need no room.
         let _ = revert(&Faulty::new(&bench, 0, Fault::DiskFull), Extent::All, false);
         put_back(&bench, &start, &what);
     }

@@ -1,4 +1,4 @@
-//! A hand that ends the program, or fails, at a given operation.
+//! An implementation of [`Hand`] that fails, or ends the program, at a given operation.
 
 use super::bench::errno;
 use punctual_facts::cpu_set::CpuSet;
@@ -26,7 +26,7 @@ pub enum Fault {
 /// The simulated end of the program: a panic without a message.
 pub struct TheEnd;
 
-/// A hand with a fault at one operation.
+/// Passes operations on to `hand`, with a fault at operation number `at`.
 pub struct Faulty<'a> {
     pub hand: &'a dyn Hand,
     pub at: usize,

@@ -1,6 +1,6 @@
 //! Format 1 of the journal is fixed: what this version writes is byte for byte the committed file, and that file is
-//! read back correctly. `BLESS=1 cargo test -p punctual-linux --test engine golden` writes it anew. A difference in an
-//! existing format means that machines in use can no longer be restored.
+//! read back correctly. `BLESS=1 cargo test -p punctual-linux --test engine golden` writes it anew. If an existing
+//! format changed, machines in use could no longer be restored.
 
 use crate::bench::{cpus, irq, own, task, write};
 use punctual_linux::journal::format::{first_line, line, parse};

@@ -1,4 +1,4 @@
-//! What a plan does, what it reports for each change, and how it is undone.
+//! Plans under good conditions: what they do, what they report for each change, and how they are undone.
 
 use crate::bench::{Bench, GRUB, GRUBENV, booted_again, change, edit, irq, own, plan, request, tune, write};
 use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
@@ -70,7 +70,7 @@ fn one_goes_back_as_far_as_asked() {
     let back = revert(&bench, Extent::DownTo(2), false).unwrap();
     assert_eq!((bench.text(path).as_str(), bench.text(file).as_str()), ("3\n", "3"));
     assert_eq!(back.transactions, [3]);
-    // The first step lies beneath the second, and is undone together with it.
+    // The second step changed the same file later, so the first one can be undone only together with it.
     let back = revert(&bench, Extent::Only(1), false).unwrap();
     assert_eq!((back.undone.len(), back.trouble.len()), (0, 2));
     assert_eq!(bench.text(path), "3\n");
@@ -132,7 +132,7 @@ fn a_boot_loader_may_note_its_own_meanwhile() {
     let chosen = block("saved_entry=a\nnext_entry=punctual-trial\n");
     let steps = || vec![edit(GRUBENV, &block("saved_entry=a\n"), &chosen, true), own(other, &block("next_entry=x\n"))];
     let start = bench.picture();
-    // In one case a boot used the choice and saved the booted entry; in the other it saved nothing.
+    // In the first case a boot used the choice and saved the booted entry; in the second it saved nothing.
     for (there, new, then) in
         [("saved_entry=b\n", "next_entry=\nsaved_entry=b\n", true), ("saved_entry=a\n", "next_entry=\n", false)]
     {
@@ -220,7 +220,7 @@ fn systemctl<const N: usize>(words: [&str; N]) -> Invocation {
     Invocation::from_words("systemctl".to_owned(), words.map(str::to_owned).to_vec())
 }
 
-/// A unit for this boot only, such as a partition has.
+/// The steps that make a systemd unit for this boot only, as partitioning CPUs does.
 fn slice(content: &str) -> Vec<Step> {
     let reload = || systemctl(["daemon-reload"]);
     vec![

@@ -1,5 +1,5 @@
-//! Real processes that are really killed: while they apply, revert, or supervise a command. Guards then undo what
-//! nobody else is left to undo.
+//! Kills real processes while they apply, revert or supervise a command. If no other process is left, guards undo the
+//! changes.
 
 use crate::bench::{Bench, Fault, Faulty, Picture, change, folder, own, plan, request, tune, write};
 use punctual_linux::apply::guard::{Program, run, watch_deadline};
@@ -219,7 +219,7 @@ fn a_journal_that_cannot_be_read_for_a_while_does_not_stop_the_guard() {
     let journal = bench.file(punctual_linux::journal::store::FILE);
     let others = |mode| std::fs::set_permissions(&journal, Permissions::from_mode(mode)).unwrap();
     others(0o666);
-    // Waits beyond the deadline of the transaction.
+    // Waits until the deadline of the transaction has passed.
     std::thread::sleep(Duration::from_secs(12));
     assert_eq!(bench.text(VALUE), "0\n");
     others(0o600);

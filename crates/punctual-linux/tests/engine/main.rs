@@ -1,5 +1,5 @@
-//! The engine that changes a machine and restores it, on a simulated machine: in good conditions, in bad ones, and
-//! ended at every single operation.
+//! Tests of the engine that changes a machine and restores it, on a simulated machine: under good conditions, under bad
+//! ones, and with the program ended at every single operation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! The plans for the simulated machine.
+//! Plans that the tests apply to the simulated machine.
 
 use super::bench::{Bench, GRUB, GRUBENV};
 use punctual_facts::cpu_set::CpuSet;
@@ -8,7 +8,7 @@ use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
 use std::path::Path;
 
-/// A folder in memory, so that syncing takes no time.
+/// A temporary folder in memory if possible, because syncing takes no time there.
 pub fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -63,7 +63,7 @@ pub fn change(id: &str, steps: Vec<Step>) -> Change {
     }
 }
 
-/// A change of things that other programs control.
+/// A change of settings that other programs control.
 fn outside() -> Change {
     change(
         "outside",

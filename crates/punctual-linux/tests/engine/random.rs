@@ -1,4 +1,4 @@
-//! Random plans applied on top of each other, ended anywhere, and undone in part or completely.
+//! Applies random plans on top of each other, ends the program anywhere, and undoes some or all of the plans.
 
 use crate::bench::{Bench, Fault, Faulty, GRUB, GRUBENV, TheEnd, change, cpus, edit, irq, own, task, tune, write};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use punctual_linux::apply::{Extent, revert};
 use punctual_tuning::plan::{Invocation, Reading, SchedPolicy, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// One of the steps that can be applied on their own, with one of a few values.
+/// A step that can be applied on its own: one of several kinds, with one of a few values.
 fn step(bench: &Bench, kind: u8, value: u8) -> Step {
     let number = value.to_string();
     match kind {

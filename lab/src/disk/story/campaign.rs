@@ -1,5 +1,5 @@
-//! A campaign across boots: it goes on by itself, is not led astray by a kernel that panics or a plug that is pulled,
-//! and is put back in the middle of all that.
+//! A campaign across boots: it continues by itself, even if a kernel panics or the power fails, and can be reverted at
+//! any point.
 
 use super::super::bench::{Bench, PROGRAM};
 use super::super::ledger::{Claim, Ledger};
@@ -22,20 +22,21 @@ pub const CLAIMS: &[Claim] = &[
     ("campaign.boot", "and grub.cfg and grubenv are what they were, byte for byte"),
 ];
 
-/// The kernel panics where CPUs are isolated.
+/// A unit that makes the kernel panic if CPUs are isolated.
 const TRAP: &str = include_str!("../guest/trap.service");
 const FOLDER: &str = "/var/lib/campaign";
-/// The folder, and what is in it.
+/// Paths that remain after reverting: the campaign's folder and its content.
 const STAYS: [(&str, &str); 2] =
     [(FOLDER, "the campaign's folder, which stays"), ("/var/lib/campaign/", "what is in the campaign's folder")];
-/// The one that the kernel panics with, and its word.
+/// A knob with which the kernel panics, and the beginning of its word on the command line.
 const BAD: (&str, &str) = ("iso.domain", "isolcpus=");
-/// One that harms nothing.
+/// A harmless knob, and its word on the command line.
 const GOOD: (&str, &str) = ("tick.skew", "skew_tick=1");
-/// More boots than this it takes by no lot: a round is four measurements, one of which takes four boots.
+/// Limit on the number of boots, which no random order exceeds: a round has four measurements, and one of them takes
+/// four boots.
 const BOOTS_MAX: usize = 14;
 
-/// Begins, watches, pulls the plug, watches, puts back.
+/// Begins a campaign, watches it, cuts the power, watches it again, and reverts.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "campaign", Some(&given.program))?;
     let before = settled(&bench, Some(TRAP))?;
@@ -47,7 +48,7 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     );
     let start = watched.machine.restart_by(&begin)?;
     watched.look(&start)?;
-    // Until the one that panics is out, and something is measured after that.
+    // Waits until the campaign has excluded the knob that makes the kernel panic and has measured something after that.
     while !watched.is_after_refusal() {
         ensure!(
             watched.boots.len() < BOOTS_MAX,
@@ -84,7 +85,7 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     if machine.ask("cat /proc/cmdline")?.contains(GOOD.1) {
         complaints.push("the boot after it has words of the campaign".to_owned());
     }
-    // Twice what a measurement and its restart take.
+    // Waits for twice the time that a measurement and its restart take.
     std::thread::sleep(Duration::from_secs(60));
     machine.ask("true").context("it restarts by itself, though it was ended")?;
     ledger.enter("campaign.reverts", &complaints)?;
@@ -100,7 +101,7 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     ledger.enter("campaign.boot", &complaints)
 }
 
-/// A machine that restarts by itself, and what each boot of it showed as soon as it was up.
+/// A machine that restarts by itself, and the state of the campaign at the beginning of each boot.
 struct Watched {
     machine: Machine,
     boots: Vec<Boot>,
@@ -116,7 +117,7 @@ struct Boot {
 impl Watched {
     fn look(&mut self, start: &Start) -> Result<()> {
         took("restart by itself", start);
-        // At once, before the campaign has gone on.
+        // The files are read at once, before the campaign continues.
         let text = self.machine.ask(&format!("cat /proc/cmdline {FOLDER}/campaign.json"))?;
         let (line, campaign) = text.split_once('\n').context("the campaign's file is empty")?;
         let campaign = serde_json::from_str(campaign).context("read the campaign's file")?;
@@ -134,7 +135,7 @@ impl Watched {
         refused.is_some_and(|at| at + 1 < runs.len()) && runs.iter().any(|run| set(run) == [1])
     }
 
-    /// No boot measures more than once, and boots that came up as asked measure.
+    /// Complaints if a boot measures more than once or loses earlier measurements, or if no boot measures.
     fn going_on(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         for pair in self.boots.windows(2) {
@@ -151,7 +152,7 @@ impl Watched {
         complaints
     }
 
-    /// What was measured in each boot, against the command line that was seen in it.
+    /// Compares the knobs that were measured in each boot with the command line of that boot.
     fn words(&self) -> Vec<String> {
         let (mut complaints, mut tried) = (Vec::new(), 0);
         for pair in self.boots.windows(2) {

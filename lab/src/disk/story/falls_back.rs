@@ -1,6 +1,8 @@
-//! That the machine itself can do what `tune` counts on: an entry of GRUB tried once, and the old one after it failed.
+//! Checks what `tune` relies on: GRUB tries a boot entry once, and starts the previous entry after the tried one has
+//! failed.
 //!
-//! Made by hand, without the product: if this fails, the lab's disk is wrong, and no verdict on `tune` means anything.
+//! The entries are made by hand, without the product. If this story fails, the lab's disk is wrong, and no verdict on
+//! `tune` means anything.
 
 use super::super::bench::Bench;
 use super::super::ledger::{Claim, Ledger};
@@ -22,10 +24,10 @@ pub const CLAIMS: &[Claim] = &[
     ("grub.hang-falls-back", "an entry tried once that hangs is followed by the default entry after a power cycle"),
 ];
 
-/// How long no sign of life is a hang; twice what a start takes.
+/// A machine hangs if it gives no sign of life for this time, which is twice the time of a start.
 const HANGS_FOR: Duration = Duration::from_secs(120);
 
-/// Adds entries by hand and tries them.
+/// Adds boot entries by hand and tries them.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "falls-back", None)?;
     let (mut machine, start) = bench.start()?;
@@ -64,15 +66,15 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     Ok(())
 }
 
-/// Restarts; gives the command line that it came up with, and whether a kernel panicked on the way.
+/// Restarts the machine. Returns its command line, and whether a kernel panicked before it started.
 fn restarted(machine: &mut Machine, what: &str) -> Result<(String, bool)> {
     let start = machine.reboot()?;
     took(what, &start);
     Ok((machine.ask("cat /proc/cmdline")?, start.panicked()))
 }
 
-/// Three copies of the default entry under names of their own: one good, one whose first process ends at once, one that
-/// waits for a disk that never comes.
+/// Adds three copies of the default boot entry: a good one, one whose first process ends at once, and one that waits
+/// for a disk that does not exist.
 fn add_entries(machine: &mut Machine) -> Result<()> {
     let config = machine.ask("cat /boot/grub/grub.cfg")?;
     let entry = config.split("\nmenuentry ").nth(1).and_then(|rest| rest.split_once("\n}")).map(|(entry, _)| entry);

@@ -1,4 +1,4 @@
-//! The stories, each a list of claims and a run that can refute them.
+//! The stories. Each story consists of a list of claims, and a run that can refute them.
 
 mod campaign;
 mod falls_back;
@@ -12,14 +12,14 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What a story needs.
+/// The input of a story.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Where the lab keeps its files.
+    /// The folder in which the lab keeps its files.
     pub cache: PathBuf,
-    /// The disk, not to be written to.
+    /// The cached disk, to which nothing may write.
     pub image: PathBuf,
-    /// The program, built for any Linux of this architecture.
+    /// The program, built so that it runs on any Linux of this architecture.
     pub program: PathBuf,
 }
 
@@ -37,7 +37,7 @@ const STORIES: [Story; 5] = [
     Story { name: "campaign", claims: campaign::CLAIMS, tell: campaign::tell },
 ];
 
-/// Whether there is a story of that name.
+/// Whether there is a story with this name.
 pub fn is_story(name: &str) -> bool {
     STORIES.iter().any(|story| story.name == name)
 }
@@ -47,7 +47,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static [Claim])> {
     STORIES.iter().map(|story| (story.name, story.claims))
 }
 
-/// Tells the stories named, or all, with this program; gives each claim, and whether it held.
+/// Runs the named stories, or all of them if none is named. Returns each claim, and whether it held.
 pub fn run(program: &Path, named: &[&str], cache: &Path) -> Result<Vec<(&'static str, bool)>> {
     recipe::install_on_host()?;
     let cache = cache.to_owned();
@@ -70,7 +70,7 @@ pub fn run(program: &Path, named: &[&str], cache: &Path) -> Result<Vec<(&'static
     Ok(verdicts)
 }
 
-/// Says how long a step took.
+/// Prints how long a start took.
 fn took(what: &str, start: &super::machine::Start) {
     println!("  {what}: {:.0} s", start.took.as_secs_f64());
 }

@@ -1,5 +1,6 @@
-//! The whole story: a machine is tuned, comes up tuned, is believed, stays tuned, and is put back to the byte.
-//! And the other one: the tuned entry does not come up, and the machine is back on the old one by itself.
+//! Two stories. In the first, a machine is tuned, starts with the tuned boot entry, stays tuned, and is reverted, after
+//! which every byte is as before. In the second, the tuned boot entry fails, and the machine starts its previous entry
+//! by itself.
 
 use super::super::bench::{self, Bench, PROGRAM};
 use super::super::findings;
@@ -34,15 +35,16 @@ pub const BAD_CLAIMS: &[Claim] = &[
     ("bad.reverts", "`revert` then leaves every file as it was, but for what changes by itself"),
 ];
 
-/// The files in which the boot loader keeps what it starts.
+/// The files that determine what the boot loader starts.
 pub const BOOT: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub/grubenv"];
 
-/// The kernel panics where CPUs are isolated: the trial fails without anybody touching what the product wrote.
+/// A unit that makes the kernel panic if CPUs are isolated. So the trial boot fails although the product's files are
+/// unchanged.
 const TRAP: &str = include_str!("../guest/trap.service");
 
 const TUNE: &str = "tune --cpus 2-3 --profile poll --blast any --yes --json";
 
-/// Tune, restart, believe, restart, revert, restart, compare.
+/// Tunes, restarts, confirms, restarts, reverts, restarts, and compares.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "tuned", Some(&given.program))?;
     let before = settled(&bench, None)?;
@@ -76,7 +78,7 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     ledger.enter("revert.boot", &complaints)
 }
 
-/// A machine whose kernel panics as soon as CPUs are isolated: tune, restart, look, revert, compare.
+/// A machine whose kernel panics as soon as CPUs are isolated: tunes it, restarts, checks, reverts, and compares.
 pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "tuned-badly", Some(&given.program))?;
     let before = settled(&bench, Some(TRAP))?;
@@ -85,7 +87,7 @@ pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let start = machine.reboot()?;
     took("restart on trial", &start);
     let seen = Seen::in_guest(&mut machine)?;
-    // What needs no boot entry may hold on the old one too.
+    // Changes that need no boot entry may be in force on the previous entry too.
     let mut complaints = isolated_still(&seen)?;
     if !start.panicked() {
         complaints.push("no kernel panicked, so nothing was tried".to_owned());
@@ -101,7 +103,7 @@ pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     ledger.enter("bad.reverts", &[reverted.complaints, files].concat())
 }
 
-/// A machine as it was before, up again.
+/// A machine that was started again, and its state before it was tuned.
 pub struct Before {
     pub machine: Machine,
     findings: findings::Findings,
@@ -109,10 +111,10 @@ pub struct Before {
     pub boot: Vec<Vec<u8>>,
 }
 
-/// What a unit of the machine's own is to be called.
+/// Path in the guest of the unit that a story adds.
 const UNIT: &str = "/etc/systemd/system/lab-trap.service";
 
-/// A machine with the product, and with this unit of its own, as it is after a quiet start.
+/// Installs the product and `unit`, if any, records the machine's state while it is off, and starts it again.
 pub fn settled(bench: &Bench, unit: Option<&str>) -> Result<Before> {
     let (mut machine, start) = bench.start()?;
     took("start", &start);
@@ -129,7 +131,7 @@ pub fn settled(bench: &Bench, unit: Option<&str>) -> Result<Before> {
     Ok(Before { machine, findings, files, boot })
 }
 
-/// What the product said, and what is wrong with how it ended.
+/// The JSON that the product printed, and complaints about its exit code.
 struct Said {
     said: Value,
     complaints: Vec<String>,
@@ -159,7 +161,7 @@ fn wanted() -> Cpus {
     Cpus::from([2, 3])
 }
 
-/// What the kernel is to have made of it.
+/// Records whether the kernel did what the product requested.
 fn effective(seen: &Seen, ledger: &mut Ledger) -> Result<()> {
     let mut complaints = Vec::new();
     let isolated = seen.list("/sys/devices/system/cpu/isolated")?;
@@ -190,7 +192,7 @@ fn status(machine: &mut Machine) -> Result<Vec<String>> {
     }
     for row in rows {
         let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("nameless");
-        // Our own changes that a later one replaced are no complaint.
+        // A change of ours that a later one replaced is no complaint.
         if !matches!(word("standing"), "in-force" | "waits-for-interrupt" | "gone") {
             complaints.push(format!("{} {}: {}", word("id"), word("standing"), row));
         }
@@ -198,7 +200,7 @@ fn status(machine: &mut Machine) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// CPUs that the kernel was told at boot to set apart, though it was not to be.
+/// Complaints about CPUs that the kernel isolated at boot although it should not.
 fn isolated_still(seen: &Seen) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     for path in ["/sys/devices/system/cpu/isolated", "/sys/devices/system/cpu/nohz_full"] {
@@ -210,7 +212,7 @@ fn isolated_still(seen: &Seen) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// What is still set apart in any way, though nothing is to be.
+/// Complaints about everything that still keeps CPUs apart although nothing should.
 fn set_apart(seen: &Seen) -> Result<Vec<String>> {
     let mut complaints = isolated_still(seen)?;
     let everywhere = Cpus::from([0, 1, 2, 3]);

@@ -1,4 +1,5 @@
-//! What two starts of a machine that nobody touches differ in. Every other story's comparison stands on this one.
+//! The files that differ between two starts of a machine that nobody changes. The comparisons of all other stories rely
+//! on this list.
 
 use super::super::bench::{self, Bench};
 use super::super::findings;
@@ -13,7 +14,7 @@ pub const CLAIMS: &[Claim] = &[
     ("disk.findings-rest", "two untouched starts have the same findings, but for those listed with reasons"),
 ];
 
-/// What changes by itself from one start to the next, found by this story.
+/// Files that change by themselves from one start to the next, as found by this story.
 pub const BY_ITSELF: &Exceptions =
     &[("/var/log/", "logs"), ("/var/lib/systemd/random-seed", "a new seed at each shutdown")];
 

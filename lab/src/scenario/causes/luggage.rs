@@ -1,4 +1,5 @@
-//! What the guests of this scenario have with them: the module that plants, the program that plants and judges, and rtla.
+//! The files that guests of this scenario get: the module that plants delays, the program that plants and judges, and
+//! rtla.
 //!
 //! The module is built with the headers and the compiler of the kernel's own release, in a tree of its packages.
 
@@ -11,13 +12,14 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a guest has the module.
+/// Path of the module in a guest.
 pub const MODULE: &str = "/usr/lib/lab/lab_plant.ko";
-/// How rtla is started in a guest: by its own loader, with its own libraries.
+/// The beginning of rtla's command line in a guest. rtla is started by the loader of its own release, with its own
+/// libraries.
 pub const RTLA: &str = "/usr/lib/rtla/ld.so --library-path /usr/lib/rtla /usr/lib/rtla/rtla";
 
 const SOURCES: [&str; 2] = ["Kbuild", "lab_plant.c"];
-/// What building takes beside headers, which bring their compiler along.
+/// Packages for building a module, in addition to the headers, which depend on their compiler.
 const TOOLS: [&str; 7] = ["base-files", "coreutils", "dash", "gawk", "grep", "make", "sed"];
 
 pub fn files(lab: &Lab, kernel: &Kernel) -> Result<Vec<(String, PathBuf)>> {
@@ -29,13 +31,13 @@ pub fn files(lab: &Lab, kernel: &Kernel) -> Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// The module, built for that kernel.
+/// Builds the module for a kernel, and returns its path.
 fn module(lab: &Lab, kernel: &Kernel) -> Result<PathBuf> {
     let headers = format!("linux-headers-{}", kernel.version);
     let image = format!("linux-image-{}", kernel.version);
     let packages: Vec<&str> = std::iter::once(headers.as_str()).chain(TOOLS).collect();
     let name = format!("build-{}", kernel.version);
-    // Headers of Debian 13 depend on the kernel's image, which is here already.
+    // Headers of Debian 13 depend on the kernel's image, which is already unpacked elsewhere.
     let spared = package_version(kernel).map(|version| (image.as_str(), version));
     let wanted = Wanted { name: &name, packages: &packages, spared };
     let tree = lab
@@ -45,7 +47,7 @@ fn module(lab: &Lab, kernel: &Kernel) -> Result<PathBuf> {
     let workshop = format!("module.{}", std::process::id());
     let place = tree.join(&workshop);
     let built = build(lab, kernel, &tree, &workshop);
-    // It is made anew each time.
+    // The folder is removed, because the module is built anew each time.
     let _ = fs::remove_dir_all(&place);
     built
 }
@@ -66,13 +68,13 @@ fn build(lab: &Lab, kernel: &Kernel, tree: &Path, workshop: &str) -> Result<Path
     Ok(kept)
 }
 
-/// The version of the package that the kernel came in: the cache names its folders after both.
+/// The version of the kernel's package, which is part of the folder's name in the cache.
 fn package_version(kernel: &Kernel) -> Option<&str> {
     let tree = kernel.image.parent()?.parent()?.file_name()?.to_str()?;
     tree.split('_').nth(1)
 }
 
-/// Debian 13 has the first rtla that analyses what stopped it. Its libraries come along.
+/// The files of rtla with its libraries, from Debian 13, the first release whose rtla analyses why it stopped.
 fn rtla(lab: &Lab) -> Result<Vec<(String, PathBuf)>> {
     let wanted = Wanted { name: "rtla", packages: &["base-files", "rtla"], spared: None };
     let tree = lab.shelf.closure(Release::Trixie, Arch::Amd64, wanted)?;
@@ -87,7 +89,7 @@ fn rtla(lab: &Lab) -> Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// `name => path (address)`, line by line.
+/// Parses lines of the form `name => path (address)`.
 fn libraries(listed: &str) -> impl Iterator<Item = (String, PathBuf)> + '_ {
     listed.lines().filter_map(|line| {
         let (name, rest) = line.trim().split_once(" => ")?;

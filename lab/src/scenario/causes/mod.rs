@@ -1,8 +1,8 @@
-//! Causes: delays of known cause are planted on real-time kernels, and what `punctual explain` makes of them is held
-//! against the truth, and against what rtla says on the same kernel.
+//! Plants delays of known cause on real-time kernels, and compares what `punctual explain` reports with the truth, and
+//! with rtla's analysis on the same kernel.
 //!
-//! The guest's time is counted in instructions where it has something to do, so that a busy host adds nothing to what is
-//! planted. Only a machine that is stopped from outside needs the host's time.
+//! While a CPU of the guest works, the guest's time is the number of executed instructions, so that a busy host cannot
+//! add delays. Only the scenario in which a machine is stopped from outside needs the host's time.
 
 mod luggage;
 mod planter;
@@ -27,7 +27,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// On kernels that have the tracers which rtla needs.
+/// The scenario runs on kernels with the tracers that rtla needs.
 pub const CAUSES: Scenario =
     Scenario { name: "causes", claims: CLAIMS, wants: |spec| ["12-rt-amd64", "13-rt-amd64"].contains(&spec.id), run };
 
@@ -54,13 +54,14 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// How the judge ends when nothing could be judged.
+/// Exit code of the judge if there was nothing to judge.
 const NOT_RUN: i32 = 3;
-/// Sections are to take 2 ms; of a longer one than this, others have taken a part.
+/// Planted sections should take 2 ms. In a longer one, something else took a part of the time.
 const LONGEST_NS: u64 = 2_200_000;
-/// The clock is held good without a look at others, as it does not pass evenly; and 6.1, where time is counted in
-/// instructions, waits for ever for a second CPU that is to start early in boot: it starts later. The serial line
-/// interrupts more often than a kernel believes.
+/// Words of the guest's command line. `tsc=reliable`: the clock does not pass evenly, and the kernel must not compare
+/// it with others. `maxcpus=1`: where time is counted in instructions, Linux 6.1 would wait forever for a second CPU
+/// early in boot, so that CPU is started later. `noirqdebug`: the serial line interrupts so often that the kernel would
+/// disable it.
 const WORDS: &str = "tsc=reliable maxcpus=1 noirqdebug";
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
@@ -79,8 +80,8 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     Ok(judged)
 }
 
-/// Plants a kind while it is measured, and has the recording explained and judged, here: a guest takes longer for it, and
-/// a recording is to be understood on any machine.
+/// Plants delays of a kind during a measurement in the guest. The recording is explained and judged on this machine,
+/// which is faster than in the guest; a recording can be explained on any machine.
 fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter, seconds: u32) -> Result<Verdict> {
     let command = planter.command(kind, seconds);
     let measured = bench.output(&format!("{kind}-measured"), &command)?;
@@ -101,8 +102,8 @@ fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter, seconds: u32) -
     Ok(verdict(output.status.code().unwrap_or(1), &text(&output.stdout), &text(&output.stderr)))
 }
 
-/// Of what was planted, the lines whose section was about as long as asked for. In a longer one the emulator has given the
-/// other CPU its turn, which is another cause: such a section is not counted, whatever is said of it.
+/// Keeps the lines of planted sections that have about the requested length. During a longer section, the emulator ran
+/// the other CPU, which is another cause, so the section is not counted.
 fn undisturbed(truth: &str) -> String {
     let length = |line: &str| {
         let mut times = line.split_whitespace().skip(2).map_while(|word| word.parse::<u64>().ok());
@@ -118,7 +119,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What the judge's exit code and words mean.
+/// Converts the judge's exit code and output to a verdict.
 fn verdict(code: i32, out: &str, err: &str) -> Verdict {
     let said = format!("{out}{err}");
     crate::say(out.lines().nth(1).unwrap_or_default());
@@ -129,7 +130,7 @@ fn verdict(code: i32, out: &str, err: &str) -> Verdict {
     }
 }
 
-/// A guest in which things are planted, and which writes down what it says.
+/// A guest in which delays are planted. The outputs of its commands are kept in files.
 struct Bench<'a> {
     lab: &'a Lab,
     kernel: &'a Kernel,
@@ -144,7 +145,7 @@ impl<'a> Bench<'a> {
         Ok(Self { lab, kernel, name, guest })
     }
 
-    /// With time that is counted in instructions, and two CPUs.
+    /// Starts a guest with two CPUs, whose time is counted in instructions.
     fn by_instructions(
         lab: &'a Lab,
         kernel: &'a Kernel,
@@ -159,7 +160,7 @@ impl<'a> Bench<'a> {
         Ok(bench)
     }
 
-    /// What a command came to, kept.
+    /// Runs a command in the guest, and keeps its output in a file.
     fn output(&mut self, what: &str, command: &str) -> Result<Output> {
         let output = self.guest.command(command)?;
         let text = format!("$ {command}\n{}{}ended with {}\n", output.out, output.err, output.code);
@@ -167,7 +168,7 @@ impl<'a> Bench<'a> {
         Ok(output)
     }
 
-    /// A file of the guest, byte for byte, kept here.
+    /// Copies a file of the guest byte for byte to this machine.
     fn fetch(&mut self, path: &str, name: &str) -> Result<PathBuf> {
         let output = self.guest.command(&format!("base64 {path}"))?;
         ensure!(output.code == 0, "{}", output.err.trim());
@@ -178,13 +179,13 @@ impl<'a> Bench<'a> {
         Ok(kept)
     }
 
-    /// What was kept under that name.
+    /// Reads a file that was kept under this name.
     fn kept(&self, name: &str) -> Result<String> {
         let path = self.lab.folder(self.name, self.kernel)?.join(name);
         fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
     }
 
-    /// What the product says of a recording, asked by a verb of its.
+    /// The JSON that a subcommand of the product prints about a recording.
     fn product(&self, verb: &str, recording: &Path) -> Result<String> {
         let product = self.lab.product(self.kernel.spec.arch)?.context("there is no product for this architecture")?;
         let mut command = Command::new(&product.program);
@@ -192,7 +193,7 @@ impl<'a> Bench<'a> {
         let output = command.output();
         let output = output.with_context(|| format!("start {}", product.program.display()))?;
         let said = text(&output.stderr);
-        // What it finds, or cannot find, is told by 2 and 3: an answer it is.
+        // Exit codes 2 and 3 are answers as well: the product found something, or could not find out.
         let answered = output.status.code().is_some_and(|code| [0, 2, 3].contains(&code));
         ensure!(
             answered && !output.stdout.is_empty(),

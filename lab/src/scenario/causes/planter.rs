@@ -1,24 +1,24 @@
-//! How each kind is planted beside a measurement: as one line of a guest's shell.
+//! The command that plants delays of each kind during a measurement, as one line of a guest's shell.
 //!
-//! The emulator runs the CPUs in turns, and the first one comes first: that one is measured. It must not know what is made
-//! of what was measured.
+//! The emulator runs the CPUs in turn, beginning with the first. That CPU is measured. This module does not know how
+//! the measurement is judged.
 
 use super::luggage;
 
-/// How a kind is planted.
+/// The means by which delays of a kind are planted.
 #[derive(Clone, Copy, Debug)]
 pub enum Planter {
-    /// By the program, with threads of that priority.
+    /// The program, with threads of this real-time priority.
     Program(u32),
-    /// By the module, beside a measurement of that priority.
+    /// The kernel module, during a measurement with this real-time priority.
     Module(u32),
-    /// By the program, with what the kernel does by itself.
+    /// The program, which makes the kernel throttle real-time threads.
     Throttling,
-    /// By the program, that takes pages of the measurement away.
+    /// The program, which takes memory pages away from the measuring process.
     PagesTaken,
 }
 
-/// Kinds, in the order of the claims.
+/// All kinds that are planted, in the order of the claims.
 pub const KINDS: [(&str, Planter); 11] = [
     ("irqoff", Planter::Module(90)),
     ("preemptoff", Planter::Module(90)),
@@ -27,41 +27,44 @@ pub const KINDS: [(&str, Planter); 11] = [
     ("stopper", Planter::Module(90)),
     // The module gives its worker priority 50.
     ("kworker", Planter::Module(40)),
-    // The thread that runs softirqs of timers has priority 1.
+    // The thread that runs softirqs of timers has priority 1, so the measuring thread must not be above it.
     ("softirq", Planter::Module(1)),
     ("hog", Planter::Program(95)),
     ("rr", Planter::Program(90)),
     ("fault", Planter::PagesTaken),
-    // The last one: not every kernel lets its server for ordinary threads be set back.
+    // Throttling comes last, because not every kernel lets the server for ordinary threads be restored.
     ("throttle", Planter::Throttling),
 ];
-/// Seconds of measurement for each kind, which yield 200 sections that nothing disturbed.
+/// Length of a measurement in seconds. It contains 200 sections that nothing disturbed.
 const SECONDS: u32 = 5;
-/// Seconds that a measurement may take longer than planned, as guests are slow. The planter is ended after them.
+/// Seconds by which a measurement may take longer than planned, because guests are slow. The planter ends after this
+/// time.
 const SPARE: u32 = 90;
-/// These come less often.
+/// Length of a measurement for kinds whose delays are less frequent.
 const SECONDS_MORE: u32 = 9;
-/// Beside whatever is measured: without it a guest idles at times, and its time is then the host's.
+/// Runs during every measurement. Without this program the guest would sometimes be idle, and its time would then be
+/// the host's.
 pub const TURNS: &str = "causes turns --cpu 1 --for 200 & turns=$!";
-/// The same where the measured CPU is never idle: what others do then, they do in turns with it.
+/// As [`TURNS`], for a measured CPU that is never idle. The program then also runs before ordinary threads of the other
+/// CPU, so that they too get only short turns.
 const TURNS_FIRST: &str = "causes turns --first --cpu 1 --for 200 & turns=$!";
-/// A disk that takes a millisecond for everything, to swap to; one page at a time.
+/// A simulated disk for swapping, which takes a millisecond for each operation. One page is swapped at a time.
 const DISK: &str = "/dev/nullb0";
 const SWAP: &str = "modprobe null_blk memory_backed=1 irqmode=2 completion_nsec=1000000 gb=1 submit_queues=1; \
                     mkswap /dev/nullb0 >/dev/null && swapon /dev/nullb0; echo 0 >/proc/sys/vm/page-cluster";
 
 impl Planter {
-    /// Whether every section has the length that was asked for.
+    /// Whether every planted section has the requested length.
     pub fn has_length(self) -> bool {
         matches!(self, Self::Program(_) | Self::Module(_))
     }
 
-    /// How long a kind is measured, for 200 late activations.
+    /// Length of the measurement in seconds, in which about 200 activations are late.
     pub fn seconds(self) -> u32 {
         if self.has_length() { SECONDS } else { SECONDS_MORE }
     }
 
-    /// Measures and plants for this number of seconds.
+    /// The command that measures and plants for this number of seconds.
     pub fn command(self, kind: &str, seconds: u32) -> String {
         let plant = |every: u32, more: &str| {
             format!(
@@ -90,7 +93,8 @@ impl Planter {
                 luggage::MODULE,
                 measure(priority, "997us", seconds)
             ),
-            // Its pages are taken while it sleeps, which takes a few milliseconds.
+            // The period is longer, because pages are taken while the measuring thread sleeps, which takes a few
+            // milliseconds.
             Self::PagesTaken => format!(
                 "{SWAP}; causes unlocked {} & victim=$!; sleep 1; {}; wait $victim; kill $turns; swapoff {DISK}",
                 measure(90, "9997us", seconds + 22),

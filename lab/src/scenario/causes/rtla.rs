@@ -1,7 +1,7 @@
-//! rtla's auto-analysis beside `punctual explain`: the same kind of delay, explained by both on the same kernel, one after
-//! the other, as the kernel has one timerlat tracer.
+//! Compares rtla's auto-analysis with `punctual explain` on delays of the same kind and on the same kernel. One runs
+//! after the other, because the kernel has one timerlat tracer.
 //!
-//! rtla tells one stop at a time, as text for people; from it the largest part is taken.
+//! rtla prints one stop at a time, as text for people. The largest part is taken from that text.
 
 use super::{Bench, Planter, TURNS, luggage, try_kind};
 use crate::kernel::Kernel;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// On kernels that have the tracer.
+/// The scenario runs on kernels with the tracer that rtla needs.
 pub const RTLA: Scenario =
     Scenario { name: "rtla", claims: CLAIMS, wants: |spec| ["12-rt-amd64", "13-rt-amd64"].contains(&spec.id), run };
 
@@ -19,15 +19,16 @@ const CLAIMS: &[Claim] = &[Claim {
     says: "what rtla's auto-analysis names at 20 stops or more, `punctual explain` names for the same kind, in 90 % of them",
 }];
 
-/// Kinds of the module that both are asked about, and at which priority rtla's thread runs. A timer's function is none:
-/// its interrupt serves rtla's own timer as well, and rtla sees one late interrupt.
+/// Kinds that the module plants for both programs, each with the priority of rtla's thread. Functions of timers are
+/// left out: their interrupt also serves rtla's own timer, and rtla reports only that this interrupt was late.
 const KINDS: [(&str, u32); 4] = [("irqoff", 90), ("preemptoff", 90), ("stopper", 90), ("kworker", 40)];
-/// Stops of each kind, and how often rtla is started for them at most: some are not analysed.
+/// Number of stops of each kind (`STOPS`), and how often rtla is started at most to get them (`TRIES`), because it does
+/// not analyse every stop.
 const STOPS: usize = 5;
 const TRIES: u32 = 8;
-/// Seconds after which it is plain what we rank first.
+/// Length of our own measurement in seconds, which suffices to rank the causes.
 const SECONDS: u32 = 2;
-/// A verdict takes at least `LEAST` cases, of which `PERCENT` of a hundred must agree.
+/// A verdict needs at least `LEAST` stops, and `PERCENT` % of them must agree.
 const LEAST: usize = 20;
 const PERCENT: usize = 90;
 
@@ -37,7 +38,8 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let mut all = Vec::new();
     for (kind, priority) in KINDS {
         let plant = format!("insmod {} kind={kind} cpu=0 length_us=2000 every_us=20000 count=4000", luggage::MODULE);
-        // What -a does, but for a file of the trace and stacks: writing these takes such a guest a minute.
+        // The options do what `-a` does, except for writing the trace and stacks to files, which takes a guest a
+        // minute.
         let rtla = format!(
             "timeout 60 {} timerlat hist -k -c 0 -H 1 -p 1000 -P f:{priority} -i 1000 -T 1000 -d 3s -E 20",
             luggage::RTLA
@@ -67,7 +69,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     Ok(vec![("rtla.same", judge(&all))])
 }
 
-/// A kind, a stop of rtla's, and what we rank first.
+/// A kind, a stop that rtla analysed, and the cause that `punctual explain` ranks first.
 type Pair = (&'static str, Stop, Option<(String, String)>);
 
 fn judge(all: &[Pair]) -> Verdict {
@@ -84,7 +86,7 @@ fn judge(all: &[Pair]) -> Verdict {
     Verdict::Failed(complaints.join("\n"))
 }
 
-/// Names of threads by their numbers: rtla tells the number of the thread that ran, and the name of another at times.
+/// Names of threads by their ids. rtla prints the id of the thread that ran, and sometimes the name of another thread.
 fn threads(listed: &str) -> BTreeMap<String, String> {
     let thread = |line: &str| {
         let (number, name) = line.trim().split_once(' ')?;
@@ -93,7 +95,7 @@ fn threads(listed: &str) -> BTreeMap<String, String> {
     listed.lines().filter_map(thread).collect()
 }
 
-/// Beginnings and ends of what was planted.
+/// Begin and end of each planted section.
 fn sections(truth: &str) -> Vec<(u64, u64)> {
     let section = |line: &str| {
         let mut words = line.split_whitespace().skip(2).map_while(|word| word.parse().ok());
@@ -102,7 +104,8 @@ fn sections(truth: &str) -> Vec<(u64, u64)> {
     truth.lines().filter_map(section).collect()
 }
 
-/// Class and name that most late activations are blamed on first, of those that are mostly a plant's.
+/// Class and name of the cause that is ranked first most often, among late activations of which planted sections took
+/// at least half of the latency.
 fn first(explanation: &Value, sections: &[(u64, u64)]) -> Option<(String, String)> {
     let mut times: BTreeMap<(String, String), u32> = BTreeMap::new();
     for spike in explanation.get("spikes")?.as_array()? {
@@ -119,21 +122,23 @@ fn first(explanation: &Value, sections: &[(u64, u64)]) -> Option<(String, String
     times.into_iter().max_by_key(|(_, times)| *times).map(|(cause, _)| cause)
 }
 
-/// What rtla makes of a stop: under which heading the largest part stands, and whose it is.
+/// The result of rtla's analysis of one stop: the heading of the largest part of the latency, and the thread or
+/// function to which it belongs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Stop {
     heading: String,
     who: String,
 }
 
-/// Every stop that is analysed in what it printed, but for those that came from idle: while such a guest is idle its time
-/// is the host's, and no kind that is planted has the CPU idle.
+/// The stops that rtla analysed in its output, except those of an idle CPU: while a guest is idle, its time is the
+/// host's, and no planted kind leaves the CPU idle.
 fn stops_of(text: &str, threads: &BTreeMap<String, String>) -> Vec<Stop> {
     let stops = text.split("hit stop tracing, analyzing it").skip(1).map(|text| stop(text, threads));
     stops.filter(|stop| !stop.who.starts_with("swapper/")).collect()
 }
 
-/// The largest part of one. Headings stand at the left; whose the time is, below them.
+/// Parses one stop, and selects its largest part. Headings begin at the left margin; the names of threads and functions
+/// follow below them.
 fn stop(text: &str, threads: &BTreeMap<String, String>) -> Stop {
     let mut heading = "";
     let (mut largest, mut found) = (0.0, Stop::default());
@@ -165,23 +170,24 @@ fn stop(text: &str, threads: &BTreeMap<String, String>) -> Stop {
             found = Stop { heading: heading.to_owned(), who: who.to_owned() };
         }
     }
-    // The timer's interrupt itself was late: under the thread that ran.
+    // If the timer's interrupt itself was late, the time belongs to the thread that ran.
     if is_irq { Stop { heading: "IRQ latency".to_owned(), who: blocking } } else { found }
 }
 
-/// Whether a class and a name of ours say the same.
+/// Whether rtla's result and our class and name mean the same cause.
 fn is_same(stop: &Stop, (class, name): &(String, String)) -> bool {
     let is_one_of = |classes: &[&str]| classes.contains(&class.as_str());
-    // Of a worker rtla knows the thread, and we the function.
+    // For a kernel worker, rtla knows the thread, and we know the function.
     let is_named = || name.contains(&stop.who) || (class == "worker" && stop.who.starts_with("kworker"));
     match stop.heading.as_str() {
-        // Whoever stops a CPU has its interrupts off.
+        // Each of these causes delays interrupts of the CPU.
         "IRQ latency" => {
             is_one_of(&["irq-off", "stop-machine", "timer-callback", "ipi", "hard-irq"]) && name.contains(&stop.who)
         }
-        // Whoever had the CPU as the timer came, and kept it: rtla does not look at priorities, and so not at why.
+        // The thread had the CPU when the timer expired, and kept it. rtla does not check priorities, so it does not
+        // know why.
         "Blocking thread" => is_one_of(&["preempt-off", "irq-off", "worker"]) && is_named(),
-        // Which timer it was, rtla does not know.
+        // rtla does not know which timer it was.
         "IRQ interference" => is_one_of(&["timer-callback", "timer-interrupt", "hard-irq", "ipi", "vector"]),
         "Softirq interference" => is_one_of(&["softirq"]) && is_named(),
         "Thread interference" => {
@@ -195,7 +201,7 @@ fn is_same(stop: &Stop, (class, name): &(String, String)) -> bool {
 mod tests {
     use super::*;
 
-    // In the form of rtla 6.12, with figures and names of our own.
+    // The text has the form of rtla 6.12, with invented numbers and names.
     const THREAD: &str = "## CPU 1 hit stop tracing, analyzing it ##
   IRQ handler delay:                                         0.00 us (0.00 %)
   IRQ latency:                                               1.00 us

@@ -1,9 +1,9 @@
-//! A machine that is stopped from outside, as a hypervisor would: for known times, at known instants.
+//! Stops a machine from outside, as a hypervisor would, for known times at known instants.
 //!
-//! It runs on the host's time: one whose time is counted in instructions knows nothing of a stop. Its clock is compared
-//! with the host's before and after, so that each stop is looked for where it was. A host that is busy does not let a
-//! guest go on at once: how long its threads waited for a CPU is taken from the kernel, and a stop may be told as long
-//! as it was with or without that.
+//! The guest uses the host's time, because with time counted in instructions it would not notice a stop. Its clock is
+//! compared with the host's before and after, so that each stop can be found in its recording. A busy host does not let
+//! a guest continue at once. The time that its threads waited for a CPU is read from the kernel, and a reported length
+//! may include this time or not.
 
 use super::Bench;
 use crate::kernel::Kernel;
@@ -17,21 +17,22 @@ use std::fmt::Write;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// How often it is stopped.
+/// Number of stops of the guest.
 const STOPS: u32 = 24;
 /// Stops last `SHORTEST`, `SHORTEST + STEP`, `SHORTEST + 2 * STEP` and so on, in a shuffled order.
 const SHORTEST: Duration = Duration::from_millis(25);
 const STEP: Duration = Duration::from_millis(8);
 /// The guest runs for this time between two stops.
 const BETWEEN: Duration = Duration::from_millis(900);
-/// How long after a stop threads may still wait for their first turn.
+/// How long after a stop the guest's threads may still wait for a CPU for the first time.
 const AFTER: Duration = Duration::from_millis(40);
-/// A standstill that is told lies no further than this from where it was made: clocks are compared over a serial line.
+/// Largest difference between the reported instant of a standstill and the true one. The clocks are compared over a
+/// serial line, which is not exact.
 const APART_NS: i64 = 100_000_000;
-/// This share of the stops must be told, with lengths right to 10 %.
+/// Percentage of stops that must be reported, with lengths correct to 10 %.
 const PERCENT: usize = 95;
 
-/// On a kernel that is tried for other causes as well.
+/// The scenario runs on the same kernels as the other scenarios about causes.
 pub const STOPPED: Scenario =
     Scenario { name: "stopped", claims: CLAIMS, wants: |spec| ["12-rt-amd64", "13-rt-amd64"].contains(&spec.id), run };
 
@@ -80,7 +81,8 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     Ok(vec![("stopped.told", Verdict::of(&complaints))])
 }
 
-/// A stop: when it began, on whichever clock, how long it was, and how long a thread of it waited for a CPU besides.
+/// A stop of the guest: when it began (on the host's or the guest's clock), how long it lasted, and how long the
+/// guest's threads waited for a CPU after it.
 #[derive(Clone, Copy, Debug)]
 struct Stop {
     from_ns: i64,
@@ -88,7 +90,7 @@ struct Stop {
     waited: Duration,
 }
 
-/// An instant on the host's clock, since the start, and the same on the guest's.
+/// One instant on two clocks: the host's, which counts from the start of the scenario, and the guest's.
 #[derive(Clone, Copy, Debug)]
 struct Clocks {
     host_ns: i64,
@@ -96,7 +98,8 @@ struct Clocks {
 }
 
 impl Stop {
-    /// Between two comparisons of clocks, as clocks of emulated machines run at a rate of their own.
+    /// Converts a stop to the guest's clock. Clocks of emulated machines run at a rate of their own, which follows from
+    /// two comparisons of the clocks.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a rate, and milliseconds of it")]
     fn on_the_clock_of_the_guest(self, before: Clocks, after: Clocks) -> Self {
         let rate = (after.guest_ns - before.guest_ns) as f64 / (after.host_ns - before.host_ns) as f64;
@@ -105,7 +108,8 @@ impl Stop {
     }
 }
 
-/// Reads the guest's monotonic clock, and ours in the middle of that: the best of a few tries, as the guest may be busy.
+/// Reads the guest's monotonic clock, and takes the host's time in the middle of that reading. Because the guest may be
+/// busy, the fastest of several readings is used.
 fn compare_clocks(bench: &mut Bench<'_>, start: Instant) -> Result<Clocks> {
     let mut best: Option<(Duration, Clocks)> = None;
     for _ in 0..5 {
@@ -125,7 +129,7 @@ fn nanoseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Stops the process and lets it go on, again and again.
+/// Stops the process and continues it, [`STOPS`] times.
 fn stop_and_go(process: u32, start: Instant) -> Result<Vec<Stop>> {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw).context("no process")?;
     let mut stops = Vec::new();
@@ -134,7 +138,7 @@ fn stop_and_go(process: u32, start: Instant) -> Result<Vec<Stop>> {
         let before = waiting(process)?;
         kill_process(pid, Signal::STOP).context("stop the guest")?;
         let from = start.elapsed();
-        // 7 and 24 have no divisor in common: each length comes once.
+        // 7 and 24 have no common divisor, so each length occurs once.
         std::thread::sleep(SHORTEST + STEP * (place * 7 % STOPS));
         let to = start.elapsed();
         kill_process(pid, Signal::CONT).context("let the guest go on")?;
@@ -151,7 +155,7 @@ fn waiting(process: u32) -> Result<BTreeMap<OsString, Duration>> {
     let mut waiting = BTreeMap::new();
     for task in fs::read_dir(&tasks).with_context(|| format!("read {tasks}"))? {
         let task = task.with_context(|| format!("read {tasks}"))?;
-        // A thread may have ended meanwhile, and a kernel may have no such file: nothing is granted then.
+        // A thread may have ended meanwhile, and a kernel may not have this file. Then its waiting time is zero.
         let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
         let ns = text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
         waiting.insert(task.file_name(), Duration::from_nanos(ns));
@@ -159,21 +163,21 @@ fn waiting(process: u32) -> Result<BTreeMap<OsString, Duration>> {
     Ok(waiting)
 }
 
-/// The most that a thread waited in between.
+/// The longest time that any thread waited between two readings.
 fn longest(before: &BTreeMap<OsString, Duration>, after: &BTreeMap<OsString, Duration>) -> Duration {
     let waited = |(thread, after): (&OsString, &Duration)| Some(after.saturating_sub(*before.get(thread)?));
     after.iter().filter_map(waited).max().unwrap_or_default()
 }
 
-/// A standstill that is told.
+/// A standstill that the product reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Told {
     from_ns: i64,
     length: Duration,
 }
 
-/// Every standstill: late activations that the explanation blames on the machine or the hypervisor, and those that the
-/// report tells as an event, in which no activation was late as none was let run.
+/// All reported standstills: late activations that the explanation attributes to the machine or the hypervisor, and
+/// events in the report. During such an event no activation was late, because none ran.
 fn told(explanation: &Value, report: &Value) -> Vec<Told> {
     let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let epoch = explanation.get("epoch_ns").and_then(Value::as_u64).unwrap_or(0);
@@ -186,7 +190,7 @@ fn told_at(from_ns: u64, length_ns: u64) -> Option<Told> {
     Some(Told { from_ns: i64::try_from(from_ns).ok()?, length: Duration::from_nanos(length_ns) })
 }
 
-/// A late activation that is blamed on that first, and for how long.
+/// The standstill to which a late activation is attributed, if that is its largest cause.
 fn blamed(spike: &Value) -> Option<Told> {
     let causes = spike.get("causes")?.as_array()?;
     let is_one = |cause: &&Value| {
@@ -198,7 +202,7 @@ fn blamed(spike: &Value) -> Option<Told> {
     told_at(spike.get("release_ns")?.as_u64()?, time)
 }
 
-/// The instant of an event is its end.
+/// The standstill of an event. The instant of an event is its end.
 fn paused(event: &Value, epoch: u64) -> Option<Told> {
     let length = event.get("length_ns")?.as_u64()?;
     let is_one = event.get("kind")?.as_str()? == "paused";
@@ -206,19 +210,19 @@ fn paused(event: &Value, epoch: u64) -> Option<Told> {
     told_at((epoch + event.get("at_ns")?.as_u64()?).saturating_sub(length), length)
 }
 
-/// How far a length is from that of the stop, with or without the waiting.
+/// By how much a reported length differs from that of the stop. It may include the time that threads waited for a CPU.
 fn off(stop: &Stop, told: &Told) -> Duration {
     let longest = stop.length + stop.waited;
     stop.length.saturating_sub(told.length) + told.length.saturating_sub(longest)
 }
 
-/// The standstill that is told about where the stop was, and fits it best.
+/// The reported standstill whose length fits the stop best, among those that began within [`APART_NS`] of it.
 fn nearest(stop: &Stop, told: &[Told]) -> Option<Told> {
     let near = told.iter().filter(|told| (told.from_ns - stop.from_ns).abs() <= APART_NS);
     near.min_by_key(|told| off(stop, told)).copied()
 }
 
-/// What was not told, or not to 10 %.
+/// Complaints about stops that were not reported, or whose length is wrong by more than 10 %.
 fn compare(stops: &[Stop], told: &[Told]) -> Vec<String> {
     let complaint = |stop: &Stop| match nearest(stop, told) {
         None => Some(format!("{:?} is not told", stop.length)),

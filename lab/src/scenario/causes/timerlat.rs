@@ -1,5 +1,5 @@
-//! The kernel's own noise tracer beside the trace, on request: that it looks on and agrees, and that its options, which
-//! all instances share, are left as they were.
+//! Tests the kernel's own noise tracer in addition to the trace: its results must agree, and its options, which all
+//! instances share, must be restored.
 
 use super::{Bench, TURNS};
 use crate::kernel::Kernel;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// On a kernel whose tracer can do without threads of its own.
+/// The scenario runs on a kernel whose tracer works without threads of its own.
 pub const TIMERLAT: Scenario =
     Scenario { name: "timerlat", claims: CLAIMS, wants: |spec| spec.id == "13-rt-amd64", run };
 
@@ -30,15 +30,15 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// A verdict takes at least this number of cases.
+/// A verdict needs at least this number of late activations.
 const CASES_LEAST: u64 = 100;
-/// What there is to be left as it was.
+/// Prints the settings of the tracer that must be restored.
 const FACTS: &str = "cd /sys/kernel/tracing; cat osnoise/options osnoise/cpus current_tracer; ls instances; cd /";
 const MEASURE: &str = "punctual measure --quiet --explain --warm-up 100ms --cpus 0 --priority 90 --period 997us \
                        --windows 300 --explain-threshold 900us --out";
-/// Between what is read before and after the end.
+/// Separates the settings during the measurement from those after its end.
 const ENDED: &str = "ended:";
-/// Until its options are changed, and a little longer.
+/// Waits until the product has changed the tracer's options, and one second more.
 const BEGUN: &str = "for i in $(seq 200); do grep -q NO_OSNOISE_WORKLOAD /sys/kernel/tracing/osnoise/options && break; \
                      sleep 0.1; done; sleep 1";
 
@@ -60,7 +60,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     ])
 }
 
-/// What is said of a planted thread, by that engine.
+/// Plants a thread, and returns the explanation of a measurement with this engine.
 fn explained(bench: &mut Bench<'_>, engine: &str) -> Result<Value> {
     let plant = "causes plant hog --cpu 0 --for 60 --burst-us 2000 --every-us 12000 --priority 95 --name lab-hog --out \
                  /tmp/truth";
@@ -75,7 +75,7 @@ fn explained(bench: &mut Bench<'_>, engine: &str) -> Result<Value> {
     serde_json::from_str(&explanation).context("read the explanation")
 }
 
-/// What is wrong with what is said with the tracer, as it is said without.
+/// Complaints if the explanation with the tracer differs from the one without.
 fn looks_on(without: &Value, with: &Value) -> Vec<String> {
     let text = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     let number = |path: &str| with.pointer(path).and_then(Value::as_u64).unwrap_or(0);
@@ -106,8 +106,8 @@ fn looks_on(without: &Value, with: &Value) -> Vec<String> {
     wrong
 }
 
-/// Class and name of the cause that is the largest of most late activations. An emulator whose CPUs take turns is late
-/// less often than what is planted, and later.
+/// Class and name of the cause that is the largest one of most late activations. Delays by the emulator, which runs the
+/// CPUs in turn, are less frequent than planted ones, and longer.
 fn most_often(explanation: &Value) -> [String; 2] {
     let spikes = explanation.get("spikes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut counts: BTreeMap<[String; 2], u32> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn most_often(explanation: &Value) -> [String; 2] {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(cause, _)| cause).unwrap_or_default()
 }
 
-/// Ended by signals: what is not as it was.
+/// Ends measurements by signals. Returns complaints about settings that were not restored.
 fn stopped(bench: &mut Bench<'_>, before: &str) -> Result<Vec<String>> {
     let run = |signal: &str| {
         format!(
@@ -148,7 +148,7 @@ fn left_as_it_was(when: &str, before: &str, after: &str) -> Vec<String> {
     if is(before) { Vec::new() } else { vec![format!("{when}: was '{}', is '{}'", before.trim(), after.trim())] }
 }
 
-/// With another's tracer: what is wrong.
+/// Measures while another instance uses the tracer. Returns complaints.
 fn refused(bench: &mut Bench<'_>) -> Result<Vec<String>> {
     let theirs = "/sys/kernel/tracing/instances/theirs";
     bench.output("theirs", &format!("mkdir {theirs} && echo timerlat >{theirs}/current_tracer"))?;

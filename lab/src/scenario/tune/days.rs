@@ -1,4 +1,5 @@
-//! Bad days: a supervisor that is killed, a confirmation that does not come, two at once, no room to write, no rights.
+//! Tuning under bad conditions: a supervisor that is killed, a confirmation that is missing, two programs at once, a
+//! full disk, missing rights.
 
 use super::super::{Claim, Judged, Lab, Scenario, Verdict};
 use super::seen::Seen;
@@ -8,7 +9,7 @@ use crate::kernel::Kernel;
 use crate::wire::Output;
 use anyhow::Result;
 
-/// On one kernel: what happens is the program's doing.
+/// The scenario runs on one kernel, because the program and not the kernel determines the results.
 pub const DAYS: Scenario = Scenario { name: "days", claims: CLAIMS, wants: |spec| spec.id == "13-rt-amd64", run };
 
 const CLAIMS: &[Claim] = &[
@@ -35,7 +36,7 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// One of them: runs in a guest, complains.
+/// A test under one bad condition: runs in a guest, and returns complaints.
 type Day = fn(&mut Bench<'_>, &Seen) -> Result<Vec<String>>;
 
 const DAYS_IN_TURN: [(&str, Day); 6] = [
@@ -47,9 +48,9 @@ const DAYS_IN_TURN: [(&str, Day); 6] = [
     ("days.user", user),
 ];
 const TUNE: &str = "punctual tune --cpus 2-3 --yes";
-/// As far as one can see from one value.
+/// Prints one value that tuning changes, as a sign of whether the machine is tuned.
 const MASK: &str = "cat /sys/devices/virtual/workqueue/cpumask";
-/// Waits for up to a minute, until nothing of the product's is left.
+/// Waits at most a minute until the product's files are gone.
 const UNTIL_GONE: &str = "for i in $(seq 300); do [ -e /var/lib/punctual ] || break; sleep 0.2; done";
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
@@ -60,13 +61,13 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
         let mut complaints = day(&mut bench, &before)?;
         complaints.extend(bench.seen(&format!("after-{claim}"))?.differences(&before));
         judged.push((claim, Verdict::of(&complaints)));
-        // The next one is not to suffer.
+        // Reverts, so that the next test starts with an untuned machine.
         bench.must("punctual revert")?;
     }
     Ok(judged)
 }
 
-/// What must be there, or a complaint.
+/// A complaint with the output of a command, unless the condition holds.
 fn wanted(is_there: bool, what: &str, output: &Output) -> Vec<String> {
     let said = || format!("{what}: '{}' '{}'", output.out.trim(), output.err.trim());
     (!is_there).then(said).into_iter().collect()
@@ -107,7 +108,7 @@ fn two(bench: &mut Bench<'_>, _: &Seen) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// Process of the first, code of the second, code of the first, mask.
+/// Checks four lines: process id of the first program, exit code of the second, exit code of the first, and the mask.
 fn two_at_once(output: &Output) -> Vec<String> {
     let lines: Vec<&str> = output.out.lines().collect();
     let [first, codes @ ..] = lines.as_slice() else { return vec!["nothing was said".to_owned()] };

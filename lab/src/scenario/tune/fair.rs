@@ -1,11 +1,11 @@
-//! The reserve of ordinary tasks, which kernels since 6.12 keep in files for debugging.
+//! Tests the share of CPU time that is reserved for ordinary tasks. Kernels since 6.12 show it in debugfs.
 
 use super::super::{Claim, Judged, Lab, Scenario, Verdict};
 use super::{Bench, judge};
 use crate::kernel::Kernel;
 use anyhow::Result;
 
-/// Taken away and given back.
+/// Takes the share away and restores it.
 pub const FAIR: Scenario = Scenario { name: "fair", claims: CLAIMS, wants: |spec| spec.id == "13-rt-amd64", run };
 
 const CLAIMS: &[Claim] = &[Claim {
@@ -32,7 +32,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     Ok(vec![("fair.server", Verdict::of(&complaints))])
 }
 
-/// What the files must say: half a tenth of each second, but for the two CPUs.
+/// A complaint unless the files contain the right shares: 50 ms of each second on two CPUs, and none on the tuned ones.
 fn taken(files: &str) -> Option<String> {
     let wanted = ["50000000", "50000000", "0", "0"];
     let are: Vec<&str> = files.lines().collect();

@@ -1,4 +1,4 @@
-//! Whether what `tune` and `status` say agrees with what was seen.
+//! Checks whether the output of `tune` and `status` agrees with the state of the guest.
 
 use super::seen::Seen;
 
@@ -6,11 +6,11 @@ use crate::wire::Output;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The CPUs that are kept free, as bits.
+/// The isolated CPUs as a bit mask.
 const APART: u64 = 0b1100;
-/// What an interrupt says that moves when it comes next.
+/// The standing of a change to an interrupt that moves when it occurs next.
 const LATER: &str = "waits-for-interrupt";
-/// Files whose value must be this once the change of that name is done.
+/// Id of a change, a file, and the value of the file once the change is done.
 const SETTINGS: [(&str, &str, &str); 7] = [
     ("rcu.normal", "/sys/kernel/rcu_normal", "1"),
     ("mem.compact", "/proc/sys/vm/compact_unevictable_allowed", "0"),
@@ -20,18 +20,19 @@ const SETTINGS: [(&str, &str, &str); 7] = [
     ("wq.unbound", "/sys/devices/virtual/workqueue/cpumask", "3"),
     ("dyn.preempt", "/sys/kernel/debug/sched/preempt", "none voluntary (full)"),
 ];
-/// What may become of a change on a machine as it comes.
+/// Results of a change that are expected on an unprepared machine.
 const FINE: [&str; 3] = ["done", "waits", "next-boot"];
-/// Changes that every kernel of the lab needs and takes.
+/// Changes that every kernel of the lab needs and accepts.
 const ALWAYS: [&str; 5] = ["wq.unbound", "wq.named", "kthr.affinity", "irq.default", "wd.soft"];
 
-/// The exit code, if it is none of those.
+/// A complaint if the exit code is none of `wanted`.
 pub fn ended(output: &Output, wanted: &[i32]) -> Vec<String> {
     let is_fine = wanted.contains(&output.code);
     (!is_fine).then(|| format!("it ended with {}: {}", output.code, output.err.trim())).into_iter().collect()
 }
 
-/// Everything that is said to be done and is not, and everything that still uses the CPUs.
+/// Complaints about changes that are reported as done but are not, and about everything that still uses the isolated
+/// CPUs.
 pub fn applied(output: &Output, before: &Seen, now: &Seen) -> Vec<String> {
     let mut complaints = ended(output, &[0]);
     let fates = match fates(&output.out) {
@@ -62,7 +63,7 @@ fn said((id, fate): &(String, String)) -> String {
     format!("{id}: {fate}")
 }
 
-/// Every change and what became of it.
+/// Parses the id and the result of every change.
 fn fates(json: &str) -> Result<Vec<(String, String)>, String> {
     let value: Value = serde_json::from_str(json).map_err(|error| format!("no JSON: {error}: {json}"))?;
     let changes = value.pointer("/applied/changes").and_then(Value::as_array).ok_or("no `applied.changes`")?;
@@ -71,13 +72,13 @@ fn fates(json: &str) -> Result<Vec<(String, String)>, String> {
     changes.iter().map(fate).collect::<Option<_>>().ok_or_else(|| "a change without `id` or `fate`".to_owned())
 }
 
-/// Queues that may still use the CPUs.
+/// Complaints about work queues that may still use the isolated CPUs.
 fn masks(now: &Seen) -> Vec<String> {
     let queues = now.values("/sys/devices/virtual/workqueue/", "/cpumask");
     queues.filter(|(_, value)| mask(value) & APART != 0).map(|(path, value)| format!("{path}: {value}")).collect()
 }
 
-/// Interrupts that somebody handles and that may use the CPUs, or that came since and did.
+/// Complaints about interrupts with a handler that may use the isolated CPUs, or that used them only after tuning.
 fn interrupts(before: &Seen, now: &Seen) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut seen = 0;
@@ -89,7 +90,7 @@ fn interrupts(before: &Seen, now: &Seen) -> Vec<String> {
         seen += 1;
         let place = format!("/proc/irq/{number}/effective_affinity");
         let (was, is) = (before.value(&place).unwrap_or("0"), now.value(&place).unwrap_or("0"));
-        // Those that were on the CPUs are moved by their mask; the others stay as they are.
+        // Tuning changes only the masks of interrupts that were on the isolated CPUs; the other masks stay as they are.
         if mask(was) & APART != 0 && mask(value) & APART != 0 {
             complaints.push(format!("{path}: {value}, and it was on {was}"));
         }
@@ -103,7 +104,7 @@ fn interrupts(before: &Seen, now: &Seen) -> Vec<String> {
     complaints
 }
 
-/// Whether CPUs of a list are to be kept free.
+/// Whether a CPU list contains an isolated CPU.
 fn uses(list: &str) -> bool {
     list.split(',').any(|part| {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
@@ -112,29 +113,29 @@ fn uses(list: &str) -> bool {
     })
 }
 
-/// `NAME/2`: it is there for that CPU.
+/// Whether a thread belongs to one CPU, as a name such as `NAME/2` shows.
 fn is_of_one_cpu(name: &str) -> bool {
     name.trim_end_matches(')').rsplit_once('/').is_some_and(|(_, cpu)| cpu.parse::<u32>().is_ok())
 }
 
-/// The thread of an interrupt whose mask is moved: it follows when the interrupt comes next.
+/// Whether a thread belongs to an interrupt whose mask was changed. The thread moves when the interrupt occurs next.
 fn moves_later(name: &str, now: &Seen) -> bool {
     let number = name.split_once("(irq/").and_then(|(_, rest)| rest.split('-').next());
     let value = number.and_then(|number| now.value(&format!("/proc/irq/{number}/smp_affinity")));
     value.is_some_and(|value| mask(value) & APART == 0)
 }
 
-/// Bits of a mask; all of what is none.
+/// The bits of a CPU mask; all bits if the text is no mask.
 fn mask(text: &str) -> u64 {
     u64::from_str_radix(&text.replace(',', ""), 16).unwrap_or(u64::MAX)
 }
 
-/// Every row that is not in force and has no reason that was expected.
+/// Complaints about rows that are not in force, unless the reason was expected.
 pub fn status(output: &Output) -> Vec<String> {
     let Ok(value) = serde_json::from_str::<Value>(&output.out) else {
         return vec![format!("no JSON: {}{}", output.out, output.err)];
     };
-    // Doubtful, as words wait for a boot.
+    // The exit code says that the result is doubtful, because words of the command line wait for a boot.
     let mut complaints = ended(output, &[3]);
     let rows = value.get("rows").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let text = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -144,7 +145,7 @@ pub fn status(output: &Output) -> Vec<String> {
         match standing.as_str() {
             "in-force" => good += 1,
             "waits-for-boot" if !what.starts_with('/') && !what.contains(' ') => words += 1,
-            // An emulated machine's keyboard: nobody types.
+            // This is the interrupt of the keyboard, which never occurs in an emulated machine.
             _ if standing == LATER && what.starts_with("/proc/irq/") => {}
             _ => complaints.push(format!("{} {what}: {standing}; {row}", text(row, "id"))),
         }

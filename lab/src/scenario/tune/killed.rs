@@ -1,7 +1,7 @@
-//! `tune` and `revert`, killed in the middle of what they do.
+//! Kills `tune` and `revert` while they work.
 //!
-//! A script in the guest lets the program go on for some milliseconds once its folder is there, and kills it. How long a
-//! whole run takes is found out first; the moments are spread evenly over that time.
+//! A script in the guest starts the program, waits some milliseconds after the program's folder has appeared, and kills
+//! the program. The time of a whole run is measured first, and the moments of killing are spread evenly over it.
 
 use super::super::{Claim, Judged, Lab, Scenario, Verdict};
 use super::seen::Seen;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// On one kernel: what happens is the program's doing.
+/// The scenario runs on one kernel, because the program and not the kernel determines the results.
 pub const KILLED: Scenario = Scenario { name: "killed", claims: CLAIMS, wants: |spec| spec.id == "12-amd64", run };
 
 const CLAIMS: &[Claim] = &[
@@ -24,18 +24,19 @@ const CLAIMS: &[Claim] = &[
 ];
 
 const RUNS: u32 = 12;
-/// And no more than this to get there: a busy host's guest may end its work sooner than the last time.
+/// Limit on the number of runs. A run does not count if the program ended before it was killed, which happens if the
+/// host is less busy than before.
 const MOST_RUNS: u32 = 20;
-/// With fewer different places in the journal, the moments were not spread.
+/// Smallest number of different lengths of the journal. With fewer, the moments were not spread.
 const PLACES: usize = 5;
-/// Changes of all kinds there are without systemd: values, masks, threads, interrupts, a file. Not the one that patches an
-/// emulated kernel for seconds: nearly all moments would fall on it.
+/// Makes changes of all kinds that work without systemd: values, masks, threads, interrupts, a file. `dyn.preempt` is
+/// left out: it patches the emulated kernel for seconds, so nearly all moments would fall on it.
 const TUNE: &str = "punctual tune --cpus 2-3 --yes --except dyn.preempt";
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let mut bench = Bench::boot(lab, kernel, "killed")?;
     let before = bench.seen("before")?;
-    // To the end first, to learn how long it takes.
+    // The first runs are not killed and show how long a run takes.
     let mut tune_ms = bench.kill(None, TUNE)?.ms;
     let mut revert_ms = bench.kill(None, "punctual revert")?.ms;
     let mut record = Record::default();
@@ -51,7 +52,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
         } else {
             tune_ms = tune.ms;
         }
-        // Every other one is put back at one go.
+        // In every second run, `revert` is killed too; in the others it runs to its end.
         let revert = (number % 2 == 1).then(|| bench.kill(Some(part(revert_ms, number / 2)), "punctual revert"));
         if let Some(revert) = revert.transpose()? {
             if revert.is_killed() {
@@ -71,13 +72,13 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     Ok(record.verdicts())
 }
 
-/// The moment of a run, spread so that any number of runs is spread well.
+/// The moment of killing in a run of `ms` milliseconds, so that the moments of any number of runs are spread evenly.
 fn part(ms: u64, number: u32) -> u64 {
-    // The golden section, as a share of a thousand.
+    // The fraction is that of the golden section, in thousandths.
     ms * (u64::from(number) * 618 % 1000) / 1000
 }
 
-/// What came of all of them.
+/// The results of all runs.
 #[derive(Debug, Default)]
 struct Record {
     killed: u32,
@@ -105,7 +106,7 @@ impl Record {
     }
 }
 
-/// How far a program came.
+/// How far a program came before it ended or was killed.
 #[derive(Debug, PartialEq, Eq)]
 struct Far {
     ms: u64,
@@ -114,7 +115,7 @@ struct Far {
 }
 
 impl Far {
-    /// Of what the script says.
+    /// Parses the output of the script.
     fn of(text: &str) -> Option<Self> {
         let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
         let code = i32::try_from(number("code ")?).ok()?;
@@ -127,14 +128,14 @@ impl Far {
 }
 
 impl Bench<'_> {
-    /// Starts a command and kills it after `ms` milliseconds, or lets it end.
+    /// Starts a command, and kills it after `ms` milliseconds; `None` lets it run to its end.
     fn kill(&mut self, ms: Option<u64>, command: &str) -> Result<Far> {
         let ms = ms.map_or("all".to_owned(), |ms| ms.to_string());
         let said = self.must(&format!("sh /usr/lib/lab/kill {ms} {command}"))?;
         Far::of(&said).with_context(|| format!("how far `{command}` came is not told in '{said}'"))
     }
 
-    /// Reverts to the end; what is not as before, with a heading.
+    /// Reverts completely. Returns differences from the state before, after a heading.
     fn put_back(&mut self, before: &Seen, heading: &str) -> Result<Vec<String>> {
         let reverted = self.output("reverted", "punctual revert")?;
         let mut complaints = judge::ended(&reverted, &[0]);

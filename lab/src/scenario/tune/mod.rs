@@ -1,4 +1,5 @@
-//! `tune`, `status` and `revert` while a machine runs: what they say, held against what a script reads in the guest.
+//! Runs `tune`, `status` and `revert` on a running machine, and compares their output with what a script reads in the
+//! guest.
 
 mod days;
 mod fair;
@@ -17,7 +18,7 @@ use crate::wire::Output;
 use anyhow::{Result, ensure};
 use seen::Seen;
 
-/// Tunes and reverts, in a quick run on as few kernels as there is time for.
+/// Tunes and reverts, on only as many kernels as a quick run has time for.
 pub const TUNE: Scenario = Scenario {
     name: "tune",
     claims: CLAIMS,
@@ -61,7 +62,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     ])
 }
 
-/// A guest in which things are changed, and which writes down what it says.
+/// A guest whose settings are changed. The outputs of its commands are kept in files.
 struct Bench<'a> {
     lab: &'a Lab,
     kernel: &'a Kernel,
@@ -70,7 +71,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// A machine as it comes, with a boot loader whose file can be edited.
+    /// Boots an unprepared machine, with a boot loader whose file can be edited.
     fn boot(lab: &'a Lab, kernel: &'a Kernel, name: &'static str) -> Result<Self> {
         let guest = lab.boot(kernel, name, Outfit::default())?;
         crate::say(&format!("up after {:.0} s, try {}", guest.boot_time.as_secs_f64(), guest.tries));
@@ -80,7 +81,7 @@ impl<'a> Bench<'a> {
         Ok(bench)
     }
 
-    /// What a command came to, kept.
+    /// Runs a command in the guest, and keeps its output in a file.
     fn output(&mut self, what: &str, command: &str) -> Result<Output> {
         let output = self.guest.command(command)?;
         let text = format!("$ {command}\n{}{}ended with {}\n", output.out, output.err, output.code);
@@ -88,14 +89,14 @@ impl<'a> Bench<'a> {
         Ok(output)
     }
 
-    /// The standard output of a command that must end well.
+    /// The standard output of a command that must succeed.
     fn must(&mut self, command: &str) -> Result<String> {
         let output = self.guest.command(command)?;
         ensure!(output.code == 0, "`{command}` ended with {}: {}", output.code, output.err.trim());
         Ok(output.out)
     }
 
-    /// What is in force now.
+    /// Reads the present state of the guest.
     fn seen(&mut self, what: &str) -> Result<Seen> {
         let text = self.must("sh /usr/lib/lab/read")?;
         self.lab.keep(self.name, self.kernel, what, &text)?;

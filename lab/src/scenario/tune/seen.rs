@@ -1,10 +1,10 @@
-//! What is in force in a guest, as a script reads it without the product, and how it may differ.
+//! The state of a guest, as a script reads it without the product, and the differences that are allowed.
 //!
-//! Text in, values and complaints out; nothing is run here.
+//! This module parses text and returns values and complaints. It runs nothing.
 
 use std::collections::BTreeMap;
 
-/// Values that change by themselves.
+/// Files whose values change by themselves.
 const RESTLESS: [&str; 10] = [
     "/proc/sys/fs/aio-nr",
     "/proc/sys/fs/dentry-state",
@@ -15,37 +15,37 @@ const RESTLESS: [&str; 10] = [
     "/proc/sys/kernel/pty/nr",
     "/proc/sys/kernel/random/",
     "/proc/sys/net/ipv4/tcp_fastopen_key",
-    // Where an interrupt went last; where it may go is told by the mask.
+    // The file shows where an interrupt occurred last. The mask shows where it may occur.
     "/proc/irq/",
 ];
-/// The kernel's threads are children of the second one, or of nobody.
+/// Parents of kernel threads: process 2, or none.
 const PARENT_OF_THREADS: [&str; 2] = ["0", "2"];
-/// The kernel does not let anybody move this thread.
+/// Flag of threads that nobody can move (`PF_NO_SETAFFINITY`).
 const BOUND: u64 = 0x0400_0000;
-/// With fewer, something is wrong with what was read.
+/// Smallest numbers of values and threads. With fewer, something is wrong with the script's output.
 const ENOUGH_VALUES: usize = 700;
 const ENOUGH_THREADS: usize = 20;
 
-/// Everything that the script said.
+/// Everything that the script read.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     values: BTreeMap<String, String>,
-    /// Threads of the kernel and the first process, by number and name.
+    /// Kernel threads and the first process, by id and name.
     threads: BTreeMap<String, Thread>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Nobody can move it.
+    /// Whether the kernel lets nobody move the thread.
     pub is_bound: bool,
-    /// Where it may run, as a list.
+    /// The CPUs that the thread may run on, as a list.
     pub cpus: String,
-    /// Nice value, real-time priority, policy.
+    /// Nice value, real-time priority and policy, as in `/proc/N/stat`.
     pub scheduling: [String; 3],
 }
 
 impl Seen {
-    /// Lines of `path:value`; several of one path are one value.
+    /// Parses lines of the form `path:value`. Several lines with the same path form one value.
     pub fn of(text: &str) -> Self {
         let mut seen = Self::default();
         let mut stats = Vec::new();
@@ -77,13 +77,13 @@ impl Seen {
         self.values.get(path).map(|value| value.trim_end())
     }
 
-    /// The values of files that are called so.
+    /// The values of files whose paths have this beginning and end.
     pub fn values<'a>(&'a self, beginning: &'a str, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let named = self.values.iter().filter(move |(path, _)| path.starts_with(beginning) && path.ends_with(end));
         named.map(|(path, value)| (path.as_str(), value.trim_end()))
     }
 
-    /// Threads of the kernel and the first process.
+    /// The kernel threads and the first process.
     pub fn threads(&self) -> impl Iterator<Item = (&str, &Thread)> {
         self.threads.iter().map(|(name, thread)| (name.as_str(), thread))
     }
@@ -94,7 +94,8 @@ impl Seen {
         self.values.range(beginning.clone()..).next().is_some_and(|(path, _)| path.starts_with(&beginning))
     }
 
-    /// Everything that is other than before. Threads that came or went are nobody's doing; their places are.
+    /// Everything that differs from `before`. Threads that appeared or ended are ignored; changes of their CPUs and
+    /// scheduling are not.
     pub fn differences(&self, before: &Self) -> Vec<String> {
         let mut said = Vec::new();
         let paths = before.values.keys().chain(self.values.keys().filter(|path| !before.values.contains_key(*path)));
@@ -122,12 +123,13 @@ fn is_restless(path: &str) -> bool {
     is_named && !path.ends_with("/smp_affinity") && !path.ends_with("/default_smp_affinity")
 }
 
-/// A line of `/proc/N/stat`, if that is a thread of the kernel that does not come and go, or the first process.
+/// Parses a line of `/proc/N/stat`. `None` unless the thread is the first process or a kernel thread, except for
+/// workers, which come and go.
 fn stat(line: &str) -> Option<(String, String, Thread)> {
     let (head, rest) = line.rsplit_once(')')?;
     let (number, name) = head.split_once(" (")?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    // The first one here is field 3 of the line.
+    // The first word of `fields` is field 3 of the line.
     let field = |of_line: usize| fields.get(of_line - 3).copied();
     let is_ours = number == "1" || PARENT_OF_THREADS.contains(&field(4)?) && !name.starts_with("kworker/");
     let scheduling = [field(19)?.to_owned(), field(40)?.to_owned(), field(41)?.to_owned()];
@@ -140,7 +142,7 @@ pub mod tests {
     use super::*;
     use std::fmt::Write;
 
-    /// A machine of many values and threads, with lines of its own.
+    /// A machine with enough values and threads, and these lines in addition.
     pub fn machine(lines: &str) -> Seen {
         let mut text = String::new();
         for n in 0..ENOUGH_VALUES {
@@ -153,7 +155,7 @@ pub mod tests {
         Seen::of(&text)
     }
 
-    /// Lines of a thread of the kernel.
+    /// The script's lines for a kernel thread.
     pub fn thread(number: usize, name: &str, flags: u64, cpus: &str) -> String {
         let rest = "0 ".repeat(9) + "20 0 1 0 5 " + &"0 ".repeat(17) + "0 0 0";
         format!(

@@ -1,8 +1,8 @@
-//! A BPF program that burns time inside a tracepoint and writes down when: the exact truth about a delay in hard
-//! interrupt, softirq or with interrupts off, without a module and without a compiler.
+//! A BPF program that burns time inside a tracepoint and records when. It gives the exact truth about a delay in a hard
+//! interrupt, in a softirq or with interrupts off, and needs neither a kernel module nor a compiler.
 //!
-//! It is loaded through `bpf()` from instructions assembled here. It burns on one CPU, not more often than asked, and
-//! ends with this process, whatever becomes of it. It must not know why a tracepoint was chosen.
+//! The program is assembled here and loaded with `bpf()`. It burns time on one CPU, not more often than requested, and
+//! the kernel removes it when this process ends. This module must not know why a tracepoint was chosen.
 
 #![allow(unsafe_code, reason = "`bpf()` takes addresses")]
 
@@ -11,51 +11,53 @@ use anyhow::{Context, Result, ensure};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Where, how long and how often time is burnt.
+/// Where, how long and how often to burn time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burn {
-    /// On this CPU only.
+    /// The only CPU on which time is burnt.
     pub cpu: u32,
     /// Length of each delay, in nanoseconds.
     pub burst_ns: u32,
-    /// From one start to the next at least that, in nanoseconds.
+    /// Shortest time from the start of one delay to the start of the next, in nanoseconds.
     pub every_ns: u32,
-    /// Only while the thread of this id runs.
+    /// If set, time is burnt only while the thread with this id runs.
     pub tid: Option<u32>,
-    /// Only where the first argument of the tracepoint is this.
+    /// If set, time is burnt only if the first argument of the tracepoint has this value.
     pub argument: Option<u32>,
-    /// Offset in bytes of a function's address in what the tracepoint's first argument points to.
+    /// If set, the first argument of the tracepoint points to a structure that contains the address of a function at
+    /// this offset, in bytes.
     pub function_at: Option<u8>,
 }
 
-/// One time that was burnt.
+/// One delay that the program caused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Burnt {
-    /// `CLOCK_MONOTONIC` before, in nanoseconds.
+    /// Start on `CLOCK_MONOTONIC`, in nanoseconds.
     pub start_ns: u64,
     pub end_ns: u64,
-    /// The part of it, in nanoseconds, that was taken from the program itself.
+    /// The part of the delay, in nanoseconds, during which the program itself was interrupted.
     pub gaps_ns: u64,
-    /// Name of the thread that was interrupted, or that ran.
+    /// Name of the thread that ran, or that was interrupted.
     pub comm: String,
-    /// The function that the tracepoint is about, as an address of the kernel; 0 where none was asked for.
+    /// Address of the function in the tracepoint's first argument; 0 if none was requested.
     pub function: u64,
 }
 
-/// A program at work. It stops when dropped.
+/// A loaded program that burns time. Dropping it removes the program.
 #[derive(Debug)]
 pub struct Burner {
     map: OwnedFd,
-    // Kept open: the program runs as long as they are.
+    // These are kept open, because the kernel removes the program when they are closed.
     _program: OwnedFd,
     _attached: Vec<OwnedFd>,
 }
 
-/// How many burns are kept; later ones overwrite the first.
+/// Number of delays that the map holds. Later ones overwrite the oldest.
 const ENTRIES: u32 = 1 << 14;
-/// Each is: start, end, name (16 bytes), function, gaps.
+/// Bytes per delay in the map: start, end, name (16 bytes), function, gaps, and padding.
 const ENTRY: u32 = 64;
-/// The value begins with: when the next burn may begin, how many there were.
+/// Offsets at the beginning of the map's value: the time from which the next delay may begin (`NEXT`), and the number
+/// of delays so far (`COUNT`).
 const NEXT: i16 = 0;
 const COUNT: i16 = 8;
 const HEAD: u32 = 32;
@@ -69,7 +71,7 @@ const RAW_TRACEPOINT: u64 = 17;
 const ARRAY: u64 = 2;
 
 impl Burner {
-    /// Loads the program and has it run at these tracepoints, from now on.
+    /// Loads the program and attaches it to these tracepoints. It burns time from now on.
     pub fn start(tracepoints: &[&str], burn: Burn) -> Result<Self> {
         let map = create_map(VALUE).context("make a map to write burns down")?;
         let program =
@@ -79,7 +81,7 @@ impl Burner {
         Ok(Self { map, _program: program, _attached: attached? })
     }
 
-    /// What was burnt so far, the latest [`ENTRIES`] of it.
+    /// The latest [`ENTRIES`] delays so far.
     pub fn burnt(&self) -> Result<Vec<Burnt>> {
         let mut value = vec![0_u64; VALUE / 8];
         let key = 0_u32;
@@ -95,7 +97,7 @@ impl Burner {
     }
 }
 
-/// A descriptor as a word of an attribute.
+/// A file descriptor as a word of the attribute of `bpf()`.
 fn word(descriptor: &OwnedFd) -> u64 {
     u64::try_from(descriptor.as_raw_fd()).unwrap_or(u64::MAX)
 }
@@ -111,7 +113,8 @@ fn attach(program: &OwnedFd, tracepoint: &str) -> Result<OwnedFd> {
 fn entry(words: &[u64]) -> Option<Burnt> {
     let [start_ns, end_ns, name @ .., function, gaps_ns, _, _] = words else { return None };
     let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
-    // A burn that has begun and not ended has no entry yet, or one of an older burn: both are as they should be.
+    // A delay that has begun but not ended has an empty entry, which is skipped, or the complete entry of an older
+    // delay.
     (*end_ns > 0).then(|| Burnt {
         start_ns: *start_ns,
         end_ns: *end_ns,
@@ -121,13 +124,13 @@ fn entry(words: &[u64]) -> Option<Burnt> {
     })
 }
 
-/// A map of no use.
+/// A small map that holds nothing, to be dropped again.
 pub fn small_map() -> Result<OwnedFd> {
     create_map(8).context("make a small map")
 }
 
 fn create_map(value: usize) -> Result<OwnedFd> {
-    // type, key size | value size, entries | flags
+    // The words are: type and size of keys, size of values and number of entries, flags.
     let mut words = [ARRAY | 4 << 32, value as u64 | 1 << 32, 0, 0];
     // SAFETY: there is no address among the words.
     Ok(own(unsafe { bpf(MAP_CREATE, &mut words) }?))
@@ -143,7 +146,7 @@ fn load(program: &[u64]) -> Result<OwnedFd> {
     if let Ok(loaded) = unsafe { bpf(PROGRAM_LOAD, &mut plain.clone()) } {
         return Ok(own(loaded));
     }
-    // Once more, for the reason.
+    // The program is loaded once more with a log, to learn why it was refused.
     let mut words = plain;
     words[3] = 1 | (log.len() as u64) << 32;
     words[4] = log.as_mut_ptr().addr() as u64;
@@ -157,7 +160,7 @@ fn load(program: &[u64]) -> Result<OwnedFd> {
     Ok(own(loaded))
 }
 
-// Classes and operations of instructions, as the kernel numbers them.
+// Codes of instructions: class, size and operation, as in the kernel.
 const LOAD_64: u8 = 0x18;
 const LOAD: u8 = 0x79;
 const STORE: u8 = 0x7b;
@@ -177,7 +180,7 @@ const JUMP_NOT_VALUE: u8 = 0x55;
 const JUMP_NOT_VALUE_32: u8 = 0x56;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
-// Functions of the kernel.
+// Numbers of the kernel's functions for BPF programs.
 const KTIME_GET_NS: u32 = 5;
 const GET_CPU: u32 = 8;
 const GET_PID_TGID: u32 = 14;
@@ -185,13 +188,13 @@ const GET_COMM: u32 = 16;
 const READ_KERNEL: u32 = 113;
 /// The register that points to the program's stack.
 const FRAME: u8 = 10;
-/// Places on the stack.
+/// Offsets on the stack: the gaps so far, and the last reading of the clock.
 const GAPS: i16 = -16;
 const LAST: i16 = -24;
-/// A round of looks at the clock takes less than this, unless something comes between.
+/// A round of several clock readings takes less than this, unless the program is interrupted.
 const ROUND_MOST_NS: u32 = 3000;
 
-/// Instructions, and jumps to the end that are not yet known.
+/// A program being assembled. `to_end` has the positions of jumps to its end, whose distance is not known yet.
 #[derive(Default)]
 struct Assembly {
     code: Vec<u64>,
@@ -209,7 +212,7 @@ impl Assembly {
         self.put(CALL, 0, 0, 0, function);
     }
 
-    /// A jump to the end of the program.
+    /// Adds a conditional jump to the end of the program.
     fn leave(&mut self, code: u8, to: u8, from: u8, value: u32) {
         self.to_end.push(self.code.len());
         self.put(code, to, from, 0, value);
@@ -228,10 +231,12 @@ impl Assembly {
     }
 }
 
-/// The program. Registers: 6 start, 7 when to stop, 8 rounds, 9 the map's value. On its stack: the first argument, the
-/// gaps so far, the last look at the clock.
+/// Assembles the program. Register 6 holds the start, 7 the time to stop, 8 the number of rounds, and 9 the address of
+/// the map's value. The stack holds the tracepoint's first argument, the gaps so far, and the last reading of the
+/// clock.
 fn assemble(map: u32, burn: Burn) -> Vec<u64> {
-    // The verifier wants an end whatever the clock does: rounds of several looks at the clock, few enough for it.
+    // The verifier requires that the loop ends whatever the clock shows. So there is a limited number of rounds, with
+    // several clock readings in each.
     const ROUNDS: u32 = 4000;
     const LOOKS: usize = 12;
     let mut asm = Assembly::default();
@@ -247,7 +252,7 @@ fn assemble(map: u32, burn: Burn) -> Vec<u64> {
         asm.call(GET_PID_TGID);
         asm.leave(JUMP_NOT_VALUE_32, 0, 0, tid);
     }
-    // The address of the map's value, in two words.
+    // This instruction has two words. It loads the address of the map's value.
     asm.put(LOAD_64, 9, 2, 0, map);
     asm.code.push(0);
     asm.call(KTIME_GET_NS);
@@ -276,10 +281,10 @@ fn assemble(map: u32, burn: Burn) -> Vec<u64> {
     asm.end()
 }
 
-/// Adds the time since the last look (now: register 0) to the gaps if it is one, without a jump: every jump doubles what
-/// the verifier has to look at.
+/// Adds the time since the last clock reading to the gaps if it is longer than [`ROUND_MOST_NS`]. Register 0 holds the
+/// present time. This is done without a jump, because every jump doubles the number of paths that the verifier checks.
 fn add_gap(asm: &mut Assembly) {
-    // 4: how long; 5: all ones if longer than a round takes by itself, else 0.
+    // Register 4 holds the length; register 5 holds all ones if the length is that of a gap, and 0 otherwise.
     asm.put(LOAD, 3, FRAME, LAST, 0);
     asm.put(STORE, FRAME, 0, LAST, 0);
     asm.put(MOVE, 4, 0, 0, 0);
@@ -293,7 +298,7 @@ fn add_gap(asm: &mut Assembly) {
     asm.put(STORE, FRAME, 3, GAPS, 0);
 }
 
-/// Writes start (register 6), end (register 7), the name of the thread and the function into the next entry.
+/// Writes the start (register 6), the end (register 7), the name of the thread and the function into the next entry.
 fn write_down(asm: &mut Assembly, function_at: Option<u8>) {
     asm.put(LOAD, 8, 9, COUNT, 0);
     asm.put(MOVE, 1, 8, 0, 0);

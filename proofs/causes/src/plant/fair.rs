@@ -1,8 +1,8 @@
-//! The kernel's server for ordinary threads: a thread of the lowest real-time priority keeps an ordinary one from the CPU
-//! until the kernel steps in for it, above every real-time thread.
+//! Delays by the kernel's server for ordinary threads. A thread of the lowest real-time priority keeps an ordinary
+//! thread from running, until the kernel runs the ordinary thread before every real-time thread.
 //!
-//! Kernels since 6.12 have it in the place of throttling. It steps in more often here than by itself, and is set back when
-//! this ends.
+//! Kernels since 6.12 have this server instead of throttling. Here it is configured to act more often than by default,
+//! and its configuration is restored at the end.
 
 use super::throttle::{NAP_NS, gaps};
 use super::{Planting, Stop};
@@ -13,31 +13,32 @@ use std::hint;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// The server runs for `RUNTIME_NS` once in each `PERIOD_NS`. The two files are written one after
-/// the other, and after each write the runtime must be no longer than the period.
+/// The server's configuration while delays are planted: it runs for `RUNTIME_NS` in each `PERIOD_NS`. The two values
+/// are in two files, and after each write the runtime must not be longer than the period.
 const RUNTIME_NS: u64 = 1_500_000;
 const PERIOD_NS: u64 = 10_000_000;
-/// The real-time thread wants to run nearly always: an ordinary one that gets the CPU by itself needs no server.
+/// The real-time thread runs nearly all the time. Otherwise the ordinary thread would get the CPU without the server.
 const BURST_NS: u64 = 20_000_000;
-/// How often the real-time thread gives up its turn in an emulator that runs its CPUs in turns: it has nearly all of the
-/// time, and the measuring program works on another CPU.
+/// Interval in which the real-time thread gives up its turn in an emulator that runs its CPUs in turn. Otherwise this
+/// thread would have nearly all of the time, and the measuring program on another CPU would not get its turns.
 const TURN_NS: u64 = 20_000;
-/// It serves for its runtime, and until the next tick, which may be 4 ms apart. A longer gap has a turn of another CPU in it.
+/// Length of a gap that the server causes. The server runs for its runtime and until the next tick, and ticks may be 4
+/// ms apart. A longer gap contains a turn of another CPU.
 const SERVED_NS: RangeInclusive<u64> = RUNTIME_NS..=4_300_000;
 
-/// Where the server of a CPU is set, if there is one.
+/// The folder with the configuration of a CPU's server; `None` if this kernel has no server.
 pub fn server(cpu: u32) -> Option<PathBuf> {
     let folder = PathBuf::from(format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}"));
     folder.join("runtime").exists().then_some(folder)
 }
 
-/// Has it step in again and again. A plant is a gap in the time of the real-time thread.
+/// Makes the server act again and again. A plant is a gap in the running time of the real-time thread.
 pub fn run(planting: &Planting, folder: PathBuf, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     let _server = Server::hasten(folder)?;
     let until = stop.clone();
     let name = planting.name.clone();
-    // Started before this thread becomes real-time: it is an ordinary one.
+    // The thread is started before this thread becomes real-time, so that it is an ordinary one.
     std::thread::Builder::new().name(name).spawn(move || want_the_cpu(&until)).context("start a thread")?;
     sys::make_real_time(Policy::Fifo(1))?;
     let mut noted = gaps(BURST_NS, BURST_NS + NAP_NS, Some(TURN_NS), stop);
@@ -45,7 +46,7 @@ pub fn run(planting: &Planting, folder: PathBuf, stop: &Stop) -> Result<Vec<Plan
     Ok(planting.plants(&planting.name, &noted))
 }
 
-/// It says that it spins, for an emulator that runs its CPUs in turns.
+/// Keeps the CPU busy. The spin hint tells an emulator that runs its CPUs in turn to end the turn.
 fn want_the_cpu(stop: &Stop) {
     while !stop.asked() {
         for step in 0..1000 {
@@ -55,7 +56,7 @@ fn want_the_cpu(stop: &Stop) {
     }
 }
 
-/// The server as it was, to be set back.
+/// The original configuration of the server, which is restored when this value is dropped.
 struct Server {
     folder: PathBuf,
     runtime_ns: u64,
@@ -76,8 +77,8 @@ impl Server {
         Ok(before)
     }
 
-    /// One after the other, in an order in which the share is never less than it was in the beginning: a kernel that lost
-    /// count of shares when a CPU came refuses that.
+    /// Writes values one after the other. Their order must keep the share of time at or above the original one: a
+    /// kernel whose count of shares is wrong since a CPU came online would refuse less.
     fn write(&self, steps: [(&str, u64); 4]) -> Result<()> {
         steps.into_iter().try_for_each(|(name, value)| {
             let path = self.folder.join(name);

@@ -1,10 +1,9 @@
 //! Page faults in the measured loop: pages of the measuring program are taken away while it sleeps.
 //!
-//! The victim must not have locked its memory; whoever starts it sees to that. Where there is something to swap to, these
-//! are the pages of the measuring thread's stack that it comes back to, and no others: who reads the trace is left alone.
-//! Without swap it is the program's code, which comes back with any of its threads that needs it. When the faults come
-//! and when the thread is done with them is noted inside of the kernel: a plant is the time from a fault to the thread's
-//! next system call.
+//! The victim must not have locked its memory; the process that starts it sees to that. With swap space, only the pages
+//! of the measuring thread's stack to which it returns are taken, so that the thread that reads the trace is not
+//! disturbed. Without swap, the program's code is taken, and any of its threads may bring it back. A BPF program
+//! records the faults and the thread's system calls: a plant is the time from a fault to the thread's next system call.
 
 use super::burn::{Burn, Burner, Burnt};
 use super::{Noted, Planting, Stop, another, jitter};
@@ -15,20 +14,21 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
-/// A page is written to where it is swapped to within this.
+/// Time within which a page is written to the swap space.
 const WRITTEN_NS: u64 = 2_200_000;
-/// A thread that has existed for this long measures.
+/// A real-time thread that has existed for this time is the one that measures.
 const SETTLED_NS: u64 = 2_500_000_000;
 const PAGE: u64 = 4096;
 
-/// Takes the victim's pages away, again and again.
+/// Takes the victim's pages away again and again.
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     let victim = planting.victim.context("whose pages? (--victim PID)")?;
     let pid = rustix::process::Pid::from_raw(i32::try_from(victim)?).context("0 is no process")?;
     let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).context("open the victim")?;
     let thread = settled_thread(victim, stop).context("find the victim's real-time thread")?;
     let prey = if is_swapping() {
-        // A page that has just come back is taken only by who asks where it came back.
+        // A page that came back recently waits in a buffer of the CPU on which it came back, and can be taken only from
+        // there.
         sys::pin(planting.cpu)?;
         Prey::stack(victim, thread)
             .with_context(|| format!("find the stack of the victim's real-time thread {thread}"))?
@@ -42,24 +42,24 @@ pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     let calls = Burner::start(&["sys_enter"], note)?;
     let mut random = sys::now_ns() | 1;
     prey.take(&pidfd)?;
-    // The victim may end before.
+    // The victim may end before the planter.
     while !stop.asked() && prey.take(&pidfd).is_ok() {
         sys::sleep_until(sys::now_ns() + jitter(&mut random, planting.every_ns));
     }
     Ok(planting.plants("-", &pairs(&faults.burnt()?, &calls.burnt()?)))
 }
 
-/// What is taken away.
+/// The pages that are taken away.
 #[derive(Debug)]
 enum Prey {
-    /// All code from files.
+    /// All code that the victim has mapped from files.
     Code(Vec<(u64, u64)>),
-    /// A few pages of a stack, in the memory of a process.
+    /// A few pages of a stack, and the file through which the victim's memory is read.
     Stack(File, (u64, u64)),
 }
 
 impl Prey {
-    /// The pages around where the stack of a thread ends: told while it waits in a system call.
+    /// The pages around the top of a thread's stack, whose address is known while the thread waits in a system call.
     fn stack(pid: u32, thread: u32) -> Result<Self> {
         let pointer = pointer(pid, thread).context("it is never seen in a system call")?;
         let path = format!("/proc/{pid}/maps");
@@ -72,8 +72,8 @@ impl Prey {
         Ok(Self::Stack(memory, around(pointer, whole)))
     }
 
-    /// Pages of a stack were written to: they are still at hand while that is saved, and after. A look at them brings them
-    /// back as they are saved, so that they need only be dropped, which is done at once.
+    /// Takes the pages away. Pages of a stack are dirty, so the first request only writes them to the swap space.
+    /// Reading them makes them clean pages with a copy there, and the second request drops them at once.
     fn take(&self, pidfd: &OwnedFd) -> Result<()> {
         let (memory, range) = match self {
             Self::Code(ranges) => return sys::page_out(pidfd, ranges),
@@ -88,13 +88,13 @@ impl Prey {
     }
 }
 
-/// The page of an address, the one before and the one after, as far as they are there.
+/// The page of an address, and the pages before and after it if they belong to the range.
 fn around(address: u64, (from, to): (u64, u64)) -> (u64, u64) {
     let page = address / PAGE * PAGE;
     (page.saturating_sub(PAGE).max(from), page.saturating_add(2 * PAGE).min(to))
 }
 
-/// From the first fault after a call to the next call.
+/// The times from the first fault after a system call to the next system call.
 fn pairs(faults: &[Burnt], calls: &[Burnt]) -> Vec<Noted> {
     let mut noted: Vec<Noted> = Vec::new();
     for fault in faults {
@@ -107,7 +107,7 @@ fn pairs(faults: &[Burnt], calls: &[Burnt]) -> Vec<Noted> {
     noted
 }
 
-/// The real-time thread of a process that stays: before it measures, others come and go.
+/// The real-time thread of a process that stays. Before the measurement, other real-time threads come and go.
 fn settled_thread(pid: u32, stop: &Stop) -> Option<u32> {
     let mut last = None;
     while !stop.asked() {
@@ -121,13 +121,13 @@ fn settled_thread(pid: u32, stop: &Stop) -> Option<u32> {
     None
 }
 
-/// The thread of a process that has the highest real-time priority.
+/// Priority and id of the thread with the highest real-time priority in a process.
 fn real_time_thread(pid: u32) -> Option<u32> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
     let threads = threads.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let ranked = threads.filter_map(|thread| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
-        // After the name, which may hold anything: state is the first word, the real-time priority the 38th.
+        // The name may contain anything. After it, the state is the first word and the real-time priority the 38th.
         let (_, rest) = text.rsplit_once(") ")?;
         let priority: u32 = rest.split_whitespace().nth(37)?.parse().ok()?;
         (priority > 0).then_some((priority, thread))
@@ -135,12 +135,12 @@ fn real_time_thread(pid: u32) -> Option<u32> {
     ranked.max().map(|(_, thread)| thread)
 }
 
-/// Whether there is anything to swap to: beside the heading.
+/// Whether there is swap space. The first line of the file is a heading.
 fn is_swapping() -> bool {
     std::fs::read_to_string("/proc/swaps").is_ok_and(|text| text.lines().count() > 1)
 }
 
-/// Where the stack of a thread ends while it waits in a system call.
+/// The stack pointer of a thread while it waits in a system call.
 fn pointer(pid: u32, thread: u32) -> Option<u64> {
     for _ in 0..1000 {
         let said = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).unwrap_or_default();
@@ -152,13 +152,13 @@ fn pointer(pid: u32, thread: u32) -> Option<u64> {
     None
 }
 
-/// The last word but one.
+/// Parses the stack pointer, which is the last word but one.
 fn stack_pointer(said: &str) -> Option<u64> {
     let word = said.split_whitespace().rev().nth(1)?;
     u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
 }
 
-/// Where a process has code from files.
+/// The address ranges of a process with code from files.
 fn code(pid: u32) -> Result<Vec<(u64, u64)>> {
     let path = format!("/proc/{pid}/maps");
     let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;

@@ -1,7 +1,7 @@
-//! Planting: one kind of delay on one CPU, for a bounded time, with the truth about it at the end.
+//! Plants one kind of delay on one CPU for a limited time, and returns the truth about it.
 //!
-//! Whatever happens, it ends: after its time, when asked, with its parent, and by an alarm if all that fails. It must not
-//! know what anybody makes of the delays.
+//! Planting ends in any case: after its time, at a signal, when the parent ends, or else by an alarm. This module must
+//! not know how the delays are explained.
 
 pub mod burn;
 pub mod fair;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stimulus::Stimulus;
 
-/// What is to be planted.
+/// What to plant, where and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planting {
     pub kind: Kind,
@@ -36,14 +36,14 @@ pub struct Planting {
     pub every_ns: u64,
     /// Priority of real-time threads.
     pub priority: u8,
-    /// Name of threads that are to be recognised.
+    /// Name of the threads that explanations have to name.
     pub name: String,
-    /// Process whose pages are taken away.
+    /// Id of the process whose pages are taken away.
     pub victim: Option<u32>,
 }
 
 impl Planting {
-    /// Nothing that could take a machine away: short bursts, with more than half of the CPU left.
+    /// Refuses what could make the machine unusable: delays must be short and leave more than half of the CPU.
     pub fn check(&self) -> Result<()> {
         ensure!(self.burst_ns <= 2_000_000, "bursts are 2 ms at most");
         ensure!(self.burst_ns * 10 <= self.every_ns * 4, "bursts may take 40 % of a CPU at most");
@@ -53,7 +53,7 @@ impl Planting {
         Ok(())
     }
 
-    /// The truth about times that were noted.
+    /// Converts the noted times to plants with this name.
     fn plants(&self, name: &str, noted: &[Noted]) -> Vec<Plant> {
         let kind = self.kind.name();
         let plant = |noted: &Noted| Plant {
@@ -67,7 +67,8 @@ impl Planting {
     }
 }
 
-/// What a planting thread notes of a delay: making more of it would be a delay of its own.
+/// The times of a delay, as noted by the planting thread. Anything that takes longer than noting them would be a delay
+/// of its own.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_field_names, reason = "the unit is the last word of a name")]
 struct Noted {
@@ -76,12 +77,12 @@ struct Noted {
     gaps_ns: u64,
 }
 
-/// Room for all notes of a run, there before it begins.
+/// Memory for all notes of a run, allocated before it begins.
 fn notes() -> Vec<Noted> {
     Vec::with_capacity(1 << 16)
 }
 
-/// When to stop: the time is up, or somebody asked.
+/// When planting ends: at a certain time, or when a signal requests it.
 #[derive(Clone, Debug)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
@@ -97,7 +98,7 @@ impl Stop {
         Ok(Self { asked, at_ns: sys::now_ns() + seconds * 1_000_000_000 })
     }
 
-    /// Whether it is time.
+    /// Whether planting has to end.
     pub fn asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed) || sys::now_ns() >= self.at_ns
     }
@@ -129,7 +130,7 @@ pub fn run(planting: &Planting) -> Result<Vec<Plant>> {
     }
 }
 
-/// Where the kinds that burn time inside of the kernel do it, and what makes the kernel come by there.
+/// The tracepoints at which a kind burns time, and the stimulus that makes the kernel pass them.
 fn places(kind: Kind) -> Result<(&'static [&'static str], Stimulus)> {
     Ok(match kind {
         Kind::Irq => (&["hrtimer_expire_entry"], Stimulus::None),
@@ -137,13 +138,13 @@ fn places(kind: Kind) -> Result<(&'static [&'static str], Stimulus)> {
         Kind::Rx => (&["netif_receive_skb"], Stimulus::Packets),
         Kind::Block => (&["block_rq_complete"], Stimulus::Reads),
         Kind::Disk => (&["softirq_raise"], Stimulus::Reads),
-        // Work is queued with interrupts off, on any kernel, and nothing that interrupts this thread queues any.
+        // Every kernel queues work with interrupts off, and nothing that interrupts this thread queues work.
         Kind::Irqoff => (&["workqueue_queue_work"], Stimulus::Drops),
         Kind::Preemptoff => (&["sys_enter"], Stimulus::Calls),
         Kind::Switch => (&["sched_switch"], Stimulus::None),
         Kind::Kworker => (&["workqueue_execute_start"], Stimulus::Works),
         Kind::Stopper => (&["sched_migrate_task"], Stimulus::Moves),
-        // Which of the two depends on how many CPUs there are to tell.
+        // The kernel passes one or the other, depending on how many CPUs it calls.
         Kind::Ipi => (&["call_function_single_entry", "call_function_entry"], Stimulus::Keys),
         other => bail!("{} needs no program in the kernel", other.name()),
     })
@@ -151,7 +152,8 @@ fn places(kind: Kind) -> Result<(&'static [&'static str], Stimulus)> {
 
 /// Number of the softirq of block devices.
 const BLOCK_SOFTIRQ: u32 = 4;
-/// Where a `timer_list` and a `work_struct` hold their function, and where a `hrtimer` does.
+/// Offset of the function's address in a `timer_list` and in a `work_struct` (`TIMER_FUNCTION`), and in a `hrtimer`
+/// (`HRTIMER_FUNCTION`).
 const TIMER_FUNCTION: u8 = 24;
 const HRTIMER_FUNCTION: u8 = 40;
 
@@ -188,12 +190,13 @@ fn burn(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     Ok(burnt.iter().flat_map(|burnt| planting.plants(&name(burnt), &[noted(burnt)])).collect())
 }
 
-/// Any CPU but this one.
+/// Another CPU than this one.
 fn another(cpu: u32) -> u32 {
     u32::from(cpu == 0)
 }
 
-/// Between half of `mean` and one and a half: nothing planted keeps step with anything.
+/// A random time between half of `mean` and one and a half times `mean`, so that delays do not keep step with anything
+/// periodic.
 fn jitter(random: &mut u64, mean: u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;

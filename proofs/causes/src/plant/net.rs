@@ -1,4 +1,5 @@
-//! Packets on a loopback of our own, received on the CPU that is to be late. Nobody else's network is touched.
+//! Packets on a loopback interface in a network namespace of our own, received on the CPU that should be late. No other
+//! network is touched.
 
 use super::{Noted, Planting, Stop, another, jitter, notes};
 use crate::sys;
@@ -7,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::net::{AddressFamily, SocketAddrV4, SocketType, bind, socket, sockopt};
 use std::net::{Ipv4Addr, UdpSocket};
 
-/// A few packets at a time, sent on the CPU itself, so that they are received there.
+/// Sends a packet at a time on the CPU itself, so that it is also received there.
 pub fn packets(planting: &Planting, stop: &Stop) -> Result<()> {
     sys::own_network()?;
     sys::loopback_up()?;
@@ -16,24 +17,26 @@ pub fn packets(planting: &Planting, stop: &Stop) -> Result<()> {
     let to = receiver.local_addr().context("ask for an address")?;
     let sender = UdpSocket::bind("127.0.0.1:0").context("open a socket on the loopback")?;
     while !stop.asked() {
-        // Nobody reads: what does not fit is dropped after it was received, which is all that is wanted.
+        // Nothing reads the packets. Those that do not fit into the buffer are dropped after they were received, which
+        // suffices here.
         let _ = sender.send_to(&[0; 64], to);
         sys::sleep_until(sys::now_ns() + planting.every_ns / 4);
     }
     Ok(())
 }
 
-/// A group of our own network.
+/// A multicast group in our own network.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 const PORT: u16 = 9999;
 /// Shortest time to receive a packet. It is longer than sending one takes, so that packets pile up.
 const PACKET_NS: u64 = 15_000;
-/// Receivers are added by `STEP` until receiving takes long enough, up to `MOST`.
+/// Number of receivers that are added (`STEP`) until receiving a packet takes long enough, and their largest number
+/// (`MOST`).
 const STEP: usize = 2;
 const MOST: usize = 64;
 
-/// Dozens of packets at once, sent on another CPU, which hands each over: interrupts from there and softirqs here follow
-/// one another until all are received. A plant lasts as long as receiving all of them takes.
+/// Sends dozens of packets at once from another CPU, which hands each to the measured one. Interrupts and softirqs
+/// follow one another there until all packets are received. A plant lasts as long as receiving all of them takes.
 pub fn flood(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     sys::own_network()?;
     sys::loopback_up()?;
@@ -42,7 +45,8 @@ pub fn flood(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     let send = || sender.send_to(&[0; 64], (GROUP, PORT)).context("send to a group");
     let mut receivers = Vec::new();
     let mut each_ns = 0;
-    // As long as nothing is handed over, who sends receives.
+    // Before packets are handed to another CPU, the sender receives them itself, so the time of sending includes that
+    // of receiving.
     while each_ns < PACKET_NS && receivers.len() < MOST {
         for _ in 0..STEP {
             receivers.push(receiver()?);
@@ -67,7 +71,7 @@ pub fn flood(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     Ok(planting.plants("NET_RX", &noted))
 }
 
-/// The shortest of some times that sending takes.
+/// The shortest of five times that sending a packet takes, in nanoseconds.
 fn shortest(send: &impl Fn() -> Result<usize>) -> Result<u64> {
     let mut least = u64::MAX;
     for _ in 0..5 {
@@ -78,7 +82,7 @@ fn shortest(send: &impl Fn() -> Result<usize>) -> Result<u64> {
     Ok(least)
 }
 
-/// Takes part in the group, looks at each packet for long, and drops it.
+/// Opens a socket that joins the group, filters each packet for a long time, and drops it.
 fn receiver() -> Result<UdpSocket> {
     let new = socket(AddressFamily::INET, SocketType::DGRAM, None).context("open a socket")?;
     sockopt::set_socket_reuseaddr(&new, true).context("share an address")?;

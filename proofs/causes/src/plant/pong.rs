@@ -1,14 +1,14 @@
-//! Events by the million: two real-time threads on one CPU that wake each other as fast as they can.
+//! Causes millions of events: two real-time threads on one CPU wake each other as fast as they can.
 
 use crate::sys::{self, Policy};
 use anyhow::{Context, Result};
 use std::sync::mpsc;
 use std::thread::{self, Thread};
 
-/// Each turn is a waking and a switch.
+/// Events per turn: a wake-up and a switch.
 const EVENTS_A_TURN: u64 = 2;
 
-/// Plays on a CPU for `seconds`. Returns a lower bound for the events of the scheduler that this made.
+/// Runs the two threads on a CPU for `seconds`. Returns a lower bound for the number of scheduler events.
 pub fn run(cpu: u32, seconds: u64) -> Result<u64> {
     let until_ns = sys::now_ns() + seconds * 1_000_000_000;
     let (to_first, for_first) = mpsc::channel::<Thread>();
@@ -25,7 +25,7 @@ pub fn run(cpu: u32, seconds: u64) -> Result<u64> {
             other.unpark();
             turns += 1;
         }
-        // Whoever ends must not leave the other asleep.
+        // A thread that ends wakes the other one, which would otherwise sleep forever.
         other.unpark();
         ready.map(|()| turns)
     };
@@ -35,7 +35,7 @@ pub fn run(cpu: u32, seconds: u64) -> Result<u64> {
     };
     let first = start("pong-1", for_first, true)?;
     let second = start("pong-2", for_second, false)?;
-    // Who is gone already is told nothing.
+    // Fails if a thread has already ended, which needs no message.
     let _ = (to_first.send(second.thread().clone()), to_second.send(first.thread().clone()));
     let turns = [first, second].map(|player| player.join().map_err(|_| anyhow::anyhow!("a player panicked")));
     let [first, second] = turns;
@@ -46,7 +46,7 @@ pub fn run(cpu: u32, seconds: u64) -> Result<u64> {
 mod tests {
     #[test]
     fn nobody_is_left_asleep() {
-        // Not root, it ends with an error; root, with turns.
+        // Without root's rights the call returns an error, and otherwise a number of events.
         if let Ok(events) = super::run(0, 0) {
             assert_eq!(events % super::EVENTS_A_TURN, 0);
         }

@@ -1,7 +1,7 @@
-//! What makes the kernel come by the places where time is burnt: threads that sleep, wake, read, call and move,
+//! Activities that make the kernel pass the places where time is burnt: threads that sleep, wake, read, call and move,
 //! a few hundred times a second.
 //!
-//! What they touch of the machine they put back. They must not know what is burnt.
+//! Settings of the machine that an activity changes are restored. This module must not know why time is burnt.
 
 use super::{Planting, Stop, another, net};
 use crate::sys::{self, Policy};
@@ -11,39 +11,39 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// What is to happen all the time.
+/// An activity that is repeated all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stimulus {
-    /// Nothing: the measurement itself does.
+    /// No activity, because the measurement itself passes the place.
     None,
-    /// Waits that run into a timer of the wheel.
+    /// Waits that end by a timeout, which uses a timer of the wheel.
     Timeouts,
-    /// A thread that queues work.
+    /// A thread that drops BPF maps, which queues work.
     Drops,
-    /// A thread that calls the kernel.
+    /// A thread that makes system calls.
     Calls,
     /// Reads from the disk.
     Reads,
-    /// Packets over a loopback.
+    /// Packets on a private loopback interface.
     Packets,
-    /// Work for kernel workers of each CPU.
+    /// Work for the kernel workers of each CPU.
     Works,
     /// A thread that moves between CPUs.
     Moves,
-    /// Code of the kernel is changed, which it tells all CPUs.
+    /// Changes of kernel code, about which the kernel notifies all CPUs.
     Keys,
 }
 
-/// A stimulus at work.
+/// A running activity.
 #[derive(Debug)]
 pub struct Running {
-    /// The thread that the burning is to be limited to.
+    /// Id of the thread to which burning is limited.
     pub tid: Option<u32>,
     threads: Vec<JoinHandle<Result<()>>>,
 }
 
 impl Running {
-    /// Waits for its threads, which have been told to stop.
+    /// Waits for the activity's threads, which were already asked to stop.
     pub fn end(self) -> Result<()> {
         for thread in self.threads {
             thread.join().map_err(|_| anyhow::anyhow!("a thread of the stimulus panicked"))??;
@@ -69,9 +69,10 @@ impl Stimulus {
         };
         let cpu = planting.cpu;
         let thread = std::thread::Builder::new().name(planting.name.clone()).spawn(move || {
-            // Nobody listens where the starter has given up.
+            // Fails if the starting thread has given up waiting.
             let _ = said.send(rustix::thread::gettid());
-            // The lowest real-time priority: below the measuring thread, above what else a machine is busy with.
+            // The lowest real-time priority is below the measuring thread, and above everything else that a machine
+            // usually runs.
             sys::make_real_time(Policy::Fifo(1))?;
             body(&planting, &stop)
         });
@@ -86,7 +87,7 @@ impl Stimulus {
     }
 }
 
-/// The thread that stops a CPU.
+/// Id of the kernel thread that stops a CPU.
 fn stopper(cpu: u32) -> Option<u32> {
     let wanted = format!("migration/{cpu}");
     let ids = std::fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -95,24 +96,25 @@ fn stopper(cpu: u32) -> Option<u32> {
     ids.next()
 }
 
-/// Sleeps about half of the time between two burns, so that the next one finds something to do soon.
+/// Sleeps about half of the shortest time between two delays, so that the place is passed soon after each delay may
+/// begin.
 fn pause(planting: &Planting) {
     sys::sleep_until(sys::now_ns() + planting.every_ns / 2);
 }
 
-/// Waiting for a socket with a limit is one of the few waits that still take a timer of the wheel.
+/// Waits for a socket with a timeout, which is one of the few waits that still use a timer of the wheel.
 fn timeouts(planting: &Planting, stop: &Stop) -> Result<()> {
     sys::pin(planting.cpu)?;
     let (socket, _other) = std::os::unix::net::UnixDatagram::pair().context("open a pair of sockets")?;
     socket.set_read_timeout(Some(std::time::Duration::from_millis(1))).context("limit the wait for a socket")?;
     while !stop.asked() {
-        // It always runs into its limit: nobody sends.
+        // No packet is ever sent, so the wait always ends by its timeout.
         let _ = socket.recv(&mut [0; 1]);
     }
     Ok(())
 }
 
-/// What a map of BPF held is given back by a worker: dropping one queues work from within this very thread.
+/// Creates and drops BPF maps. A kernel worker frees the memory of a map, so dropping one queues work in this thread.
 fn drops(planting: &Planting, stop: &Stop) -> Result<()> {
     sys::pin(planting.cpu)?;
     while !stop.asked() {
@@ -131,7 +133,7 @@ fn calls(planting: &Planting, stop: &Stop) -> Result<()> {
     Ok(())
 }
 
-/// Reads our own program from the disk, past all caches.
+/// Reads the file of this program from the disk, without the page cache.
 fn reads(planting: &Planting, stop: &Stop) -> Result<()> {
     sys::pin(planting.cpu)?;
     let path = std::env::current_exe().context("find our own program")?;
@@ -151,7 +153,7 @@ fn reads(planting: &Planting, stop: &Stop) -> Result<()> {
     Ok(())
 }
 
-/// What `/proc/interrupts` calls the line of the disk that has had most interrupts: its last word.
+/// The name in `/proc/interrupts` of the disk's interrupt line with the most interrupts: the last word of its row.
 pub fn disk_line() -> Option<String> {
     let text = std::fs::read_to_string("/proc/interrupts").ok()?;
     let count = |line: &str| line.split_whitespace().skip(1).map_while(|word| word.parse::<u64>().ok()).sum::<u64>();
@@ -161,7 +163,7 @@ pub fn disk_line() -> Option<String> {
     busiest.split_whitespace().last().map(str::to_owned)
 }
 
-/// Asking for fresh statistics of the memory has each CPU's worker fold its own.
+/// Requests fresh memory statistics, for which a worker of each CPU adds up that CPU's numbers.
 fn works(planting: &Planting, stop: &Stop) -> Result<()> {
     const PATH: &str = "/proc/sys/vm/stat_refresh";
     sys::pin(another(planting.cpu))?;
@@ -172,7 +174,7 @@ fn works(planting: &Planting, stop: &Stop) -> Result<()> {
     Ok(())
 }
 
-/// A running thread that must leave its CPU is moved by the thread that stops the CPU.
+/// Moves a running thread from its CPU, which is done by the kernel thread that stops the CPU.
 fn moves(planting: &Planting, stop: &Stop) -> Result<()> {
     while !stop.asked() {
         sys::pin(planting.cpu)?;
@@ -183,7 +185,7 @@ fn moves(planting: &Planting, stop: &Stop) -> Result<()> {
     Ok(())
 }
 
-/// Counting the time of BPF programs is switched by a static key; it is put back as it was.
+/// Switches the statistics of BPF programs on and off, which changes a static key. The original setting is restored.
 fn keys(planting: &Planting, stop: &Stop) -> Result<()> {
     const PATH: &str = "/proc/sys/kernel/bpf_stats_enabled";
     sys::pin(another(planting.cpu))?;

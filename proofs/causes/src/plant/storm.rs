@@ -1,6 +1,6 @@
-//! Hundreds of timers that expire at one instant: a hard interrupt made long by nothing but the kernel's own work.
+//! Hundreds of timers that expire at the same instant. They make a hard interrupt long by the kernel's own work only.
 //!
-//! Who arms them ranks below the measuring thread, and so is no delay himself.
+//! The thread that arms them has a lower priority than the measuring thread, so that it is no delay itself.
 
 use super::{Noted, Planting, Stop, jitter, notes};
 use crate::sys::{self, Policy};
@@ -11,10 +11,11 @@ use rustix::time::{
 };
 use std::os::fd::OwnedFd;
 
-/// About how long the callback of a traced timer takes.
+/// Approximate time of a traced timer's callback, in nanoseconds.
 const CALLBACK_NS: u64 = 400;
 
-/// Arms timers for the same instant, again and again, and waits for them with a sleep that ends just after.
+/// Arms timers for the same instant again and again. Each time, it waits for them with a sleep that ends just after
+/// that instant.
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     let timers = usize::try_from((planting.burst_ns / CALLBACK_NS).clamp(1, 900))?;
@@ -24,14 +25,15 @@ pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     let mut random = sys::now_ns() | 1;
     sys::make_real_time(Policy::Fifo(1))?;
     while !stop.asked() && noted.len() < noted.capacity() {
-        // Arming them all takes about as long as they do; it is done bit by bit, so as not to be a delay of its own.
+        // Arming all timers takes about as long as their expiry. It is done in small steps, so that it is no delay of
+        // its own.
         let start_ns = sys::now_ns() + 2_000_000 + jitter(&mut random, planting.every_ns);
         for some in timers.chunks(20) {
             some.iter().try_for_each(|timer| arm(timer, start_ns))?;
             sys::sleep_until(sys::now_ns() + 50_000);
         }
         sys::sleep_until(start_ns + 1);
-        // We rank low: what comes later than twice the burst is not the storm.
+        // This thread has a low priority and may wake late. The storm itself takes at most twice the burst.
         let end_ns = sys::now_ns().min(start_ns + 2 * planting.burst_ns);
         noted.push(Noted { start_ns, end_ns, gaps_ns: 0 });
     }

@@ -1,11 +1,11 @@
-//! Names of the kernel's functions, by address.
+//! Finds the names of the kernel's functions by address.
 
-/// Functions by address, in order.
+/// Addresses and names of functions, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols(Vec<(u64, String)>);
 
 impl Symbols {
-    /// What the kernel tells of itself; nothing where it hides its addresses.
+    /// Reads the names from the kernel. There are none if the kernel hides its addresses.
     pub fn read() -> Self {
         Self::parse(&std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
@@ -24,7 +24,7 @@ impl Symbols {
         Self(all)
     }
 
-    /// The function that begins there; `-` where none is known.
+    /// The function that begins at this address; `-` if it is unknown.
     pub fn name(&self, address: u64) -> &str {
         let found = self.0.binary_search_by_key(&address, |(at, _)| *at);
         found.ok().and_then(|at| self.0.get(at)).map_or("-", |(_, name)| name)

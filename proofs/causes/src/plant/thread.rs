@@ -1,15 +1,15 @@
-//! Delays by threads: one that burns time at a real-time priority, under a known name.
+//! Delays by a thread that burns time at a real-time priority, under a known name.
 
 use super::{Noted, Planting, Stop, jitter, notes};
 use crate::sys::{self, Policy};
 use crate::truth::Plant;
 use anyhow::{Context, Result};
 
-/// Burns `burst_ns` about every `every_ns`, until told to stop.
+/// Burns `burst_ns` about every `every_ns`, until asked to stop.
 ///
-/// The thread has the CPU a little before its first look at the clock and a little after its last: its CPU clock tells
-/// how much the two come to from one burst to the next, and each burst is given half. Where that is much, an interrupt was
-/// served meanwhile, before or after: it is a gap of both.
+/// The thread has the CPU shortly before its first clock reading and shortly after its last one. Its CPU clock shows
+/// the sum of both times between two bursts, and half of the sum is added to each burst. If the sum is large, an
+/// interrupt occurred before or after, and both bursts count it as a gap.
 pub fn hog(planting: &Planting, policy: Policy, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;

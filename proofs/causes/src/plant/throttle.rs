@@ -1,8 +1,8 @@
-//! Real-time throttling: the share of time that real-time threads may have is lowered, and a thread of the lowest
-//! real-time priority uses it up.
+//! Throttling of real-time threads: their share of CPU time is lowered, and a thread of the lowest real-time priority
+//! uses it up.
 //!
-//! The share is put back when this ends. Kernels since 6.12 throttle only where real-time group scheduling is built in;
-//! they have a server for ordinary threads, which does the same to real-time ones.
+//! The share is restored at the end. Kernels since 6.12 throttle only if they are built with real-time group
+//! scheduling. Without it, they have a server for ordinary threads, which has the same effect on real-time threads.
 
 use super::thread::rename;
 use super::{Noted, Planting, Stop, notes};
@@ -15,21 +15,22 @@ use std::ops::RangeInclusive;
 
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-/// Real-time threads get two fifths of the time, in periods that are halved `HALVED` times, so that no thread waits for
-/// long. This holds for every CPU; threads that serve timers are real-time ones, and need less than this elsewhere.
+/// Real-time threads get two fifths of the time (`SHARE`). The period is halved `HALVED` times, so that no thread waits
+/// for long. The setting holds for every CPU; the threads that serve timers are real-time threads too, and need less
+/// than this share elsewhere.
 const HALVED: u32 = 5;
 const SHARE: (u64, u64) = (2, 5);
-/// Throttling takes three fifths of 31.25 ms, less what others took of it. A gap far from that was something else, as an
-/// emulator that gave another CPU its turn, or has such a turn in it.
+/// Length of a gap that throttling causes: three fifths of a period of 31.25 ms, less the time that other threads used.
+/// A shorter or longer gap has another cause, such as a turn of another CPU in an emulator.
 const THROTTLED_NS: RangeInclusive<u64> = 5_000_000..=20_000_000;
-/// A gap in the thread's own time that is longer than this was no interrupt and no measuring thread.
+/// A longer gap in the thread's running time is neither an interrupt nor the measuring thread.
 const GAP_NS: u64 = 500_000;
-/// It wants to run nearly always: throttling that begins while it sleeps would not be seen.
+/// The thread runs nearly all the time, because throttling that begins while it sleeps would not be noticed.
 const BURST_NS: u64 = 5_000_000;
-/// Sleep between two bursts: a limit holds for the time that a real-time thread may run without sleeping.
+/// Sleep between two bursts. It is needed because the run time of a real-time thread without sleeping is limited.
 pub const NAP_NS: u64 = 200_000;
 
-/// Throttles again and again. A plant is a gap in the time of the thread that uses it up.
+/// Throttles again and again. A plant is a gap in the running time of the thread that uses up the share.
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;
@@ -40,15 +41,16 @@ pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     Ok(planting.plants("-", &noted))
 }
 
-/// Runs for `burst_ns` of each `every_ns` until told to stop, and notes when it wanted to run and did not. With `turn_ns` it
-/// says in these intervals that it spins: an emulator that runs its CPUs in turns gives other CPUs none while this runs.
+/// Runs for `burst_ns` of each `every_ns` until asked to stop, and returns the gaps in which it wanted to run and did
+/// not. With `turn_ns`, it gives the spin hint in this interval: an emulator that runs its CPUs in turn would otherwise
+/// not run the other CPUs.
 pub fn gaps(burst_ns: u64, every_ns: u64, turn_ns: Option<u64>, stop: &Stop) -> Vec<Noted> {
     let mut noted = notes();
     let mut turned = 0;
     let mut due = sys::now_ns() + every_ns;
     while !stop.asked() && noted.len() < noted.capacity() {
         sys::sleep_until(due);
-        // Woken late, or not running while it wanted to: both are gaps.
+        // Waking late and being interrupted both count as gaps.
         let mut last = due;
         let mut ran = 0;
         while ran < burst_ns && noted.len() < noted.capacity() {
@@ -70,14 +72,15 @@ pub fn gaps(burst_ns: u64, every_ns: u64, turn_ns: Option<u64>, stop: &Stop) -> 
     noted
 }
 
-/// The share as it was, to be put back.
+/// The original share, to be restored.
 struct Share {
     period_us: u64,
     runtime: String,
 }
 
 impl Share {
-    /// The share must fit into the period and leave room for what is promised to others, after each single write.
+    /// Lowers the share. After each single write, the share must fit into the period and leave room for what the kernel
+    /// has promised to other threads.
     fn lower() -> Result<Self> {
         let read = |path: &str| std::fs::read_to_string(path).with_context(|| format!("read {path}"));
         let before = Self {

@@ -8,7 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Longer than any file that is tuned. The limit keeps an endless file of the kernel from filling the memory.
+/// Largest number of bytes read of a file, more than any file that is tuned has. The limit keeps an endless file of the
+/// kernel from filling the memory.
 const LONGEST: u64 = 16 << 20;
 const ACCESS_BITS: u32 = 0o7777;
 
@@ -50,7 +51,7 @@ pub fn list(path: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Writes in one call and with a line end, as a shell's `echo` does, because some files accept nothing else.
+/// Writes a value in one call and with a line end, as a shell's `echo` does, because some files accept nothing else.
 pub fn write_value(path: &Path, value: &str) -> io::Result<()> {
     let mut file = open(OpenOptions::new().write(true).truncate(true), path)?;
     let line = format!("{value}\n");
@@ -69,7 +70,7 @@ pub fn create(path: &Path, bytes: &[u8], meta: Meta) -> io::Result<()> {
         file.sync_all()
     });
     if filled.is_err() {
-        // The file was created by this call, so a partly written file is of no use.
+        // A partly written file is of no use. Removing it is safe, because this call created it.
         let _best_effort = fs::remove_file(path);
     }
     filled?;
@@ -132,7 +133,8 @@ pub fn remove(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder. Only our own folders get a mode; for its own folders the kernel chooses it.
+/// Creates a folder. `mode` is given only for our own folders; for folders such as control groups the kernel chooses
+/// it.
 pub fn make_folder(path: &Path, mode: Option<u32>) -> io::Result<()> {
     fs::DirBuilder::new().mode(mode.unwrap_or(0o755)).create(path)?;
     if let Some(mode) = mode {
@@ -148,8 +150,8 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Without this sync a power failure may lose the name although the content is on the disk. Some file systems refuse
-/// it, and nothing better can be done there.
+/// Syncs the folder of a file. Otherwise a power failure may lose the file's name although its content is on the disk.
+/// A refusal is ignored, because some file systems cannot sync folders.
 fn sync_folder(path: &Path) {
     if let Some(folder) = path.parent() {
         let _best_effort = File::open(folder).and_then(|folder| folder.sync_all());
@@ -176,7 +178,7 @@ pub fn lock(path: &Path) -> io::Result<LockAnswer> {
         }
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
-        // The number is only information for other processes, so a full disk may prevent it.
+        // The process id is only information for other processes, so an error (for example a full disk) is ignored.
         let _ = writeln!(file, "{}", std::process::id());
         return Ok(LockAnswer::Taken(Lock(file)));
     }

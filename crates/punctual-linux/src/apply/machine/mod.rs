@@ -1,4 +1,4 @@
-//! The hand of a machine: of this one, or of a machine whose files lie below a folder.
+//! Changes a machine: this one, or the files of a machine that lie below a folder.
 //!
 //! Below a folder other than `/` only files are changed. Threads, devices, units and programs would be those of the
 //! machine that this program runs on, so they are left alone.
@@ -24,8 +24,8 @@ pub use tasks::{is_alive, this_process};
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: PathBuf,
-    /// The lock, once it was taken. Programs that are run keep it open. So if one of them outlives the process that
-    /// started it, nobody else changes the machine meanwhile.
+    /// The lock file, if the lock is taken. Programs started by [`Hand::run`] keep the file open. If one of them
+    /// outlives this process, the lock stays taken and no other process changes the machine meanwhile.
     lock: Arc<Mutex<Option<File>>>,
 }
 
@@ -51,7 +51,8 @@ pub fn now(hand: &dyn Hand) -> io::Result<Now> {
     Ok(Now { boot: hand.boot_id()?, boottime_ns: punctual_rt::kernel::boot_time() })
 }
 
-/// Operations on a file, whose path must be in one of the places named first.
+/// Implements operations on a file. Each one first checks the path with the function of `places` that is named before
+/// it.
 macro_rules! in_files {
     ($($place:ident $name:ident($($argument:ident: $type:ty),*) -> $done:ty;)*) => {$(
         fn $name(&self, path: &str, $($argument: $type),*) -> io::Result<$done> {
@@ -60,7 +61,7 @@ macro_rules! in_files {
     )*};
 }
 
-/// Operations that only the machine offers on which this program runs.
+/// Implements operations that are possible only on the machine that this program runs on.
 macro_rules! only_here {
     ($($name:ident($($argument:ident: $type:ty),*) -> $done:ty = $act:path;)*) => {$(
         fn $name(&self, $($argument: $type),*) -> io::Result<$done> {
@@ -127,7 +128,7 @@ impl Hand for Machine {
 
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         self.only_here()?;
-        // Other processes get the lock only when the last of these programs has closed it.
+        // The program keeps the lock file open, so that the lock stays taken until the program has ended.
         let lock =
             self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone).transpose()?;
         programs::run(invocation, lock)

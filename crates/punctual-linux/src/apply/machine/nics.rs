@@ -1,4 +1,5 @@
-//! Settings of network devices by name. A name without a subject is a setting of interrupt coalescing.
+//! Settings of network devices by name. A name is `GROUP/SETTING`; a name without a group is a setting of interrupt
+//! coalescing.
 
 use crate::sys::ethtool::{self, SUBJECTS, ask as question};
 use std::io;
@@ -22,7 +23,7 @@ pub fn ask(device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
     names.iter().map(value).collect()
 }
 
-/// Sends one request per subject, so that values that belong together are set together.
+/// Sends one request per group of settings, so that values that belong together are set together.
 pub fn tell(device: &str, settings: &[(String, u32)]) -> io::Result<()> {
     let wanted: Vec<(usize, usize, u32)> = settings
         .iter()

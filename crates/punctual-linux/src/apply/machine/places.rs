@@ -114,7 +114,7 @@ pub fn readable(root: &Path, path: &str) -> io::Result<PathBuf> {
 #[derive(Debug)]
 pub struct NewFolder {
     pub path: PathBuf,
-    /// The kernel creates the folder and chooses its permissions.
+    /// Whether the kernel creates the folder's files and chooses the folder's permissions.
     pub of_kernel: bool,
 }
 

@@ -49,7 +49,8 @@ fn run_within(invocation: &Invocation, kept_open: Option<File>, patience: Durati
     let mut command = Command::new(find(&invocation.program)?);
     command.args(&invocation.arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").current_dir("/");
     command.stdin(kept_open.map_or_else(Stdio::null, Stdio::from)).stdout(said.try_clone()?).stderr(said.try_clone()?);
-    // In a process group of its own, Ctrl-C does not interrupt a boot loader that is being written.
+    // The program runs in a process group of its own, so that Ctrl-C does not interrupt it while it writes a boot
+    // loader.
     command.process_group(0);
     let status = wait(command.spawn()?, patience)?;
     Ok(Ran {
@@ -60,7 +61,7 @@ fn run_within(invocation: &Invocation, kept_open: Option<File>, patience: Durati
     })
 }
 
-/// Waits for the end; `None` if the program took too long and was killed.
+/// Waits for the end of a program; `None` if it took too long and was killed.
 fn wait(mut child: Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
     let until = Instant::now() + patience;
     loop {
@@ -68,7 +69,7 @@ fn wait(mut child: Child, patience: Duration) -> io::Result<Option<ExitStatus>> 
             return Ok(Some(status));
         }
         if Instant::now() >= until {
-            // The program may have just ended. It has not been waited for, so its process id is still valid.
+            // Fails if the program has just ended. Its process id is still valid, because it has not been waited for.
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.wait()?;
             return Ok(None);
@@ -121,11 +122,12 @@ pub fn do_unit(unit: &str, verb: UnitVerb) -> io::Result<Ran> {
 /// Whether the machine is still booting. Services that start later wait for ours, so waiting for them would never end.
 fn is_starting() -> bool {
     let state = Invocation::new("systemctl", ["is-system-running"]);
-    // In other states `is-system-running` fails as well, so its exit code tells nothing.
+    // The exit code is of no use, because `is-system-running` fails in other states as well.
     run(&state, None).is_ok_and(|ran| matches!(ran.said.as_str(), "initializing" | "starting"))
 }
 
-/// Stopping needs no such care, because systemd stops units before it starts others.
+/// Arguments for `systemctl`. Only starting a unit must not wait while the machine is starting: systemd stops units
+/// before it starts others, so stopping never waits for us.
 fn arguments(verb: UnitVerb, is_starting: bool) -> &'static [&'static str] {
     match verb {
         UnitVerb::Stop => &["stop", "--"],
@@ -193,7 +195,7 @@ mod tests {
         flock(&ours, FlockOperation::NonBlockingLockExclusive).unwrap();
         let kept = ours.try_clone().unwrap();
         let program = std::thread::spawn(move || run(&Invocation::new("sleep", ["5"]), Some(kept)).unwrap().well);
-        // Closed without unlocking, as when the process is killed.
+        // Dropping the file closes it without unlocking, as when the process is killed.
         drop(ours);
         let theirs = File::open(&path).unwrap();
         assert!(flock(&theirs, FlockOperation::NonBlockingLockExclusive).is_err());

@@ -268,8 +268,9 @@ impl Written<Vec<u8>> for BytesTwin {
     }
 }
 
-/// Converts between enums with the same variants. The twin spreads the fields of structures over its own fields: `;`
-/// precedes a structure inside a variant, and `as` one that is the whole variant.
+/// Implements [`Written`] for pairs of enums: our type, and the twin type that is written in the journal. Both have the
+/// same variants. Where a variant of our type contains a structure, the variant of the twin has the structure's fields
+/// instead. `as` introduces a structure that is the whole content of the variant, and `;` one that is a field of it.
 macro_rules! twins {
     ($($own:ident = $twin:ident { $(
         $variant:ident

@@ -10,9 +10,9 @@ use punctual_facts::machine::Arch;
 use std::collections::BTreeMap;
 
 const RELATIVE: u64 = 0x403;
-/// Fewer such triples may be coincidence.
+/// Smallest number of relocations in a table. Fewer triples of the right form may be coincidence.
 const FEWEST_RELOCATIONS: usize = 1000;
-/// Kernels are linked at multiples of 2 to the power of this number.
+/// Kernels are linked at multiples of two to the power of this number.
 const LINK_SHIFT: u32 = 27;
 /// Indices of header words: the offset of the kernel, and its size in memory.
 const TEXT_OFFSET: usize = 1;

@@ -26,12 +26,12 @@ pub(super) fn find(id: &[u8]) -> Option<String> {
 
 pub(super) fn keep(id: &[u8], text: &str) {
     if let Some(folder) = places().first() {
-        // If it cannot be stored, the next read takes as long as this one.
+        // If the text cannot be stored, the next read takes as long as this one.
         let _ = write(folder, &name(id), &wrapped(id, text));
     }
 }
 
-/// Folders to search; new files are stored in the first.
+/// Folders in which files are searched for. New files are stored in the first folder.
 fn places() -> Vec<PathBuf> {
     let shared = PathBuf::from(SHARED);
     if owner() == 0 {

@@ -23,7 +23,7 @@ fn words(bytes: &[u8]) -> Result<Vec<ImageWord>, String> {
     let memory = Memory::new(pieces.collect());
     let section = |name: &str| file.section_by_name(name).and_then(|section| section.data().ok());
     let params = section("__param").ok_or("it has no section __param")?;
-    // Newer kernels have no section for the table of `__setup`.
+    // Newer kernels have no section of its own for the table of `__setup`, so it is searched for in this section.
     let data = section(".init.data").ok_or("it has no section .init.data")?;
     let mut words = memory.setup(data)?;
     words.extend(memory.params(params)?);

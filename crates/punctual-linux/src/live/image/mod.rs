@@ -32,7 +32,7 @@ const RELEASE: &str = "/proc/sys/kernel/osrelease";
 const VERSION: &str = "/proc/version";
 /// ELF notes of the running kernel, which contain its build id.
 const NOTES: &str = "/sys/kernel/notes";
-/// Paths of kernel images: the parts before and after the release.
+/// Paths of kernel images: the text before and after the kernel release.
 const PLACES: [(&str, &str); 5] = [
     ("/boot/vmlinuz-", ""),
     ("/usr/lib/modules/", "/vmlinuz"),
@@ -102,7 +102,7 @@ pub fn words(image: &[u8]) -> Result<Words, Undetermined> {
     Ok(Unpacked::new(&kernel)?.words()?)
 }
 
-/// A kernel without its wrapping and compression.
+/// A kernel without the parts around it that boot loaders need, and without compression.
 struct Unpacked<'a> {
     arch: Arch,
     bytes: &'a [u8],
@@ -134,7 +134,7 @@ impl<'a> Unpacked<'a> {
     }
 }
 
-/// The words of the running kernel, from the cache or else from its image.
+/// Reads the words of the running kernel from the cache, or from the kernel's image if they are not in the cache.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     let running = match Running::ask(files) {
         Fact::Known(running) => running,
@@ -173,7 +173,7 @@ impl Running {
 
     /// The words of the first image that belongs to the running kernel.
     fn words(&self, files: &Files) -> Result<Words, String> {
-        // The release becomes a part of a path.
+        // A release with a slash would lead out of the folders of kernel images.
         if self.release.contains('/') {
             return Err(format!("'{}' is no kernel release", self.release));
         }

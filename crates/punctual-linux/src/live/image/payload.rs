@@ -86,7 +86,7 @@ fn part(bytes: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
     end.and_then(|end| bytes.get(start..end)).ok_or_else(|| "it is cut off".to_owned())
 }
 
-/// A section of a PE file, the format of unified kernel images.
+/// The content of the named section of a PE file, which is the format of unified kernel images.
 fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let head = size_at(bytes, 0x3c)?;
     if bytes.get(head..head.checked_add(4)?)? != b"PE\0\0" {

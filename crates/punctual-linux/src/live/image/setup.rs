@@ -11,7 +11,7 @@ use super::{ImageWord, WordKind};
 const SETUP_BYTES: usize = 24;
 /// `struct kernel_param`: name, module, operations, permission with level and flags, value.
 const PARAM_BYTES: usize = 40;
-/// Shorter runs of records may be coincidence.
+/// Smallest number of records in a table. Shorter runs of records may be coincidence.
 const CHANCE: usize = 8;
 /// Longest name of a word, in bytes.
 const MOST_OF_NAME: usize = 128;
@@ -23,7 +23,7 @@ pub(super) struct Memory<'a> {
     pieces: Vec<Piece<'a>>,
 }
 
-/// A range of memory: the bytes from an address on. After them, up to `size`, memory is zero and not in the file.
+/// A range of memory: `bytes` lie at `address`. After them, up to `size`, memory is zero and not in the file.
 pub(super) struct Piece<'a> {
     pub(super) address: u64,
     pub(super) bytes: &'a [u8],
@@ -52,11 +52,11 @@ impl<'a> Memory<'a> {
         std::str::from_utf8(&bytes[..end]).ok()
     }
 
-    /// The words that `__setup` and `early_param` registered, wherever their table lies in `region`.
+    /// The words that `__setup` and `early_param` registered; their table may begin anywhere in `region`.
     pub(super) fn setup(&self, region: &[u8]) -> Result<Vec<ImageWord>, String> {
         let found = table(region, SETUP_BYTES, &ALWAYS_SETUP, |record| {
             let early = u64_at(record, 16);
-            // A record without a handler stands for an obsolete word.
+            // Obsolete words have a record without a handler.
             let is_one = early <= 1 && (u64_at(record, 8) == 0 || self.has(u64_at(record, 8)));
             let kind = if early == 1 { WordKind::Early } else { WordKind::Setup };
             is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| ImageWord { name: name.to_owned(), kind })
@@ -85,8 +85,8 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The longest run of records that contains the words every kernel has. Records lie at multiples of eight bytes, and
-/// other tables look similar.
+/// The longest run of records that contains the words every kernel has. Other tables look similar but lack these words.
+/// Records lie at multiples of eight bytes.
 fn table(
     region: &[u8],
     size: usize,
@@ -106,7 +106,7 @@ fn table(
     best
 }
 
-/// The number at this offset of a record. All records are long enough.
+/// Reads the number at an offset of a record. The callers make sure that records are long enough.
 fn u64_at(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }

@@ -106,7 +106,7 @@ fn elf() -> Vec<u8> {
     out.extend(names);
     out.resize(sections_at, 0);
     out.extend([0; 64]);
-    // The table of `__setup` lies between other data.
+    // The section contains other data before and after the table of `__setup`.
     let data = setup.start - 8..setup.end + 8;
     for (name, kind, range, at) in
         [(1_u32, 1_u32, params.start..params.end, HEAD), (9, 1, data, HEAD), (20, 3, 0..names.len(), names_at)]
@@ -135,7 +135,7 @@ fn raw(has_relocations: bool) -> Vec<u8> {
             bytes[*at..at + 8].fill(0);
         }
         let zero = ARM_BASE.to_le_bytes();
-        // A small kernel has about this many relocations. All of these change an unused place.
+        // A small kernel has about 2000 relocations. The ones added here all change an unused place.
         let others = std::iter::repeat_n((24_usize, zero), 2000);
         for (at, value) in pointers.iter().copied().zip(values).chain(others) {
             number(&mut bytes, ARM_BASE + at as u64);
@@ -248,7 +248,7 @@ fn a_table_without_a_word_that_every_kernel_has_is_not_believed() {
     }
 }
 
-/// The answer on a machine with this kernel image.
+/// What a machine with this kernel image answers.
 fn machine(version: &str, image: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, bytes: &[u8]| {

@@ -30,7 +30,8 @@ fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&CountRow) -> Counte
     let file = root.open(path)?;
     let mut table = CountTable::new(cpus);
     let width = cpus.iter().max().map_or(0, |cpu| cpu as usize + 1);
-    // Slots of the ledger in the order of rows and CPUs, and kinds of counter in the order of rows.
+    // The ledger's slot for each row and CPU, and the ledger's counter for each row; `None` until they are first
+    // needed.
     let mut slots: Vec<Option<Slot>> = Vec::new();
     let mut counters: Vec<Option<usize>> = Vec::new();
     let mut values = Vec::new();

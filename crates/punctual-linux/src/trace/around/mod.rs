@@ -66,7 +66,7 @@ impl Witness {
         Self::below(Path::new("/"), cpus, threads)
     }
 
-    /// A witness as from [`Self::new`], for files below a folder and without counters that are not in files.
+    /// Makes a witness from the files below a folder. It lacks the counters that are not in files.
     pub fn below(root: &Path, cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
         let mut witness = Self::default();
         let root = Root::new(root);
@@ -130,7 +130,7 @@ impl Witness {
         }
     }
 
-    /// The counters that cannot be read, or no longer, with reasons.
+    /// The counters that could not be opened or can no longer be read, each with the reason.
     pub fn missing(&self) -> Vec<Blind> {
         let told = |((name, why), cpus): (&(&str, String), &CpuSet)| {
             Blind::Witness(format!("{name} (CPU {cpus})"), why.clone())
@@ -146,7 +146,7 @@ impl Witness {
         self.sources.iter().any(|source| source.name == FIRMWARE)
     }
 
-    /// From now on, no counter is read that would disturb a measured CPU.
+    /// Stops reading the counters whose reading disturbs a measured CPU.
     pub fn leave_alone(&mut self) {
         for frequency in self.frequencies.drain(..) {
             let of_it = [frequency.cpu()].into_iter().collect();
@@ -181,8 +181,8 @@ impl Witness {
         ledger.close(clock());
     }
 
-    /// Notes that a thread of ours that does not measure ran at this instant. [`sample`](Self::sample) does so for its
-    /// caller.
+    /// Notes that a thread of this program that does not measure ran at this instant, which proves that the machine did
+    /// not stand still. [`sample`](Self::sample) does this for its caller.
     pub fn saw(&mut self, at: MonoTime) {
         self.pulses.saw(at);
     }

@@ -20,7 +20,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
 /// Intel's register with the number of system management interrupts; its upper half is reserved.
 const SMI_COUNT: u64 = 0x34;
-/// A ratio over a longer time tells nothing about a single activation.
+/// Longest time between two readings whose ratio is used. A ratio over a longer time says nothing about a single
+/// activation.
 const TELLING: Nanos = Nanos::from_secs(2);
 /// Shortest time between two readings of a frequency, each of which interrupts its CPU.
 const AT_MOST: Nanos = Nanos::from_ms(100);
@@ -53,7 +54,7 @@ fn unmeasured(root: &Root, measured: &CpuSet) -> Option<u32> {
 /// The register in its device file, which exists if the module `msr` is loaded.
 fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
     let path = format!("/dev/cpu/{cpu}/msr");
-    // Only in this kind of device is the offset the number of a register.
+    // Only in a character device is the offset the number of a register.
     let told = |e: io::Error| format!("{path}: {e}");
     if !std::fs::metadata(root.path(&path)).map_err(told)?.file_type().is_char_device() {
         return Err(format!("{path}: not the device of a CPU's registers"));
@@ -94,7 +95,7 @@ fn configuration(text: &str) -> Option<u64> {
 pub(super) struct Frequency {
     cpu: u32,
     read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>,
-    /// A separate ledger, because frequencies are read at other times.
+    /// The readings of this frequency. They are not in the common ledger, because frequencies are read at other times.
     ledger: Ledger,
     slots: [Slot; 2],
 }

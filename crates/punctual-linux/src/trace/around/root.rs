@@ -19,7 +19,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Half of the files that this process may open are left for other uses.
+    /// At most half of the files that this process may open are opened here; the rest is left for other uses.
     pub(super) fn new(root: &Path) -> Self {
         let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Self { root: root.into(), left: Cell::new(most / 2) }

@@ -1,4 +1,4 @@
-//! Witnesses of simulated machines made of files, and of the present machine.
+//! Tests of the witness on simulated machines, which consist of files, and on the present machine.
 
 use super::*;
 use punctual_hist::Nanos;

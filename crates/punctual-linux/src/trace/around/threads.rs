@@ -28,7 +28,7 @@ pub(super) fn faults(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Op
     let (mut last_cpu, mut moves) = (None, 0);
     Ok(Box::new(move |buffer, ledger| {
         let stat = TaskStat::parse(file.small(buffer)?).ok_or_else(cut_off)?;
-        // A move away and back between two readings is not seen.
+        // If the thread moves away and back between two readings, neither move is counted.
         moves += u64::from(last_cpu.replace(stat.cpu).is_some_and(|last| last != stat.cpu));
         for (slot, value) in slots.iter().zip([stat.minor_faults, stat.major_faults, moves]) {
             ledger.put(*slot, value);
@@ -80,7 +80,7 @@ pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Ope
     }))
 }
 
-/// The file with the throttling counter of a group.
+/// Opens the file with a group's throttling counter; `None` if the group has none.
 fn counting(root: &Root, folder: &str) -> Option<Open> {
     let file = root.open(&format!("{folder}/cpu.stat")).ok()?;
     let mut buffer = Vec::new();
@@ -98,14 +98,14 @@ fn folders(groups: &str) -> Vec<String> {
             controllers if controllers.split(',').any(|name| name == "cpu") => &FIRST_VERSION,
             _ => continue,
         };
-        // The group is outside of those that a container sees.
+        // In a container, a path with `..` leads to a group that the container does not show.
         if path.split('/').any(|part| part == "..") {
             continue;
         }
         let path = path.trim_end_matches('/');
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         let above: Vec<&str> = ends.filter_map(|end| path.get(..end)).collect();
-        // A mount with two names is counted once.
+        // All usual mount points are listed. Folders that do not exist are skipped when their files are opened.
         let mount = mounts.iter().flat_map(|mount| above.iter().map(move |path| format!("{mount}{path}")));
         folders.extend(mount);
     }

@@ -8,7 +8,7 @@ use crate::sys::shared_words::SharedWords;
 use punctual_hist::{MonoTime, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// Words of a lane in addition to its ring.
+/// Number of words of a lane's header (`struct lane` of the BPF program), which precede its ring.
 pub const LANE_WORDS: usize = 16;
 /// The lower bits of a mark are the number of the record; the higher bits are the CPU.
 const NUMBER: u64 = (1 << 48) - 1;
@@ -62,7 +62,7 @@ impl Lanes {
 
     /// Sets the latency of a measuring thread above which the program records the stack of the thread that delays it.
     pub fn set_stack_over(&self, lane: usize, over: Nanos) {
-        // The program compares this with signed differences.
+        // The limit is needed because the BPF program compares this value with signed differences.
         self.set(lane, STACK_OVER, over.as_ns().min(u64::MAX >> 1));
     }
 

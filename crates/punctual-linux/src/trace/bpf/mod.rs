@@ -198,7 +198,7 @@ impl Engine for Bpf {
     fn totals(&self) -> Vec<TraceTotal> {
         let total = |(lane, cpu): (usize, &u32)| {
             let records = self.lanes.written(lane);
-            // The count is not per CPU, so it is reported for the first one.
+            // The kernel's count of skipped runs is not per CPU, so the whole count is reported for the first CPU.
             let lost = if lane == 0 { self.programs.missed() } else { 0 };
             TraceTotal { cpu: *cpu, records, lost, bytes: records * record::RECORD_BYTES }
         };

@@ -66,8 +66,8 @@ impl Programs {
                 Err(_) => drop(refused_ones.insert((event.group, event.name))),
             }
         }
-        // The begin program of a pair stays attached if its end program is refused, because later records close what it
-        // opened.
+        // If the end program of a pair is refused, its begin program stays attached. This does no harm, because later
+        // records end what it began.
         self.loaded.retain(|event| !refused_ones.contains(&(event.group, event.name)));
         Ok(())
     }
@@ -91,7 +91,7 @@ impl Programs {
     }
 }
 
-/// Makes the object and its maps. No program is loaded yet.
+/// Creates the object with the BPF programs and its maps. No program is loaded yet.
 fn prepare(btf: &Btf, cpus: &[u32], shift: u32) -> Result<Ebpf, TraceError> {
     let mut lane_of = [NOT_MEASURED; CPUS];
     for (lane, cpu) in cpus.iter().enumerate() {
