@@ -359,5 +359,5 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     Ok(is_free)
 }
 
-/// What cgroup v1 shows where no limit is set: the largest number of whole pages.
+/// The value in cgroup v1 files that means "no limit": the largest number of bytes that is a whole number of pages.
 const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;

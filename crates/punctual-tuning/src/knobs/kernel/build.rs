@@ -407,8 +407,8 @@ fn slub_partial(case: &Case<'_>) -> Judged {
         match case.peek(&path) {
             Fact::Known(number) if number.trim() == "0" => seen += 1,
             Fact::Absent => {}
-            // The verdict rests on the first cache that has this file. If only root may read the file, the verdict is
-            // unknown.
+            // One cache with a list that is not empty makes the state bad. One cache whose list only root may read
+            // makes it unknown.
             fact => {
                 case.cite(&path, &fact);
                 return case.known(&path, fact, TellsNothing("not shown")).map(|_| false);

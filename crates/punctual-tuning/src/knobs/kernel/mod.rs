@@ -201,8 +201,8 @@ fn preempt(case: &Case<'_>) -> Judged {
             let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
                            what the command line asks for proves nothing";
             let mode = case.marked("/sys/kernel/debug/sched/preempt", TellsNothing(because))?;
-            // Lazy preemption is as good as full preemption for real-time work, because it delays that work behind no
-            // task. It spares ordinary tasks, though, and a desktop's audio depends on ordinary tasks.
+            // Lazy preemption delays real-time work behind no task. But ordinary tasks then preempt one another later,
+            // and the audio of a desktop depends on ordinary tasks.
             Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
         }
         Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),

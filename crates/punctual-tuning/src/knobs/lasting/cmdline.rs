@@ -7,8 +7,8 @@ use super::{Case, Direction};
 use crate::own_files::GRUB;
 use punctual_facts::machine::{Cmdline, Initramfs, Loader};
 
-/// How to add a word, or how to remove it again. A word that this boot's command line has already is not added, unless
-/// the loader's files lack it. A word that the loader's files had before the change is not removed.
+/// How to add a word, or how to remove it again. A word that this boot's command line has already is neither added nor
+/// removed, unless the loader's files lack it.
 pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String {
     let name = word.split('=').next().unwrap_or(word);
     let standing = standing(case, name);
