@@ -83,7 +83,7 @@ pub struct Finding {
     pub severity: Severity,
     #[serde(flatten)]
     pub state: State,
-    /// The sources that were read to determine the state.
+    /// The sources that were read to determine the state, in order.
     pub evidence: Vec<Evidence>,
     /// What the bad state does to the real-time work, in a sentence.
     pub why: String,

@@ -1,6 +1,7 @@
 //! Judges every knob of the catalogue on one machine for one need.
 //!
-//! The catalogue decides what is good. This module asks it, collects the evidence and sorts the findings.
+//! The entries of the catalogue decide what is good. This module calls their checks, collects the evidence and sorts
+//! the findings.
 
 use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting};
 use punctual_facts::fact::printable;

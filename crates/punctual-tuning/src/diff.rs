@@ -40,7 +40,7 @@ pub struct AuditDifference {
     /// Options of the kernel's configuration that differ. Only options that some knob read are compared.
     #[serde(rename = "kernel_config")]
     pub options: Vec<Changed>,
-    /// Knobs with different findings: first those that became worse, the worst first.
+    /// Knobs whose findings differ: first the knobs that became worse, with the worst first.
     #[serde(rename = "findings")]
     pub knobs: Vec<Turn>,
 }
@@ -206,8 +206,8 @@ fn knobs(a: &[Finding], b: &[Finding]) -> Vec<Turn> {
     turns
 }
 
-/// Whether two findings differ. Their reasons count only if the knob applies to one of the machines and software can
-/// see its state on one of them. Their severities count only if the knob is bad or may be.
+/// Whether two findings differ. Different reasons matter only if the knob applies to one of the machines and software
+/// can see its state on one of them. Different severities matter only if the knob is bad or may be bad.
 fn differs(from: Option<&Finding>, to: Option<&Finding>) -> bool {
     let (Some(from), Some(to)) = (from, to) else { return true };
     match (&from.state, &to.state) {

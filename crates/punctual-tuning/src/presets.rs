@@ -6,7 +6,7 @@
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 
-/// What a kind of work usually needs of a machine.
+/// The usual need of a kind of work.
 #[derive(Debug)]
 pub struct Preset {
     /// The name by which `--profile` and a project file choose the preset.

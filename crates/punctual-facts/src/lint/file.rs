@@ -8,8 +8,8 @@ use crate::cmdline::{Token, words};
 use std::iter::once;
 use std::ops::Range;
 
-/// Settings that hold a command line, or a part of one, up to the end of the line or the closing quote. The settings
-/// belong to GRUB, u-boot-menu, Armbian and U-Boot.
+/// Names of variables whose value is a command line, or a part of one, in files of GRUB, u-boot-menu, Armbian, U-Boot
+/// and others. The value ends at the end of the line or at the closing quote.
 const ASSIGNED: [&str; 8] = [
     "GRUB_CMDLINE_LINUX_DEFAULT",
     RECOVERY,

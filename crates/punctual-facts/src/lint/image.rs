@@ -25,7 +25,7 @@ pub struct Image {
 pub(super) enum Has {
     /// The kernel has the word; the text describes in which way.
     Yes(&'static str),
-    /// A handler receives the word, and may refuse it.
+    /// The kernel passes the word to a handler, which may refuse it.
     Perhaps,
     No,
     /// The kernel searches the line for the word, or sets a sysctl by it. The list has no words of these two kinds.

@@ -38,7 +38,7 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>)
         return word(token, wrong, false);
     }
     if draft.verdict == RejectedValue {
-        // The log says only that the value was refused. The check of the value knows the reason.
+        // The log says only that the value was refused. The check of the value adds the reason.
         if let Some(wrong) = values::check(token, target, draft.kind) {
             draft.why = format!("{}; {}", wrong.why, draft.why);
             draft.instead = wrong.instead;

@@ -1,5 +1,5 @@
-//! Tests that no knob is judged good, bad or not applicable on the strength of a file that could not be read. Each file
-//! and folder of captured machines is refused in turn. Machines whose CPUs are not known are tested with every knob.
+//! Tests that no file which cannot be read leads to a verdict of good, bad or not applicable. Each file and folder of
+//! captured machines is refused in turn. Machines whose CPUs are not known are tested with every knob.
 
 use super::find;
 use super::tests::{examples, fixtures};

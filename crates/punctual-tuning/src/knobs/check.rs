@@ -41,8 +41,8 @@ pub enum Check {
     Service,
     /// Good if none of the systemd units is active that the table of programs lists as bad for this knob.
     Units,
-    /// Good if at most one of the programs is at work that the table of programs lists as owners of this knob's
-    /// settings.
+    /// Good if at most one of the programs runs, or starts at boot, that the table of programs lists as owners of this
+    /// knob's settings.
     OneOwner,
     /// Good if no device of the class has a name that begins with `start`.
     NoDevice {
@@ -127,7 +127,8 @@ fn is_among(path: &str, word: &str, good: &[&str], bad: &[&str]) -> Judged {
     }
 }
 
-/// Whether a file holds the wanted value. If each CPU has such a file, the file of every real-time CPU must.
+/// Whether a file holds the wanted value. If each CPU has a file of its own, the files of all real-time CPUs must hold
+/// the value.
 fn file_is_met(case: &Case<'_>, file: File, want: Want, missing: Missing) -> Judged {
     let path = file.path_of("{cpu}");
     if file.each().is_none() {

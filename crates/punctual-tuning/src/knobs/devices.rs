@@ -1,4 +1,4 @@
-//! What storage and other devices do in the background.
+//! Knobs about the background work of storage and other devices.
 
 use crate::knobs::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Knobs about virtual machines: what a host does to its guests, and guests to their host.
+//! Knobs about virtual machines: the effects of a host on its guests, and of guests on their host.
 
 use crate::knobs::prelude::*;
 use crate::programs;

@@ -194,7 +194,7 @@ impl Weight {
 }
 
 punctual_facts::named! {
-    /// The harm that a change can do to a machine at work.
+    /// The harm that a change can do to a running machine.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]

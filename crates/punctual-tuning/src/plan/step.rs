@@ -201,8 +201,8 @@ pub enum Reading {
     CpuList,
     /// The text is a mask of CPUs: `f`.
     CpuMask,
-    /// The text lists what is on, such as `cpu cpuset`. A name with a sign switches it, such as `+cpuset`. Example:
-    /// `cgroup.subtree_control`.
+    /// The text lists the names that are switched on, such as `cpu cpuset`. To switch a name, it is written with a
+    /// sign, such as `+cpuset`. An example is `cgroup.subtree_control`.
     Switches,
     /// The text has lines of resctrl's `schemata`. Only the lines whose names were written are compared.
     Schemata,

@@ -13,7 +13,7 @@ pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bo
     lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
 }
 
-/// The settings without those that a later setting with the same subject replaces.
+/// The settings that remain if a later setting replaces every earlier setting with the same subject.
 pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
     let mut last: Vec<&Keep> = Vec::new();
     for keep in keeps {

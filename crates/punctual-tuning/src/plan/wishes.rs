@@ -1,4 +1,4 @@
-//! What the user asks of a plan.
+//! The user's wishes for a plan: the need of the work, and which changes are allowed.
 
 use super::Keep;
 use super::remedies::Preferences;

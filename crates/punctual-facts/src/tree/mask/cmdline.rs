@@ -10,7 +10,8 @@ const FILES: [&str; 5] =
 const FOLDERS: [&str; 4] = ["/boot/", "/efi/", "/etc/default/grub.d/", "/etc/cmdline.d/"];
 const LOG: &str = "punctual:/kernel/log";
 
-/// Words whose value is technical. A secret within such a value, such as the UUID of a disk, is recognised by its form.
+/// Words of the kernel whose value is technical, so it is not masked as a whole. A secret within the value, such as the
+/// UUID of a disk, is recognised by its form.
 const KERNELS: &str = "acpi acpi_backlight acpi_enforce_resources acpi_irq_balance acpi_osi acpi_rsdp amd_iommu \
     amd_prefcore amd_pstate apic apparmor arm64 audit audit_backlog_limit boot_delay boot_image bootconfig cgroup \
     cgroup_disable cgroup_enable cgroup_memory clearcpuid clk_ignore_unused clocksource cma coherent_pool console \
@@ -27,7 +28,7 @@ const KERNELS: &str = "acpi acpi_backlight acpi_enforce_resources acpi_irq_balan
     spec_store_bypass_disable spectre_v2 split_lock_detect swapaccount swiotlb sysrq_always_enabled thermal \
     threadirqs tick_sched transparent_hugepage trace_buf_size trace_clock trace_event trace_options tsc tsc_tuned \
     tsx vdso vga video vmalloc vsyscall watchdog watchdog_thresh workqueue x2apic xapic xenomai";
-/// Modules, or parts of the kernel, whose parameters are known to be technical.
+/// Modules and parts of the kernel whose parameters are technical, so their values are not masked.
 const PARTS: &str = "acpi acpi_cpufreq amdgpu amd_pstate ata bcm2708_fb bcm2709 clocksource cobalt cpufreq cpuidle \
     cpuidle_haltpoll drm drm_kms_helper dwc_otg evl haltpoll hugetlb i915 igb intel_idle intel_pstate iommu irq \
     irqchip ixgbe kernel kvm kvm_amd kvm_intel libata module mmc_core nmi_watchdog nouveau nvidia nvidia_drm \
@@ -44,7 +45,7 @@ pub(super) fn is_one(path: &str) -> bool {
     path == LOG || FILES.contains(&path) || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !is_config)
 }
 
-/// The private values in the text of the file at this path.
+/// The private values in the text of a file. `path` decides how the file's lines are split.
 pub(super) fn private_values(path: &str, text: &str) -> Vec<String> {
     let lines = text.lines().flat_map(|line| parts_of_line(line, path == LOG));
     lines.flat_map(|line| private(line, true).into_iter().map(|range| line[range].to_owned())).collect()
@@ -70,8 +71,8 @@ impl Masks {
     }
 }
 
-/// The parts of a line that are command lines. In the kernel's log this is the text after a colon or in quotes; in a
-/// boot loader's file it is the whole line.
+/// The parts of a line that are to be masked like command lines. In the kernel's log this is the text after a colon or
+/// in quotes; in a boot loader's file it is the whole line.
 fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     let line = line.trim_end();
     if let Some((_, rest)) = line.split_once("ommand line: ") {

@@ -1,8 +1,8 @@
-//! Settings that contradict each other, or that were asked for and are not in force.
+//! Knobs about settings that contradict each other, or that were requested and are not in force.
 //!
-//! Each knob compares two settings and names the files of both, without knowing which one is right. It looks at the
-//! CPUs that the machine isolates, not at those that the user wants to use (`Need`): a machine can be consistent and
-//! still wrong for the work.
+//! Each knob compares two settings and names the files of both, because it cannot decide which one is right. These
+//! knobs look at the CPUs that the machine isolates, and not at the CPUs that the user wants to use (`Need`): a machine
+//! can be consistent and still wrong for the work.
 
 pub(super) mod choice;
 pub(super) mod effects;

@@ -67,8 +67,8 @@ pub(crate) fn device_lines(table: &str) -> Vec<InterruptCounts> {
     lines
 }
 
-/// Interrupts of GIC numbers 0 to 31, and 1056 to 1119 of the extended range, belong to one CPU each; so do those of
-/// the RISC-V core itself.
+/// Whether a row is about an interrupt that each CPU raises for itself: GIC numbers 0 to 31, and 1056 to 1119 of the
+/// extended range, and the interrupts of the RISC-V core itself.
 fn is_private(device: &[&str]) -> bool {
     match device {
         [chip, number, ..] if chip.starts_with("GIC") => {

@@ -285,10 +285,10 @@ impl<'a> Case<'a> {
         found
     }
 
-    /// Fills the blanks of a text of the catalogue with this machine's CPUs.
+    /// Fills the blanks of a text of the catalogue with the CPUs of this case.
     pub fn fill(&self, text: Template<'_>) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
-        // If every CPU is a real-time CPU, none can be set apart: the text says to choose CPUs first.
+        // If every CPU is a real-time CPU, no CPU can be isolated from others: the text then says to choose CPUs first.
         let chooses = self.has_no_others() && text.parts().any(|part| part == Part::CpusApart);
         let filled = text.filled(|part| match part {
             Part::Cpus | Part::CpusApart if chooses => "CPUS".to_owned(),
@@ -649,7 +649,7 @@ impl<'a> Case<'a> {
         self.kept(&self.interrupts, || self.peek(INTERRUPTS))
     }
 
-    /// What the boot loader's files ask for, read once and not kept as evidence.
+    /// The kernel command lines in the boot loader's files, read once and not kept as evidence.
     pub fn configured(&self) -> &[Configured] {
         let places: &Vec<Configured> = self.kept(&self.configured, || {
             let release = self.machine.kernel.release.known().map(String::as_str);

@@ -19,7 +19,7 @@ use punctual_facts::profile::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
     Word(Template<'static>),
-    /// A word to take off the kernel's command line: its name, without a value.
+    /// A word to remove from the kernel's command line: its name, without a value.
     NoWord(&'static str),
     /// A value to write at boot: a line of `/etc/sysctl.d`, or a file.
     Set(Setting),

@@ -151,8 +151,8 @@ fn features(case: &Case<'_>) -> Judged {
 }
 
 impl Case<'_> {
-    /// The scheduler features in this list that do harm: those that only serve the scheduler's debugging, and those
-    /// that the running kernel has off by default.
+    /// The scheduler features in this list that do harm: features that only serve the scheduler's debugging, and
+    /// features that the running kernel has off by default.
     pub(crate) fn harmful_features<'t>(&self, features: &'t str) -> Vec<&'t str> {
         const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
         let is_rt = self.is_rt();

@@ -88,8 +88,8 @@ pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     Ok(names)
 }
 
-/// The deepest idle state that the first real-time CPU may enter; `None` if its exit latency is tolerable. The first
-/// CPU represents all real-time CPUs here; `pm.idle_state` judges each of them.
+/// The deepest idle state that the first real-time CPU may enter; `None` if the exit latency of that state is
+/// tolerable. The first real-time CPU represents all of them here; `pm.idle_state` judges each real-time CPU.
 pub(crate) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
     let cpu = case.first_rt()?;
     let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);

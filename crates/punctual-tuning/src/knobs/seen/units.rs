@@ -1,4 +1,4 @@
-//! Units of systemd, and which programs are at work or start at boot.
+//! Finds the systemd units that are active, and the programs that run or start at boot.
 
 use crate::knobs::case::Missing::TellsNothing;
 use crate::knobs::case::{Case, Doubt, Judged};
@@ -56,8 +56,8 @@ impl Case<'_> {
         WANTED.iter().any(|target| self.enabled(target).known().is_some())
     }
 
-    /// Good if at most one of the programs is at work that the table of programs lists as owners of this knob's
-    /// settings.
+    /// Good if at most one of the programs runs, or starts at boot, that the table of programs lists as owners of this
+    /// knob's settings.
     pub(crate) fn one_owner(&self, knob: &str) -> Judged {
         // This fails if the list of tasks cannot prove that a program does not run.
         self.tasks(|task| programs::owners(knob).any(|owner| owner.processes.contains(&task.name.as_str())))?;
@@ -77,8 +77,8 @@ impl Case<'_> {
         Ok(found <= 1)
     }
 
-    /// What silences the programs that disturb the knob and are at work. If none is at work, what silences all programs
-    /// that disturb the knob.
+    /// How to silence the programs that disturb the knob's setting. Only programs that run or start at boot are
+    /// included, unless there are none.
     pub(crate) fn silencing(&self, knob: &str) -> Silencing {
         let mut found = Silencing::default();
         for program in programs::ended_for(knob) {

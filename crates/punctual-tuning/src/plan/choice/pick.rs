@@ -73,7 +73,7 @@ fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
     format!("{taken} of {cores} cores: {rule}.")
 }
 
-/// Those of `cores` that are of one kind: the fastest kind of which there is a core.
+/// The cores among `cores` of one kind, which is the fastest kind that has a core there.
 fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -> Vec<CpuSet> {
     for kind in &layout.kinds {
         let found: Vec<CpuSet> = cores.iter().filter(|core| core.is_subset(&kind.cpus)).cloned().collect();
@@ -88,8 +88,8 @@ fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -
     cores
 }
 
-/// Those of `cores` that are on the best node, and how many of them may be taken so that the node keeps a housekeeping
-/// CPU.
+/// The cores among `cores` that are on the best memory node, and how many of these cores may be taken so that the node
+/// keeps a housekeeping CPU.
 fn of_one_node(
     layout: &Layout,
     all: &[CpuSet],
@@ -126,7 +126,7 @@ fn of_one_node(
     }
 }
 
-/// A cache with all CPUs that share it, and those of their cores that can be chosen.
+/// A cache: all CPUs that share it, and the cores among them that can be chosen.
 struct Domain {
     cores: Vec<CpuSet>,
     cpus: CpuSet,

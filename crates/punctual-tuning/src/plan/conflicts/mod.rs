@@ -42,7 +42,7 @@ pub enum Resolution {
 struct Touched {
     /// Words of the command line with their values, which may be empty.
     words: Vec<(String, String)>,
-    /// Names of words that are taken off the command line.
+    /// Names of words that the plan removes from the command line.
     no_words: Vec<String>,
     /// Sysctls with their values: `kernel.nmi_watchdog`, `0`.
     sysctls: Vec<(String, String)>,

@@ -49,9 +49,9 @@ impl Site<'_> {
         fixed.known().is_some_and(is_listed) || state.known().is_some_and(is_held) || line.is_managed_queue(case)
     }
 
-    /// Every interrupt that has a handler and may be moved, with its target: all housekeeping CPUs, or if the
-    /// controller delivers an interrupt only to the first of several CPUs, one housekeeping CPU for each interrupt in
-    /// turn.
+    /// Every interrupt that has a handler and may be moved, with its target: all housekeeping CPUs, or one housekeeping
+    /// CPU if the controller delivers an interrupt only to the first of several CPUs. Successive interrupts then get
+    /// different CPUs.
     fn movable(&self) -> Result<Vec<Movable>, Doubt> {
         let case = self.case;
         case.has_housekeeping()?;

@@ -35,7 +35,7 @@ use plain::one;
 use services::{bad, owners};
 use threads::Threads;
 
-/// What the user wishes of the changes. What the real-time work needs of the machine is stated in
+/// The user's wishes for the changes. The needs of the real-time work are stated in
 /// [`Need`](punctual_facts::profile::Need) instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {

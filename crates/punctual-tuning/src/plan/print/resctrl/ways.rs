@@ -1,7 +1,7 @@
 //! Arithmetic of cache ways: which mask to choose so that the hardware also accepts the masks that remain for others.
 //! This module reads no files.
 
-/// What the hardware requires of a mask.
+/// The requirements of the hardware on a mask of cache ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     pub all: u64,
