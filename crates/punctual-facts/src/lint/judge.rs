@@ -184,7 +184,8 @@ fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft
 /// The verdict on an accepted word whose value the kernel refused, changed or ignored; `None` if the value took effect
 /// as written.
 fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>, kind: char) -> Option<Draft> {
-    // If two words do not agree, the log does not say which of the two was refused. The CPUs in force show it.
+    // If `isolcpus=` and `nohz_full=` do not agree, the log does not say which of the two was refused. The CPUs in
+    // force show it.
     let is_another = |became: &Became| matches!(became, Became::Rejected(_)) && is_proven(token, evidence);
     let told = |wrong: Wrong| Draft { instead: wrong.instead, ..Draft::new(wrong.verdict, wrong.why, wrong.source) };
     let refused = |other: &Token| is_refused(other, target, kind);

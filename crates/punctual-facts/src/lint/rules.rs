@@ -15,7 +15,7 @@ use crate::machine::{Arch, Flavour, Version};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
     Is(&'static [&'static str]),
-    /// The word has a value, but none of these.
+    /// The word has a value, but none of the listed values.
     IsNot(&'static [&'static str]),
     NoValue,
     HasValue,

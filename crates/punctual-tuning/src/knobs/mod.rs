@@ -59,7 +59,7 @@ use std::sync::LazyLock;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
-    /// A prefix shared by related knobs, a dot, and a word.
+    /// The identifier of the knob: a prefix shared by related knobs, a dot, and a word.
     pub id: &'static str,
     /// The good state of the knob, in a few words.
     pub title: &'static str,

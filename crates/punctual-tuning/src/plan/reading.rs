@@ -58,7 +58,7 @@ impl Expected {
             Some(!seen.is_empty() && seen.is_subset(&wanted))
         };
         match self.reading {
-            // A write may name only some of the domains that the file shows.
+            // A write may name only some of the cache domains that the file shows.
             Reading::Schemata => parts_hold(wanted, seen),
             reading => reading.same(wanted, seen) || (self.or_fewer && fewer().unwrap_or(false)),
         }

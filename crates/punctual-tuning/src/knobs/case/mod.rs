@@ -150,13 +150,14 @@ impl<'a> Case<'a> {
         Self { housekeeping: Chosen::new(cpus, is_known), ..self }
     }
 
-    /// The real-time CPUs. An unknown set is empty, and then [`Case::settled`] lets no verdict rest on it.
+    /// The real-time CPUs. If they are not known, the set is empty, and [`Case::settled`] turns a verdict that used it
+    /// into unknown.
     pub fn rt(&self) -> &CpuSet {
         self.rt.ask()
     }
 
-    /// The CPUs that remain for everything else. An unknown set is empty, and then [`Case::settled`] lets no verdict
-    /// rest on it.
+    /// The CPUs that remain for everything else. If they are not known, the set is empty, and [`Case::settled`] turns a
+    /// verdict that used it into unknown.
     pub fn housekeeping(&self) -> &CpuSet {
         self.housekeeping.ask()
     }

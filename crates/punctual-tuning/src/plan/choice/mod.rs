@@ -20,7 +20,7 @@ use punctual_facts::tree::Tree;
 use refusal::{named, verb};
 use serde::Serialize;
 
-/// CPUs for the real-time work, and for everything else.
+/// The division of the CPUs into CPUs for the real-time work and CPUs for everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {

@@ -78,7 +78,8 @@ pub(super) fn checked(wanted: &Wanted) -> Result<(), Obstacle> {
     if wanted.boot_service || wanted.hold_latency_us.is_some() { check::exe(&wanted.exe) } else { Ok(()) }
 }
 
-/// Fails on systems where files in `/etc` do not last, because it is generated, read-only, or replaced with the image.
+/// Fails on systems where files in `/etc` do not last, because the folder is generated, read-only, or replaced with the
+/// image.
 fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Obstacle> {
     let Some(loader) = machine.boot.loaders.first().map(|sign| sign.what) else { return Ok(()) };
     let how = match loader {
