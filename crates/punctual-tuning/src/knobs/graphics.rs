@@ -1,4 +1,4 @@
-//! Graphics, which shares memory bandwidth with the CPUs and, if integrated, the last-level cache.
+//! Knobs about graphics, which shares memory bandwidth with the CPUs and, if integrated, the last-level cache.
 
 use crate::knobs::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Changes that are made only when the user names them, because only the owner of the machine can judge their price.
+//! Changes that are made only when the user names them: only the owner of the machine can judge their price, or they
+//! matter little, or nobody has verified their benefit.
 //!
 //! The catalogue decides about all other changes.
 

@@ -11,8 +11,8 @@ use std::fmt;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Step {
-    /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. Undone by
-    /// writing the value that was there.
+    /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. The undo
+    /// writes the value that was there.
     Write {
         path: String,
         /// The value to write, without a line end.
@@ -20,16 +20,16 @@ pub enum Step {
         #[serde(skip)]
         expected: Expected,
     },
-    /// A whole file of our own is written. Undone by removing the file, or by restoring its earlier content.
+    /// A whole file of our own is written. The undo removes the file, or restores its earlier content.
     Own {
         /// The file's path. Missing folders above the file are made, and removed again on undo.
         path: String,
         content: String,
         mode: u32,
     },
-    /// A file that is not ours is changed, after a copy was saved. Undone by restoring the earlier bytes, but only if
-    /// the file still holds what we wrote (or one of `also_ours`). Otherwise the file was changed since, and the undo
-    /// is refused.
+    /// A file that is not ours is changed, after a copy was saved. The undo restores the earlier bytes, but only if the
+    /// file still holds what we wrote (or one of `also_ours`). Otherwise the file was changed since, and the undo is
+    /// refused.
     Edit {
         path: String,
         /// The content when the change was planned. If the file has any other content, the step is refused.
@@ -45,14 +45,14 @@ pub enum Step {
         /// number, instead of replacing the file.
         in_place: bool,
     },
-    /// A file is removed, after a copy was saved. Undone by restoring the file.
+    /// A file is removed, after a copy was saved. The undo restores the file.
     Remove { path: String },
-    /// A folder is created in a file system of the kernel: a control group or a resctrl group. Undone by removing the
+    /// A folder is created in a file system of the kernel: a control group or a resctrl group. The undo removes the
     /// folder.
     Folder { path: String },
-    /// A thread is moved to other CPUs. Undone by moving the thread back, unless the thread has ended.
+    /// A thread is moved to other CPUs. The undo moves the thread back, unless the thread has ended.
     Affinity { task: TaskName, cpus: CpuSet },
-    /// A thread gets another scheduling policy and priority. Undone by restoring both, unless the thread has ended.
+    /// A thread gets another scheduling policy and priority. The undo restores both, unless the thread has ended.
     Policy {
         task: TaskName,
         /// The new policy with its priority or nice value.
@@ -62,8 +62,8 @@ pub enum Step {
     /// setting of interrupt coalescing. Other names begin with their subject: `channels/combined`, `pause/rx`,
     /// `eee/enabled`.
     Nic { device: String, settings: Vec<(String, u32)> },
-    /// A unit of systemd is stopped and masked; with `lasting`, it stays masked after the next boot. Undone by
-    /// unmasking the unit, and by starting it if it ran before.
+    /// A unit of systemd is stopped and masked; with `lasting`, it stays masked after the next boot. The undo unmasks
+    /// the unit, and starts it if it ran before.
     Silence { unit: String, lasting: bool },
     /// Programs are run without a shell: `doing` carries out the step, and `undoing` undoes it.
     Run { doing: Option<Invocation>, undoing: Option<Invocation> },

@@ -1,4 +1,4 @@
-//! Whether the boot loader's files, the booted command line and the state in force agree.
+//! Knobs that compare the boot loader's files, the command line of this boot and the state in force.
 
 use super::listed;
 use crate::knobs::prelude::*;
@@ -209,8 +209,8 @@ fn requested(case: &Case<'_>) -> Judged {
     Ok(is_in_force)
 }
 
-/// Whether the threads exist that run the RCU callbacks of these CPUs. A malformed list offloads every CPU, which was
-/// not asked for.
+/// Whether the threads exist that run the RCU callbacks of these CPUs. A malformed list makes the kernel offload every
+/// CPU, which does not count as the requested state.
 fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
     let served = with_rcu_thread(case)?;

@@ -1,4 +1,4 @@
-//! Frequency governors and drivers, and the limits of the frequency.
+//! Knobs about frequency governors and drivers, and about limits of the frequency.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::{NO_DRIVER, governor};

@@ -1,4 +1,4 @@
-//! The drivers that put a CPU to sleep, and the words of the command line that replace them.
+//! Knobs about the drivers that put a CPU to sleep, and about words of the command line that replace a driver.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::deep_on_first;

@@ -1,4 +1,4 @@
-//! Interrupt handlers that run in threads, and the priorities of these threads.
+//! Knobs about interrupt handlers that run in threads, and about the priorities of these threads.
 
 use crate::knobs::prelude::*;
 

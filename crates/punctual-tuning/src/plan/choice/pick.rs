@@ -19,7 +19,7 @@ pub(super) struct Pick {
     pub reasons: Vec<String>,
 }
 
-/// Chooses among the usable CPUs.
+/// Chooses CPUs among the usable ones, for this kind of work.
 pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, ChoiceRefusal> {
     let cores: Vec<CpuSet> =
         layout.cores.iter().filter(|core| !core.intersection(&layout.usable).is_empty()).cloned().collect();

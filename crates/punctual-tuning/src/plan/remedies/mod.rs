@@ -121,7 +121,8 @@ pub struct RemedyOf {
 
 enum Way {
     Find(fn(&Site<'_>) -> Found),
-    /// Stop the programs that are bad for the knob. The plan states the knob's `cost` as the risk.
+    /// Stop the programs that spoil the good state of the knob. The plan shows the knob's `cost` as the risk of the
+    /// change.
     Silence,
     /// Stop all but one of the programs that own the knob's settings.
     OneOwner,

@@ -39,7 +39,7 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
     }
 }
 
-/// Silences the programs that are bad for a knob.
+/// Silences the programs that spoil the good state of a knob.
 pub(super) fn bad(site: &Site<'_>, knob: &str) -> Found {
     silenced(site, programs::bad_for(knob), knobs::find(knob).map_or("", |knob| knob.cost))
 }

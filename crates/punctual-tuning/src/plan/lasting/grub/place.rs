@@ -13,7 +13,7 @@ use punctual_facts::tree::{Tree, text};
 /// Types of file systems on which GRUB can write.
 const WRITTEN: &[&str] = &["ext2", "ext3", "ext4", "vfat", "xfs"];
 
-/// Steps that choose an entry for the next boot.
+/// How an entry is chosen for the next boot: the steps, and restrictions that the user must know.
 pub(in crate::plan::lasting) struct Once {
     pub(in crate::plan::lasting) steps: Vec<Step>,
     pub(in crate::plan::lasting) limits: Vec<String>,
