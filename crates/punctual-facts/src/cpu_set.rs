@@ -6,7 +6,7 @@ use std::fmt;
 /// A number at or above this limit is a typing error and not a CPU, since no machine has 8192 CPUs.
 pub const CPU_LIMIT: u32 = 8192;
 
-/// A set of CPU numbers. Prints in list notation: `0-3,8`.
+/// A set of CPU numbers. It is displayed in list notation: `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline, description = ""))]
 pub struct CpuSet(BTreeSet<u32>);
@@ -29,7 +29,7 @@ impl CpuSet {
         Self::default()
     }
 
-    /// Reads plain list notation (`0-3,8`), as the kernel prints it in sysfs. The empty text is the empty set.
+    /// Parses plain list notation (`0-3,8`), as the kernel prints it in sysfs. The empty text is the empty set.
     pub fn parse_list(text: &str) -> Result<Self, CpuListError> {
         let mut set = BTreeSet::new();
         for part in text.trim().split(',').map(str::trim).filter(|p| !p.is_empty()) {
@@ -48,9 +48,9 @@ impl CpuSet {
         Ok(Self(set))
     }
 
-    /// Reads a list as the kernel reads it from its command line, where more is allowed than sysfs prints: `N` is the
-    /// last CPU, `all` are all CPUs, `0-31:2/4` are the first two of every four. `cpus` is the number of CPUs that can
-    /// exist. The kernel refuses the whole list if a number in it is higher.
+    /// Parses a list as the kernel does on its command line, where more is allowed than sysfs prints: `N` is the last
+    /// CPU, `all` means all CPUs, and `0-31:2/4` means the first two of every four. `cpus` is the number of CPUs that
+    /// can exist. The kernel refuses the whole list if it contains a higher number.
     pub fn parse_kernel(text: &str, cpus: u32) -> Result<Self, CpuListError> {
         let cpus = cpus.clamp(1, CPU_LIMIT);
         let mut rest = text.split('\n').next().unwrap_or_default().as_bytes();
@@ -71,8 +71,8 @@ impl CpuSet {
         }
     }
 
-    /// Reads the kernel's hex masks, as in `smp_affinity`: groups of 32 bits, the highest first. `f,00000003` is
-    /// 0-1 and 32-35.
+    /// Parses a hex mask of the kernel, as in `smp_affinity`: groups of 32 bits, the highest first. `f,00000003` means
+    /// CPUs 0-1 and 32-35.
     pub fn parse_mask(text: &str) -> Result<Self, CpuListError> {
         let text = text.trim();
         let text = text.strip_prefix("0x").unwrap_or(text);
@@ -81,7 +81,7 @@ impl CpuSet {
         let mut set = BTreeSet::new();
         for (group, base) in groups.iter().rev().zip((0..CPU_LIMIT).step_by(32)) {
             // Every group except the first must have all its digits, because a shorter group would shift the bits of
-            // those before it.
+            // the groups before it.
             let width = if groups.len() == 1 { 1..=16 } else { 1..=8 };
             if !width.contains(&group.len()) || !group.bytes().all(|b| b.is_ascii_hexdigit()) {
                 return Err(fail(group, "not a group of a CPU mask"));
@@ -95,7 +95,7 @@ impl CpuSet {
         Ok(Self(set))
     }
 
-    /// The set as the kernel's hex mask, the inverse of [`parse_mask`](Self::parse_mask).
+    /// The set as a hex mask of the kernel, the inverse of [`parse_mask`](Self::parse_mask).
     pub fn mask(&self) -> String {
         let groups = self.0.last().map_or(1, |last| last / 32 + 1);
         let word = |group: u32| (0..32).filter(|bit| self.contains(group * 32 + bit)).fold(0u32, |w, bit| w | 1 << bit);
@@ -147,7 +147,8 @@ impl CpuSet {
     }
 }
 
-/// One part of a list on the kernel's command line: the first `used` of every `group` CPUs from first to last.
+/// One part of a list on the kernel's command line: from `first` to `last`, the first `used` CPUs of every `group`
+/// CPUs.
 struct Region {
     first: u32,
     last: u32,
@@ -156,7 +157,8 @@ struct Region {
 }
 
 impl Region {
-    /// Takes one region off the front, like `bitmap_parse_region` in the kernel's `lib/bitmap-str.c`.
+    /// Parses the first region of `text` and returns it with the rest, like `bitmap_parse_region` in the kernel's
+    /// `lib/bitmap-str.c`.
     fn parse(text: &[u8], cpus: u32) -> Result<(Self, &[u8]), &'static str> {
         let at_end = |text: &[u8]| text.first().is_none_or(|b| is_separator(*b));
         let all = text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case(b"all"));
@@ -281,7 +283,7 @@ mod tests {
             (" ,1,, 3,", "1,3"),
             ("", ""),
             ("1\n9", "1"),
-            // The kernel does not look at the text after a pattern, so another region may follow at once.
+            // The kernel requires no separator after a pattern, so another region may follow directly.
             ("0-3:1/2N", "0,2,7"),
         ] {
             assert_eq!(list(text).as_deref(), Ok(expected), "{text}");
@@ -293,7 +295,7 @@ mod tests {
         }
     }
 
-    /// The kernel's grammar in another implementation: split the text, then match each part.
+    /// The kernel's grammar in a second implementation, which splits the text first and then matches each part.
     fn naive(text: &str, cpus: u32) -> Option<BTreeSet<u32>> {
         let number = |t: &str| match t {
             "N" => Some(cpus - 1),
@@ -324,7 +326,8 @@ mod tests {
     proptest! {
         #[test]
         fn the_kernels_lists_agree_with_a_naive_reading(text in "([0-9]|1[0-9]|N|all|-|:|/|,| |x){0,12}", cpus in 1u32..40) {
-            // Text after a pattern without a separator is covered by the examples above.
+            // Lists without a separator after a pattern are left out, because this implementation needs it. The
+            // examples above test them.
             let glued = text.split([',', ' ']).any(|p| p.split_once('/').is_some_and(|(_, rest)| rest.contains(['N', 'a', '-', ':', '/'])));
             prop_assume!(!glued);
             prop_assert_eq!(CpuSet::parse_kernel(&text, cpus).ok().map(|s| s.0), naive(&text, cpus));

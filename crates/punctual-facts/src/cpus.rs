@@ -10,13 +10,13 @@ pub struct Cpus {
     pub online: CpuSet,
     pub allowed: CpuSet,
     pub isolated: CpuSet,
-    /// SMT siblings of each CPU, including the CPU itself. A CPU that is missing has no siblings.
+    /// SMT siblings of each CPU, including the CPU itself. A CPU that has no entry has no siblings.
     pub siblings: BTreeMap<u32, CpuSet>,
 }
 
 impl Cpus {
-    /// Reads the CPUs. Without a list of online CPUs, the CPUs that this process may use count as online. Without
-    /// topology, no CPU has a sibling.
+    /// Reads the CPUs. If the list of online CPUs is not known, the CPUs that this process may use count as online. If
+    /// the topology is not known, no CPU has siblings.
     pub fn read(tree: &dyn Tree, machine: &Machine) -> Self {
         let allowed = allowed(tree).unwrap_or_default();
         let online = machine.topology.online.known().cloned().unwrap_or_else(|| allowed.clone());
@@ -29,7 +29,8 @@ impl Cpus {
         Self { siblings: online.iter().filter_map(sibling).collect(), online, allowed, isolated }
     }
 
-    /// CPUs on which the scheduler may put an ordinary task: those that are not isolated, or all if all are isolated.
+    /// CPUs on which the scheduler may put an ordinary task: all CPUs that are not isolated or, if every CPU is
+    /// isolated, all CPUs.
     pub fn ordinary(&self) -> CpuSet {
         first_nonempty([self.allowed.difference(&self.isolated), self.allowed.clone()])
     }
@@ -38,12 +39,12 @@ impl Cpus {
     }
 }
 
-/// The CPUs that the calling process may use.
+/// The CPUs that the calling process may use; `None` if they are not known.
 pub fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
     allowed_by(text(tree, "/proc/self/status").known()?)
 }
 
-/// The CPUs that a process may use according to its `status`.
+/// The CPUs that a process may use, read from the text of its `status` file.
 pub fn allowed_by(status: &str) -> Option<CpuSet> {
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     CpuSet::parse_list(list).ok()

@@ -1,7 +1,7 @@
-//! What is known about one thing, or why it is not known.
+//! A value that is known, or the reason why it is not known.
 //!
 //! On real machines half the files are missing or forbidden. A fact carries the reason, so that "not there" cannot be
-//! mistaken for zero later. This module knows nothing of files.
+//! mistaken for zero later.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact<T> {
@@ -10,7 +10,7 @@ pub enum Fact<T> {
     Absent,
     /// Reading the thing was refused.
     Denied,
-    /// The thing was read and makes no sense, for this reason.
+    /// The thing was read but makes no sense, for this reason.
     Garbled(String),
 }
 
@@ -35,8 +35,8 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Asks another source if the value is not known. If both fail, the more informative failure is kept: that
-    /// something exists but cannot be read says more than that it does not exist.
+    /// Asks another source if the value is not known. If both fail, the more informative failure is kept: "cannot be
+    /// read" says more than "does not exist".
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {
@@ -58,7 +58,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Why the value is not known; `None` if it is known.
+    /// The reason why the value is not known; `None` if it is known.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Known(_) => None,
@@ -69,8 +69,8 @@ impl<T> Fact<T> {
     }
 }
 
-/// A text of the machine in a form that is safe for terminals and reports: control characters are replaced, and the
-/// text is cut after `most_chars` characters.
+/// Makes a text of the machine safe for terminals and reports: control characters are replaced, and the text is cut
+/// after `most_chars` characters.
 pub fn printable(text: &str, most_chars: usize) -> String {
     let fit = |c: char| if c == '\t' { ' ' } else { Some(c).filter(|c| !c.is_control()).unwrap_or('\u{fffd}') };
     let mut shown: String = text.chars().take(most_chars).map(fit).collect();

@@ -1,8 +1,8 @@
-//! What the audit says about one knob on one machine.
+//! The result of the audit for one knob on one machine.
 
 use serde::Serialize;
 
-/// How much the bad state of a knob matters for the stated need. The scale is the kernel's own
+/// How much the bad state of a knob matters for the stated need. The levels are those of the kernel's documentation
 /// (`core-api/real-time/kernel-configuration.rst`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -18,7 +18,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// One level worse. High stays high, because only a knob itself can be fatal.
+    /// The next worse level, at most high: no level is raised to fatal, because only a knob's own entry can state that.
     #[must_use]
     pub fn raised(self) -> Self {
         match self {
@@ -29,32 +29,32 @@ impl Severity {
     }
 }
 
-/// The *effective* state of a knob, judged for the need. A request alone proves nothing.
+/// The *effective* state of a knob, judged for the stated need. A request alone proves nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", content = "because", rename_all = "kebab-case")]
 pub enum State {
-    /// What was read proves that the state is as wanted.
+    /// The files that were read prove that the state is as wanted.
     Good,
     Bad,
     /// The state could not be determined, for this reason.
     Unknown(String),
     /// Software cannot see the state; the text says where to look.
     Advice(String),
-    /// The knob makes no difference here, for this reason.
+    /// The knob makes no difference on this machine, for this reason.
     NotApplicable(String),
 }
 
-/// The end of the reason of an unknown state that root may be able to determine.
+/// The last words of the reason for an unknown state, if root may be able to determine the state.
 pub const ROOT_MAY: &str = "root may be allowed to";
 
-/// One source that was read, and what it held.
+/// One source that was read, and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Path or other source that was read.
     pub source: String,
-    /// The content, or why the source could not be read.
+    /// The content, or the reason why the source could not be read.
     pub value: String,
 }
 
@@ -77,15 +77,15 @@ pub enum Confidence {
 pub struct Finding {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
-    /// The good state of the knob in a few words.
+    /// The good state of the knob, in a few words.
     pub title: String,
     /// How much the bad state matters for the need.
     pub severity: Severity,
     #[serde(flatten)]
     pub state: State,
-    /// The sources that were read to determine the state.
+    /// The sources that were read to determine the state, in order.
     pub evidence: Vec<Evidence>,
-    /// What the bad state does to the need, in a sentence.
+    /// What the bad state does to the real-time work, in a sentence.
     pub why: String,
     /// How to change the state, in a sentence.
     pub fix: String,

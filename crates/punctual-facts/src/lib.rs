@@ -1,11 +1,11 @@
-//! Facts about a machine: its CPU sets, the kernel, its command line, and what each word of the line does.
+//! Facts about a machine: its CPU sets, the kernel, the command line, and the effect of each word on that line.
 //!
-//! This crate cannot reach the machine: everything it knows about a machine comes through [`tree::Tree`]. It opens no
-//! file, reads no clock, starts no thread and prints nothing. It knows neither knobs nor recordings.
+//! This crate has no access to the machine itself: all facts are read through [`tree::Tree`]. It opens no file, reads
+//! no clock, starts no thread and prints nothing. It depends neither on knobs nor on recordings.
 
 #![forbid(unsafe_code)]
 
-/// An enumeration of plain variants, each with its name.
+/// Declares an enumeration of plain variants, each with its name.
 #[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $type:ident { $($(#[$note:meta])* $variant:ident = $name:literal,)+ }) => {

@@ -1,4 +1,4 @@
-//! What the user needs of the machine, and on which CPUs. Advice is judged by this need, never by a fixed ideal.
+//! What the user needs of the machine, and on which CPUs. Advice depends on this need, and not on a fixed ideal.
 
 use crate::cpu_set::CpuSet;
 use punctual_hist::Nanos;
@@ -10,7 +10,7 @@ crate::named! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Kind {
-        /// A loop that blocks in the kernel until its next release, as in control or field buses.
+        /// A loop that blocks in the kernel until its next release, as in control or with field buses.
         #[default]
         Periodic = "periodic",
         /// A thread that never gives up its CPU and stays out of the kernel, as in packet processing.
@@ -20,7 +20,7 @@ crate::named! {
     }
 }
 
-/// What the machine has to do.
+/// The real-time work that the machine has to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Need {
     pub kind: Kind,
@@ -28,8 +28,9 @@ pub struct Need {
     pub period: Option<Nanos>,
     /// Largest latency that the work tolerates, if it is known.
     pub budget: Option<Nanos>,
-    /// CPUs for the work. If the set is empty, the isolated CPUs of the machine count, or else all CPUs.
+    /// CPUs for the work. If the set is empty, the isolated CPUs of the machine are taken or, if there are none, all
+    /// CPUs.
     pub cpus: CpuSet,
-    /// Ids of the knobs that weigh one level more for this work than for other work of its kind.
+    /// Ids of the knobs whose severity is one level higher for this work than for other work of its kind.
     pub weighs_more: &'static [&'static str],
 }

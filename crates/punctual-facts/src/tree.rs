@@ -2,8 +2,8 @@
 //!
 //! A live machine, a captured machine and a test look alike behind this trait, so an audit can be tested and a bug
 //! report replayed. Facts that are not in files (the cost of reading the clock, the unpacked kernel configuration, the
-//! list of tasks, settings of network devices) have a path below `punctual:/`. This module does not know what the files
-//! mean.
+//! list of tasks, settings of network devices) have a path below `punctual:/`. The meaning of the files does not matter
+//! here.
 
 mod mask;
 mod snapshot;
@@ -15,10 +15,10 @@ pub use transcript::Transcript;
 
 use crate::fact::Fact;
 
-/// The number of bytes that the command line had before it was masked.
+/// The file with the number of bytes that the command line had before it was masked.
 pub const CMDLINE_BYTES: &str = "punctual:/cmdline/bytes";
 
-/// Something that can be read like a machine's file system. Paths are absolute, with `/` between the parts.
+/// A source that can be read like a machine's file system. Paths are absolute, with `/` between the parts.
 pub trait Tree {
     fn read(&self, path: &str) -> Fact<Vec<u8>>;
     /// The names in a folder, sorted.
@@ -38,7 +38,7 @@ pub fn text(tree: &dyn Tree, path: &str) -> Fact<String> {
     })
 }
 
-/// Whether a file or folder exists; `false` also if its folder cannot be read.
+/// Whether a file or folder exists. Also `false` if the folder around it cannot be read.
 pub fn exists(tree: &dyn Tree, path: &str) -> bool {
     let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
     let folder = if folder.is_empty() { "/" } else { folder };

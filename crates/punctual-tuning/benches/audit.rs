@@ -16,7 +16,7 @@ use punctual_tuning::knobs::{ALL, Case, Check};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The shortest of some runs, which is the least disturbed.
+/// The time of the shortest of several runs of `work`, because disturbances can only lengthen a run.
 fn shortest<T>(mut work: impl FnMut() -> T) -> Duration {
     let run = |_| {
         let start = Instant::now();
@@ -56,7 +56,7 @@ fn main() {
     }
 }
 
-/// The knobs that take longest.
+/// Prints the knobs whose judgement takes longest.
 fn slowest(tree: &MemTree) {
     let (machine, need) = (Machine::read(tree), Need::default());
     let mut times: Vec<(Duration, &str)> = ALL

@@ -1,6 +1,7 @@
 //! Judges every knob of the catalogue on one machine for one need.
 //!
-//! The catalogue decides what is good. This module asks it, collects the evidence and sorts the findings.
+//! The entries of the catalogue decide what is good. This module calls their checks, collects the evidence and sorts
+//! the findings.
 
 use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting};
 use punctual_facts::fact::printable;
@@ -9,15 +10,15 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 
-/// Longest reason of a state. A reason may quote a whole file.
+/// The length, in characters, to which the reason of a state is cut. A reason may quote a whole file.
 const REASON_CHARS: usize = 300;
 
-/// The findings about every knob, the worst first.
+/// Judges every knob of the catalogue on one machine, and returns the findings with the worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
     judged(&begun(tree, machine, need))
 }
 
-/// The findings about every knob in this case, the worst first.
+/// Judges every knob in this case, and returns the findings with the worst first.
 pub(crate) fn judged(case: &Case<'_>) -> Vec<Finding> {
     // Knobs that read the interrupts a second time come last, so that judging the others fills the time between the two
     // readings.
@@ -34,7 +35,7 @@ pub fn worst(findings: &[Finding]) -> Option<Severity> {
     findings.iter().filter(|f| f.state == State::Bad).map(|f| f.severity).max()
 }
 
-/// A case in which the first of the two readings of the interrupts was made.
+/// Creates the case of an audit and makes the first of its two readings of the interrupt counts.
 pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Case<'a> {
     let case = Case::new(tree, machine, need);
     case.begin();
@@ -48,7 +49,7 @@ pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
     let severity = knob.severity.here(case, knob.severity.for_kind(case.need.kind));
     let severity = if case.need.weighs_more.contains(&knob.id) { severity.raised() } else { severity };
     let fix = if knob.is_for_boot_only() { lasting(knob, case) } else { knob.fix_here(case) };
-    // What was read for the severity and the fix is not evidence for the next knob.
+    // The files read for the severity and the fix of this knob are not evidence for the next knob.
     case.forget();
     Finding {
         id: knob.id.to_owned(),
@@ -63,9 +64,10 @@ pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
     }
 }
 
-/// How to make a change last on this machine.
+/// The text of a finding that says how to make the change last on this machine.
 pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
-    // Without housekeeping CPUs, places that name them are left out if there is another place.
+    // If no housekeeping CPUs remain, the places that name housekeeping CPUs are left out, unless there are no other
+    // places.
     let places = knob.places();
     let only_others = places.iter().all(Lasting::names_housekeeping);
     let makes_sense = |place: &&Lasting| only_others || !case.has_no_others() || !place.names_housekeeping();
@@ -73,13 +75,13 @@ pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
     here.join("; ")
 }
 
-/// How to undo the lasting change on this machine; `None` if only the knob's own words tell.
+/// How to undo the lasting change on this machine; `None` if no place says it, so that the knob's own text has to.
 pub fn undoing(knob: &Knob, case: &Case<'_>) -> Option<String> {
     let places: Vec<String> = knob.places().iter().filter_map(|place| place.undo_here(case)).collect();
     (!places.is_empty()).then(|| places.join("; "))
 }
 
-/// The state of a finding. Without evidence nothing is good or bad, whatever the probe says.
+/// The state of a finding. A verdict of good or bad without evidence becomes unknown.
 fn state(judged: Result<State, Doubt>, evidence: &[Evidence]) -> State {
     match judged {
         Ok(State::Good | State::Bad) if evidence.is_empty() => {

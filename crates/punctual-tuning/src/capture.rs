@@ -1,7 +1,8 @@
-//! Captures everything that a later audit may read, as a machine of its own.
+//! Captures every file that a later audit may read, as a snapshot that can be audited in place of the machine.
 //!
-//! There is no list of what to keep: the capture asks all knobs, for every kind of work and for several choices of CPUs,
-//! and keeps the answers. So a snapshot holds what a new knob reads without further work.
+//! There is no list of what to keep: the capture asks all knobs, for every kind of work and for several choices of
+//! CPUs, and keeps the answers. So the snapshot also holds the files that a knob added later reads, without a change of
+//! this module.
 
 use crate::audit::{audit, lasting};
 use crate::knobs::{self, Case};
@@ -12,7 +13,8 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::{MemTree, Transcript, Tree};
 
-/// Files that no finding needs. Some inform the reader; the others tell the masking which names to hide.
+/// Files that no finding needs. Some of these files inform the reader of a snapshot; the others contain names that the
+/// masking has to hide.
 const BESIDE: [&str; 6] = [
     "/proc/version",
     "/proc/sys/kernel/hostname",
@@ -22,8 +24,8 @@ const BESIDE: [&str; 6] = [
     "punctual:/kernel/words",
 ];
 
-/// The interrupt counts, read directly one after the other because a knob judges the interrupts between the two
-/// readings.
+/// The two readings of the interrupt counts. The capture reads them directly one after the other, because knobs judge
+/// how much the counts rose in between.
 const TWICE: [&str; 2] = ["/proc/interrupts", "punctual:/later/proc/interrupts"];
 
 pub fn capture(tree: &dyn Tree) -> MemTree {
@@ -53,8 +55,8 @@ pub fn capture(tree: &dyn Tree) -> MemTree {
     captured
 }
 
-/// CPUs that a user may ask about: those that the machine suggests, all, all but the first, and the first. A probe
-/// stops reading once it knows enough, so each choice of CPUs leads it to other files.
+/// The choices of CPUs that a user may ask about: those that the machine suggests, all, all but the first, and the
+/// first. A probe stops reading once it knows enough, so each choice of CPUs leads it to other files.
 fn choices(machine: &Machine) -> Vec<CpuSet> {
     let online = machine.topology.online.known().cloned().unwrap_or_default();
     let first: CpuSet = online.first().into_iter().collect();

@@ -1,7 +1,7 @@
 //! The differences between two machines that were judged for the same kind of work: the machines, their command lines,
 //! the configurations of their kernels, and the findings.
 //!
-//! Compares values and puts nothing into words; two equal machines give an empty [`AuditDifference`].
+//! This module compares values and writes no text for users. Two equal machines give an empty [`AuditDifference`].
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
@@ -11,12 +11,12 @@ use punctual_facts::tree::without_private_values;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The line of the fingerprint that is compared word by word.
+/// The name of the fingerprint's line that holds the command line, which is compared word by word.
 const COMMAND_LINE: &str = "command line";
-/// Longest value of a kernel option that is kept, in characters.
+/// The length, in characters, to which the value of a kernel option is cut.
 const VALUE_CHARS: usize = 300;
 
-/// One of the two machines.
+/// One of the two machines that are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditSide<'a> {
     /// The machine after its audit, which decides which options of the kernel matter.
@@ -30,22 +30,22 @@ pub struct AuditSide<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditDifference {
-    /// Lines that identify the machines and differ.
+    /// Lines of the machines' fingerprints that differ between the machines.
     #[serde(rename = "machine")]
     pub facts: Vec<Changed>,
     /// Words of the command line that only the first machine has, in its order.
     pub words_removed: Vec<String>,
     /// Words of the command line that only the second machine has, in its order.
     pub words_added: Vec<String>,
-    /// Options of the kernel's configuration that some knob read.
+    /// Options of the kernel's configuration that differ. Only options that some knob read are compared.
     #[serde(rename = "kernel_config")]
     pub options: Vec<Changed>,
-    /// Knobs with different findings: first those that became worse, the worst first.
+    /// Knobs whose findings differ: first the knobs that became worse, with the worst first.
     #[serde(rename = "findings")]
     pub knobs: Vec<Turn>,
 }
 
-/// One value that differs.
+/// A named value that differs between the two machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changed {
@@ -56,7 +56,7 @@ pub struct Changed {
     pub to: String,
 }
 
-/// A knob with different findings on the two machines; at least one machine has one.
+/// A knob whose finding differs between the two machines. At most one of the two findings is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
@@ -68,7 +68,7 @@ pub struct Turn {
     pub to: Option<Finding>,
 }
 
-/// What a difference means for the need. The order is the order to show them in.
+/// What a changed finding means for the real-time work. The variants stand in the order in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -77,9 +77,9 @@ pub enum Trend {
     Worse,
     /// The knob is bad on the first machine, and is good or less severe on the second.
     Better,
-    /// The verdicts differ, and neither of them is worse.
+    /// The verdicts differ, but neither of the two is worse than the other.
     Otherwise,
-    /// The verdict is the same, for another reason or with other evidence.
+    /// The verdict is the same, but its reason or its evidence differs.
     SameVerdict,
 }
 
@@ -129,7 +129,7 @@ impl AuditDifference {
     }
 }
 
-/// The severity of a bad finding; `None` for any other state.
+/// The severity of a bad finding; `None` for a finding in any other state, or for no finding.
 fn harm(finding: Option<&Finding>) -> Option<Severity> {
     finding.filter(|finding| finding.state == State::Bad).map(|finding| finding.severity)
 }
@@ -151,8 +151,8 @@ fn facts(a: &AuditSide<'_>, b: &AuditSide<'_>, is_told_by_word: bool) -> Vec<Cha
         .collect()
 }
 
-/// Words that only one of the two lines has; a word that occurs twice counts twice. Empty if one of the lines is not
-/// known, which the fingerprint shows.
+/// The words that only the first line has, and those that only the second has; a word that occurs twice counts twice.
+/// Both are empty if a command line is not known, since the fingerprint then shows the difference.
 fn words(a: &Machine, b: &Machine) -> (Vec<String>, Vec<String>) {
     let (Fact::Known(a), Fact::Known(b)) = (&a.cmdline, &b.cmdline) else { return Default::default() };
     (only_in(a.words(), b.words()), only_in(b.words(), a.words()))
@@ -206,8 +206,8 @@ fn knobs(a: &[Finding], b: &[Finding]) -> Vec<Turn> {
     turns
 }
 
-/// Whether two findings differ. Their reasons count only if the knob applies to one of the machines and software can
-/// see its state on one of them. Their severities count only if the knob is bad or may be.
+/// Whether two findings differ. Different reasons matter only if the knob applies to one of the machines and software
+/// can see its state on one of them. Different severities matter only if the knob is bad or may be bad.
 fn differs(from: Option<&Finding>, to: Option<&Finding>) -> bool {
     let (Some(from), Some(to)) = (from, to) else { return true };
     match (&from.state, &to.state) {

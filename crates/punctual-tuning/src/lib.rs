@@ -1,8 +1,8 @@
-//! Judges machines and plans changes: facts become findings, and findings become a plan.
+//! Judges machines and plans changes: from facts about a machine it makes findings, and from findings a plan.
 //!
 //! Modules in reading order: the catalogue ([`knobs`]), the findings about one machine ([`audit`]), the differences
 //! between two machines ([`diff`]), the files that a later audit needs ([`capture`]), and the changes ([`plan`]). This
-//! crate cannot reach the machine, and knows nothing of recordings.
+//! crate has no access to the machine itself, and does not depend on the recordings of measurements.
 
 #![forbid(unsafe_code)]
 

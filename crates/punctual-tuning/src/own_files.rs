@@ -1,21 +1,22 @@
-//! Names and folders of the files that `tune` writes; a person who makes a change by hand is told to write the same
-//! files. If several files may set the same value, ours has the name that counts.
+//! Names and folders of the files that `tune` writes. A person who makes a change by hand is told to write the same
+//! files. If several files may set the same value, our file is named so that its value takes effect.
 
-/// A name that sorts behind those of other files.
+/// A file name that sorts after those of other files, so that our file is read last.
 pub(crate) const LAST: &str = "99-zz-punctual";
 
 pub(crate) const SYSCTL: &str = "/etc/sysctl.d/99-zz-punctual.conf";
-/// If several files name the same path, systemd-tmpfiles obeys the first file.
+/// The file for systemd-tmpfiles. If several files name the same path, systemd-tmpfiles obeys the first file.
 pub(crate) const TMPFILES: &str = "/etc/tmpfiles.d/00-punctual.conf";
 pub(crate) const UDEV: &str = "/etc/udev/rules.d/99-zz-punctual.rules";
 pub(crate) const MODPROBE: &str = "/etc/modprobe.d/punctual.conf";
 pub(crate) const LIMITS: &str = "/etc/security/limits.d/99-zz-punctual.conf";
 /// The configuration of systemd itself.
 pub(crate) const MANAGER: &str = "/etc/systemd/system.conf.d/99-zz-punctual.conf";
-/// The fragment for GRUB, on distributions whose GRUB reads fragments.
+/// The fragment of GRUB's defaults, on distributions whose GRUB reads fragments.
 pub(crate) const GRUB: &str = "/etc/default/grub.d/99-zz-punctual.cfg";
 
-/// Folders of each kind of file, the most important first: a file hides the files of the same name in later folders.
+/// The folders of each kind of configuration file, the most important first. A file in a folder hides the files of the
+/// same name in the folders after it.
 pub(crate) const SYSCTL_FOLDERS: &[&str] =
     &["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
 pub(crate) const TMPFILES_FOLDERS: &[&str] =

@@ -1,12 +1,12 @@
-//! Kinds of work by the names that practitioners use, each with its usual need.
+//! Presets: kinds of work by the names that practitioners use, each with its usual need.
 //!
-//! A preset is a starting point: a period or budget that the user states replaces the preset's. `sources` and the book
-//! say where the figures come from.
+//! A preset is a starting point: a period or budget that the user states replaces the preset's value. `sources` and the
+//! book state the origin of the figures.
 
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 
-/// What a kind of work usually needs of a machine.
+/// The usual need of a kind of work.
 #[derive(Debug)]
 pub struct Preset {
     /// The name by which `--profile` and a project file choose the preset.
@@ -15,19 +15,19 @@ pub struct Preset {
     pub about: &'static str,
     pub kind: Kind,
     pub period: Nanos,
-    /// Largest latency that such work usually tolerates.
+    /// Largest latency that this kind of work usually tolerates.
     pub budget: Nanos,
-    /// `SCHED_FIFO` priority that such programs usually run at.
+    /// `SCHED_FIFO` priority at which programs of this kind usually run.
     pub priority: u8,
-    /// Load phases to measure under, as `--load` takes them.
+    /// Load phases under which to measure, in the syntax of `--load`.
     pub load: &'static str,
-    /// Knobs that weigh one level more for this work than for other work of its kind.
+    /// Knobs whose severity is one level higher for this work than for other work of its kind.
     pub weighs_more: &'static [&'static str],
-    /// Where the figures are from.
+    /// Where the period, the budget and the priority are from.
     pub sources: &'static [&'static str],
 }
 
-/// All presets, in the order they are shown.
+/// All presets, in the order in which they are shown.
 pub static ALL: &[Preset] = &[
     Preset {
         name: "ethercat",
@@ -111,12 +111,12 @@ pub static ALL: &[Preset] = &[
     },
 ];
 
-/// The preset of this name.
+/// The preset with this name, if there is one.
 pub fn find(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.name == name)
 }
 
-/// Work that can be named without a project file: a preset, or a kind of work that states nothing else.
+/// Work that can be named without a project file: a preset, or a kind of work without further details.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     Preset(&'static Preset),
@@ -136,7 +136,7 @@ impl Work {
         }
     }
 
-    /// The names that [`Work::find`] knows, each once.
+    /// All names that [`Work::find`] accepts, each once.
     pub fn names() -> Vec<&'static str> {
         let kinds = Kind::ALL.into_iter().map(Kind::name).filter(|name| find(name).is_none());
         ALL.iter().map(|preset| preset.name).chain(kinds).collect()

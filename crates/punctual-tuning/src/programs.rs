@@ -1,8 +1,9 @@
-//! Programs and services that disturb real-time work, one entry each. Probes look for them, fixes and remedies silence
-//! them, and conflicts name what else they write. The knobs that a program is bad for say what it does to real-time
-//! work.
+//! Programs and services that disturb real-time work, with one entry for each. Probes look for these programs, fixes
+//! and remedies silence them, and conflicts name the values that they write. How a program harms real-time work is
+//! described by the knobs in its `bad_for`.
 //!
-//! This module is a table: code that examines a machine asks the table by the id of a knob. No other file names a unit.
+//! This module is a table. Code that examines a machine finds programs in it by the id of a knob. No other file
+//! contains names of systemd units.
 
 /// A program, or a unit of systemd that starts one.
 #[derive(Debug)]
@@ -10,19 +11,21 @@ pub struct Program {
     pub name: &'static str,
     /// The units of systemd that start the program, the one to silence first.
     pub units: &'static [&'static str],
-    /// The names of its processes, cut to 15 bytes by the kernel.
+    /// The names of the program's processes, as the kernel cuts them to 15 bytes.
     pub processes: &'static [&'static str],
-    /// The knobs that are bad while the program is at work; the fix of each silences it.
+    /// The knobs that are bad while the program is at work. The fix of each of these knobs silences the program.
     pub bad_for: &'static [&'static str],
-    /// The knobs whose good state lasts only if the program is silenced, although they look at something else.
+    /// The knobs whose good state lasts only if the program is silenced, although their checks do not look for the
+    /// program.
     pub ends_for: &'static [&'static str],
-    /// The knobs that only ask whether the program runs.
+    /// The knobs that only check whether the program runs, without silencing it.
     pub asked_by: &'static [&'static str],
-    /// The knobs (`agree.owners_*`) that are bad if this program and another one set the same things.
+    /// The knobs (`agree.owners_*`) that are bad if this program and another one set the same values.
     pub owner_for: &'static [&'static str],
-    /// What the program sets, in words; empty if no plan sets the same.
+    /// A text about what the program sets; empty if no plan sets the same.
     pub sets: &'static str,
-    /// What the program writes, in groups. A plan that writes the same is in conflict with it.
+    /// The values that the program writes, in groups. A plan that writes the same values is in conflict with the
+    /// program.
     pub writes: &'static [&'static [Written]],
     /// What a person has to do, if the program must not simply be stopped and masked.
     pub by_hand: Option<&'static str>,
@@ -30,7 +33,7 @@ pub struct Program {
 
 #[derive(Debug)]
 pub enum Written {
-    /// Files of the kernel whose path contains this text.
+    /// Kernel files whose path contains this text.
     File(&'static str),
     Sysctl(&'static str),
     AnySysctl,
@@ -98,7 +101,7 @@ impl Program {
         Self { by_hand: Some(how), ..self }
     }
 
-    /// The knobs that concern the program, beginning with the knob whose remedy silences it.
+    /// The knobs that concern the program. The knob whose remedy silences the program comes first.
     pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
         [self.bad_for, self.owner_for, self.ends_for, self.asked_by].into_iter().flatten().copied()
     }
@@ -108,12 +111,13 @@ pub fn bad_for(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.bad_for.contains(&knob))
 }
 
-/// The programs that are silenced to make a knob last, whatever its check looks at.
+/// The programs that are silenced to make the good state of a knob last, even if the knob's check does not look for
+/// them.
 pub fn ended_for(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.bad_for.contains(&knob) || program.ends_for.contains(&knob))
 }
 
-/// How to keep programs from running: units to silence, or words if a person has to do it.
+/// How to keep programs from running: units to silence, and texts about what a person has to do.
 #[derive(Debug, Default)]
 pub struct Silencing {
     pub units: Vec<&'static str>,
@@ -121,14 +125,14 @@ pub struct Silencing {
 }
 
 impl Silencing {
-    /// What silences every program that a knob wants silent.
+    /// How to silence every program that disturbs a knob.
     pub fn of(knob: &str) -> Self {
         let mut all = Self::default();
         ended_for(knob).for_each(|program| all.add(program, program.units));
         all
     }
 
-    /// Adds a program with those of its units that have to be silenced.
+    /// Adds a program, with those of its units that have to be silenced.
     pub fn add(&mut self, program: &'static Program, units: &[&'static str]) {
         match program.by_hand {
             Some(how) if !self.by_hand.contains(&how) => self.by_hand.push(how),
@@ -141,7 +145,7 @@ impl Silencing {
         self.units.is_empty() && self.by_hand.is_empty()
     }
 
-    /// The command for the units, then what a person has to do.
+    /// A text with the command for the units, and then what a person has to do.
     pub(crate) fn told(&self, command: impl Fn(&str) -> String) -> String {
         let command = (!self.units.is_empty()).then(|| command(&self.units.join(" ")));
         command.into_iter().chain(self.by_hand.iter().map(|how| (*how).to_owned())).collect::<Vec<_>>().join("; ")
@@ -157,13 +161,13 @@ impl Silencing {
     }
 }
 
-/// The names of the processes that a knob asks about.
+/// The names of the processes that a knob's check looks for.
 pub fn processes(knob: &str) -> Vec<&'static str> {
     let asks = |program: &&Program| program.bad_for.contains(&knob) || program.asked_by.contains(&knob);
     PROGRAMS.iter().filter(asks).flat_map(|program| program.processes).copied().collect()
 }
 
-/// The programs of which at most one may be at work for this knob to be good.
+/// The programs of which at most one may be at work, so that this knob is good.
 pub fn owners(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.owner_for.contains(&knob))
 }
@@ -285,19 +289,19 @@ pub const PROGRAMS: &[Program] = &[
     entry("chrony", &[], &["chronyd"]).asked_by(SETS_TIME),
     entry("other time daemons", &[], &["ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"]).asked_by(SETS_TIME),
     entry("kubelet", &[], &["kubelet", "k3s", "k3s-server", "k3s-agent"]).asked_by(&["svc.kubelet"]),
-    // The other targets can be reached only through the first one.
+    // It is enough to silence `sleep.target`, since the other targets can be reached only through it.
     entry("sleep", &["sleep.target", "suspend.target", "hibernate.target", "hybrid-sleep.target"], &[])
         .ends_for(&["pm.sleep_targets"]),
 ];
 
-/// Names of display servers and compositors.
+/// Process names of display servers and compositors.
 #[rustfmt::skip]
 const DESKTOPS: &[&str] = &[
     "Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "kwin_x11", "plasmashell", "xfwm4", "cinnamon", "sway",
     "Hyprland", "labwc", "wayfire", "gdm3", "gdm", "sddm", "lightdm",
 ];
 
-/// Programs that run guests.
+/// Process names of programs that run virtual machines.
 #[rustfmt::skip]
 const MONITORS: &[&str] = &[
     "qemu-system-x86", "qemu-system-aar", "qemu-kvm", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "VBoxHeadless",

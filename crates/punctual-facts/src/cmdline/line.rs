@@ -1,30 +1,30 @@
-//! A command line cut into words exactly as the kernel does it.
+//! Splits a command line into words exactly as the kernel does.
 //!
-//! Works on bytes, as the kernel does: the kernel knows no encoding, and takes a no-break space of Latin-1 for a blank.
-//! This module does not know what the words mean.
+//! This module works on bytes, as the kernel does: the kernel knows no encoding, and takes a no-break space of Latin-1
+//! for a blank. The meaning of the words does not matter here.
 
 use std::ops::Range;
 
 /// Bytes of the command line that x86 and arm64 kernels keep, including the final NUL (`COMMAND_LINE_SIZE`).
 pub const KEPT_BYTES: usize = 2048;
 
-/// One word, and its place in the line.
+/// A word of a command line, and its byte offsets in the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The word as it was typed.
+    /// The word as it was written on the line.
     pub raw: String,
     /// The text before `=`, with each `-` replaced by `_`, without quotes.
     pub name: String,
     /// The text after `=`, without quotes; `None` if there is no `=`.
     pub value: Option<String>,
-    /// Offset of the first byte in the line, and of the byte after the last one.
+    /// Byte offsets in the line: of the word's first byte, and of the byte after its last one.
     pub start: usize,
     pub end: usize,
     /// Whether the word stands after a lone `--`.
     pub is_for_init: bool,
 }
 
-/// The words of a line, in order; the lone `--` is one of them.
+/// The words of a line, in order. A lone `--` is a word of its own.
 pub fn words(line: &[u8]) -> Vec<Token> {
     let line = line.split(|b| *b == 0).next().unwrap_or_default();
     let mut words = Vec::new();
@@ -43,7 +43,7 @@ pub fn words(line: &[u8]) -> Vec<Token> {
     words
 }
 
-/// A name in the form in which the kernel compares names, since `-` and `_` are the same to it.
+/// A name with each `-` replaced by `_`, since the kernel treats the two as the same.
 pub fn same_dashes(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -52,7 +52,8 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r' | 0xa0)
 }
 
-/// Where a word ends: at a blank outside double quotes (`next_arg` in the kernel's `lib/cmdline.c`).
+/// The byte offset at which the first word of `text` ends: at a blank outside double quotes (`next_arg` in the kernel's
+/// `lib/cmdline.c`).
 fn end_of_word(text: &[u8]) -> usize {
     let mut is_quoted = false;
     for (at, byte) in text.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The words the kernel was booted with, in order. They are requests, which need not be in force.
+//! The words on the kernel's command line, in order. A word is only a request, whose effect need not be in force.
 
 mod line;
 
@@ -10,13 +10,14 @@ pub struct Cmdline {
 }
 
 impl Cmdline {
-    /// Splits a command line as the kernel does, up to a lone `--`. What follows is for init and may be private.
+    /// Splits a command line as the kernel does, up to a lone `--`. The words after `--` are dropped, because they are
+    /// for init and may be private.
     pub fn parse(line: &str) -> Self {
         let is_for_kernel = |word: &Token| !word.is_for_init && word.raw != "--";
         Self { words: words(line.as_bytes()).into_iter().filter(is_for_kernel).collect() }
     }
 
-    /// The value of the last word of that name: `""` for a bare word. `-` and `_` in names are the same.
+    /// The value of the last word with this name: `""` for a word without a value. `-` and `_` in names are the same.
     pub fn value(&self, name: &str) -> Option<&str> {
         let name = same_dashes(name);
         let word = self.words.iter().rev().find(|word| word.name == name)?;

@@ -1,12 +1,12 @@
-//! Values that words take, compared as the kernel's handlers compare them.
+//! Checks the values of words, as the kernel's handlers do.
 //!
-//! Covers only words whose handlers were read. Lists of CPUs and other words are not checked here.
+//! This module covers only words whose handlers were read in the kernel's source. Lists of CPUs are not checked here.
 
 use super::Target;
 use super::WordVerdict::{self, Clamped, RejectedValue};
 use crate::machine::{Arch, Version};
 
-/// What is wrong with a value.
+/// What is wrong with a word's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) verdict: WordVerdict,
@@ -21,10 +21,10 @@ impl Wrong {
     }
 }
 
-/// A word of the command line that takes one of a few values.
+/// A word of the command line whose value must be one of a few texts.
 struct Choice {
     word: &'static str,
-    /// The values, or the beginnings of values, with blanks between them.
+    /// The accepted values, or the beginnings of accepted values, separated by blanks.
     values: &'static str,
     how: How,
     /// What the kernel does with any other value.
@@ -33,10 +33,10 @@ struct Choice {
     source: &'static str,
 }
 
-/// How a handler compares values.
+/// How the kernel's handler compares the word's value.
 #[derive(Clone, Copy)]
 enum How {
-    /// The handler compares the whole value, so that a list of values matches none of them.
+    /// The handler compares the whole value, so several values joined by commas match none of the accepted values.
     Whole,
     /// The handler compares the beginning of each part between commas.
     Parts,
@@ -82,7 +82,7 @@ const CHOICES: [Choice; 9] = [
     choice("pcie_aspm.policy", "default performance powersave powersupersave", How::Whole,
         "the kernel calls it invalid and keeps its own", "kernel drivers/pci/pcie/aspm.c: pcie_aspm_set_policy")
         .instead("pcie_aspm.policy=performance"),
-    // The handler compares the whole text, so values joined by commas match none of them.
+    // The handler compares the whole value, so several values joined by commas match none of these.
     choice("intel_pstate", "disable active passive no_hwp force hwp_only support_acpi_ppc per_cpu_perf_limits no_cas",
         How::Whole, SILENT, "kernel drivers/cpufreq/intel_pstate.c: intel_pstate_setup")
         .instead("one value a word: intel_pstate=passive intel_pstate=no_hwp; intel_pstate=disable for none at all"),
@@ -113,7 +113,8 @@ fn one_of(name: &str, value: &str) -> Option<Wrong> {
     (!is_number && !choice.has(value)).then(|| Wrong { instead, ..Wrong::rejected(why(), choice.source) })
 }
 
-/// The kernel compares the whole value. From 6.17 on, classes of attacks can follow `auto` after a semicolon.
+/// Checks `mitigations=`. The kernel compares the whole value. From 6.17 on, classes of attacks can follow `auto` after
+/// a semicolon.
 fn mitigations(value: &str, target: &Target) -> Option<Wrong> {
     let (base, classes) = value.split_once(';').map_or((value, None), |(base, classes)| (base, Some(classes)));
     let has_classes = target.version >= Version::new(6, 17) && target.arch == Arch::X86;
@@ -131,7 +132,7 @@ fn mitigations(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// The sizes of huge pages. On arm64 they depend on the size of the base page.
+/// Checks a size of huge pages. On arm64 the possible sizes depend on the size of the base page.
 fn page_size(value: &str, target: &Target) -> Option<Wrong> {
     let sizes: &[&str] = match target.arch {
         Arch::X86 => &["2M", "1G"],
@@ -147,7 +148,7 @@ fn page_size(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// Reads a number with a letter for its unit, as the kernel's `memparse` does.
+/// Parses a number with a letter for its unit, as the kernel's `memparse` does.
 fn bytes(text: &str) -> Option<i128> {
     let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'x' | 'X')) {
         Some(at) => text.split_at(at),
@@ -163,7 +164,7 @@ fn bytes(text: &str) -> Option<i128> {
     integer(number)?.checked_shl(shift)
 }
 
-/// Checks a number of pages: one number, or one for each node as in `0:4,1:8`.
+/// Checks a number of pages: one number, or one number for each memory node as in `0:4,1:8`.
 fn pages(value: &str) -> Option<Wrong> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let by_node = |part: &str| part.split_once(':').is_some_and(|(node, count)| is_number(node) && is_number(count));
@@ -174,7 +175,7 @@ fn pages(value: &str) -> Option<Wrong> {
     })
 }
 
-/// Checks the priority of RCU's threads.
+/// Checks the priority of RCU's kernel threads.
 fn priority(value: &str) -> Option<Wrong> {
     let wrong = |verdict: WordVerdict, why: &str| {
         let source = "kernel kernel/rcu/tree.c: sanitize_kthread_prio";
@@ -187,7 +188,7 @@ fn priority(value: &str) -> Option<Wrong> {
     }
 }
 
-/// Reads a number as the kernel's `kstrtoll` with base 0 does: a sign, then `0x`, `0` or decimal digits.
+/// Parses a number as the kernel's `kstrtoll` with base 0 does: a sign, then `0x`, `0` or decimal digits.
 pub(super) fn integer(value: &str) -> Option<i128> {
     let (negative, digits) = match value.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -1,8 +1,8 @@
-//! Words about CPUs that the kernel accepts one by one, and that make no sense together.
+//! Finds words about CPUs that the kernel accepts one by one, but that make no sense together.
 //!
-//! Only the last of the words that contradict each other is reported. The check is for lines without a machine; on a
-//! running machine, the audit compares what is in force. The caller passes a function that tells which words the kernel
-//! refuses.
+//! Of words that contradict each other, only the last is reported. The check is for lines without a running machine; on
+//! a running machine, the audit compares the values in force. The caller passes a function that decides whether the
+//! kernel refuses a word.
 
 use super::Target;
 use super::housekeeping::{self, Named};
@@ -10,14 +10,14 @@ use super::values::cpu_list;
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 
-/// What a word does that its author hardly meant, and what to write instead.
+/// An effect of a word that its author hardly meant, and what to write instead.
 pub(super) struct Contradiction {
     pub(super) why: String,
     pub(super) instead: String,
     pub(super) source: &'static str,
 }
 
-/// The words of a line about CPUs. The kernel honours the last word of each name.
+/// The words about CPUs on one line. The kernel uses the last word of each name.
 struct OnLine<'a> {
     isolated: Option<Named<'a>>,
     tickless: Option<Named<'a>>,
@@ -26,7 +26,8 @@ struct OnLine<'a> {
     boot: u32,
 }
 
-/// What is wrong between this word and earlier ones, or with a word that isolates the boot CPU.
+/// The contradiction between this word and earlier words of the line. A word that isolates the boot CPU is reported as
+/// well.
 pub(super) fn find(
     token: &Token,
     line: &[Token],
@@ -51,8 +52,8 @@ pub(super) fn find(
     rules.iter().find_map(|rule| rule(&words, token))
 }
 
-/// Checks that `hugepages=` follows the size that it is meant for. It counts for the size before it, or else for the
-/// default size.
+/// Checks that `hugepages=` follows the size that it is meant for. `hugepages=` sets the number of pages of the size
+/// before it or, without one, of the default size.
 fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradiction> {
     let for_kernel = || line.iter().filter(|word| !word.is_for_init);
     let sizes = || for_kernel().filter(|word| word.name == "hugepagesz");
@@ -60,7 +61,7 @@ fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradictio
         return None;
     }
     let size = sizes().next()?;
-    // The size belongs to a second number that follows it.
+    // A later `hugepages=` sets the number of pages of this size.
     if for_kernel().any(|word| word.name == "hugepages" && word.end > size.end) {
         return None;
     }
@@ -72,7 +73,7 @@ fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradictio
     Some(Contradiction { why, instead, source: "kernel mm/hugetlb.c: hugepages_setup" })
 }
 
-/// Finds CPUs of a list that are never started because of `maxcpus=` or `nr_cpus=`.
+/// Finds CPUs in a list that the kernel never starts because of `maxcpus=` or `nr_cpus=`.
 fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contradiction> {
     if !housekeeping::is_one(token) && !matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs") {
         return None;
@@ -91,7 +92,7 @@ fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contr
     Some(Contradiction { why, instead, source: "kernel kernel/cpu.c: maxcpus, kernel/smp.c: nrcpus" })
 }
 
-/// Whether the word is the last of these words, at which a contradiction is reported.
+/// Whether the word is the last one of `words`. A contradiction is reported at the last word.
 fn is_last(token: &Token, words: &[&Token]) -> bool {
     words.iter().map(|word| word.end).max() == Some(token.end)
 }
@@ -104,7 +105,7 @@ fn joined(words: &[&Token]) -> String {
     words.iter().map(|word| raw(word)).collect::<Vec<_>>().join(" and ")
 }
 
-/// `prefix` followed by the CPUs, or the hint if no CPU is left to name.
+/// The text `prefix` followed by the CPUs. If the set is empty, the text `hint`.
 fn or_hint(prefix: &str, cpus: &CpuSet, hint: &str) -> String {
     if cpus.is_empty() { hint.to_owned() } else { format!("{prefix}{cpus}") }
 }
@@ -168,7 +169,7 @@ impl OnLine<'_> {
         let Named { cpus: offloaded, word } = self.callbacks.as_ref()?;
         let apart = self.cpus_apart();
         let setting_apart: Vec<&Token> = self.apart().map(|named| named.word).collect();
-        // A word that offloads all CPUs certainly means all of them.
+        // If the word offloads all CPUs, its author certainly means all CPUs.
         let is_all = word.value.as_deref().is_some_and(|v| matches!(v, "all" | "0-N"));
         let is_last = is_last(token, &[&setting_apart[..], &[*word]].concat());
         if is_all || setting_apart.is_empty() || *offloaded == apart || !is_last {

@@ -1,16 +1,18 @@
-//! Words that are given more than once.
+//! Finds words that are given more than once on a line.
 //!
-//! Most handlers add up, keep the first value or do something of their own. The last value counts only for handlers
-//! that were read. Lists of CPUs that must agree are not checked here.
+//! For most words, the handler adds the values up, keeps the first one or treats several in another way. That the last
+//! value takes effect is assumed only for words whose handlers were read. Lists of CPUs that must agree are not checked
+//! here.
 
 use super::names::NAMES;
 use crate::cmdline::Token;
 
-/// Words whose handlers replace the earlier value, in 6.1, 6.12 and 7.3.
+/// Words for which a later value replaces the earlier one, in 6.1, 6.12 and 7.3.
 const LAST_COUNTS: &str = "clocksource init irqaffinity loglevel maxcpus nohz numa_balancing preempt rcu_nocbs rdinit \
     resume root rootdelay rootflags rootfstype security skew_tick transparent_hugepage watchdog_thresh";
 
-/// Whether a later word of the same name replaces the value of this word. A value that `is_refused` replaces nothing.
+/// Whether a later word of the same name replaces the value of this word. A later word for which `is_refused` holds
+/// replaces nothing.
 pub fn is_overridden(token: &Token, line: &[Token], is_refused: impl Fn(&Token) -> bool) -> bool {
     if token.is_for_init || !last_counts(&token.name) {
         return false;
@@ -21,8 +23,8 @@ pub fn is_overridden(token: &Token, line: &[Token], is_refused: impl Fn(&Token) 
         && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
 }
 
-/// Whether a later value replaces an earlier one. For plain variables, which the kernel's own code writes, it always
-/// does; otherwise the handler decides.
+/// Whether a later value of this word replaces an earlier one. This is so for every plain variable, which the kernel's
+/// own code writes. For other words the handler decides.
 fn last_counts(name: &str) -> bool {
     let is_plain = |kind: char| !matches!(kind, 'a' | 'x' | '-');
     let entries = NAMES.exact(name, true);

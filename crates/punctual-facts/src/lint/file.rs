@@ -1,15 +1,15 @@
-//! Finds the command lines in a file: the whole file, or settings of a boot loader in it.
+//! Finds the command lines in a file: settings of a boot loader or, if there are none, the whole file.
 //!
-//! Knows the settings by their names only. A text that a shell would fill in is reported as filled in at boot, and not
-//! judged.
+//! Settings are recognised by their names only. A text that a shell would expand is reported as a text that is known
+//! only at boot, and is not judged.
 
 use super::{Target, Testimony, Word, WordVerdict, judge};
 use crate::cmdline::{Token, words};
 use std::iter::once;
 use std::ops::Range;
 
-/// Settings that hold a command line, or a part of one, up to the end of the line or the closing quote. They belong to
-/// GRUB, u-boot-menu, Armbian and U-Boot, to loader entries, extlinux and GRUB's own menu.
+/// Names of variables whose value is a command line, or a part of one, in files of GRUB, u-boot-menu, Armbian, U-Boot
+/// and others. The value ends at the end of the line or at the closing quote.
 const ASSIGNED: [&str; 8] = [
     "GRUB_CMDLINE_LINUX_DEFAULT",
     RECOVERY,
@@ -20,41 +20,42 @@ const ASSIGNED: [&str; 8] = [
     "CMDLINE",
     "APPEND",
 ];
-/// The setting that replaces `_DEFAULT` in the recovery entry of GRUB's menu.
+/// The setting that GRUB uses instead of `GRUB_CMDLINE_LINUX_DEFAULT` for the recovery entry of its menu.
 const RECOVERY: &str = "GRUB_CMDLINE_LINUX_RECOVERY";
-/// A key of loader entries. All lines of a file that have this key add up.
+/// A key of loader entries. The words of all lines in a file that begin with this key are joined.
 const OPTIONS: &str = "options";
 const APPEND: [&str; 2] = ["append", "APPEND"];
-/// Commands of GRUB's menu, which name the kernel before the words.
+/// Commands in GRUB's menu that are followed by the path of the kernel and then by the words.
 const AFTER_IMAGE: [&str; 3] = ["linux", "linux16", "linuxefi"];
-/// Commands of U-Boot's scripts.
+/// Commands in U-Boot's scripts that set the command line.
 const SET: [&[&str]; 2] = [&["setenv", "bootargs"], &["env", "set", "bootargs"]];
 
-/// Bytes that replace a blank and a quote within an expression that is filled in at boot, so that the expression stays
-/// one word.
+/// Bytes that stand for a blank and for a quote within an expression that a shell expands at boot. With these bytes,
+/// the expression stays one word.
 const BLANK: u8 = 1;
 const QUOTE: u8 = 2;
 
-/// A word of a file with its verdict and its place.
+/// A word of a file, with its verdict, its line and its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     pub word: Word,
     /// Number of the line, from 1.
     pub line: usize,
-    /// Columns in that line, in characters from 1.
+    /// Columns of the word in its line, counted in characters from 1.
     pub columns: Range<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Every word, in the order of the file; words for init come last.
+    /// Every word, in the order of the file, except that words for init come last.
     pub words: Vec<Placed>,
-    /// Whether the file has a setting that holds a command line.
+    /// Whether the file has a boot loader setting that holds a command line.
     pub has_setting: bool,
 }
 
 impl Contents {
-    /// Whether the file holds a command line at all: a setting with a command line, or a word that some kernel takes.
+    /// Whether the file holds a command line at all: a boot loader setting with a command line, or a word that some
+    /// kernel takes.
     pub fn is_command_line(&self) -> bool {
         let is_known =
             |placed: &Placed| !matches!(placed.word.verdict, WordVerdict::Unknown | WordVerdict::ForUserSpace);
@@ -62,8 +63,8 @@ impl Contents {
     }
 }
 
-/// Judges every command line of a file. A file without any setting is one command line over all its lines, in which
-/// lines that begin with `#` are remarks.
+/// Judges every command line of a file. If the file has no boot loader setting, all its lines together are one command
+/// line, and lines that begin with `#` are remarks.
 pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Contents {
     let settings = settings(text);
     let has_setting = !settings.is_empty();
@@ -73,18 +74,18 @@ pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Conte
     Contents { words: words.into_iter().map(|(_, word)| word).collect(), has_setting }
 }
 
-/// Characters that make up a part of a command line, each with its line and column from 1.
+/// The characters of a part of a command line, each with its line and column, counted from 1.
 type Piece = Vec<(char, usize, usize)>;
 
 struct Setting {
     name: String,
-    /// Whether the setting adds to the earlier value, instead of replacing it.
+    /// Whether the setting adds to the earlier value of the variable, instead of replacing it.
     adds: bool,
     piece: Piece,
 }
 
-/// The parts of each command line. Of two assignments to a variable the last one counts; each entry of a menu is a
-/// command line of its own.
+/// Groups the settings into command lines, each of several parts. Of two assignments to a variable the last one takes
+/// effect. Each entry of a menu is a command line of its own.
 fn grouped(settings: Vec<Setting>) -> Vec<Vec<Piece>> {
     let mut assigned: Vec<(String, Vec<Piece>)> = Vec::new();
     let mut options = Vec::new();
@@ -140,7 +141,7 @@ fn settings(text: &str) -> Vec<Setting> {
             at += 1;
             continue;
         };
-        // A single stream of characters from the value on, because a value in quotes may span several lines.
+        // The characters from the value on are one stream, because a value in quotes may span several lines.
         let before = lines[at].len() - head.rest.len();
         let skipped = lines[at][..before].chars().count();
         let first = numbered(lines[at], at, skipped);
@@ -159,11 +160,11 @@ fn settings(text: &str) -> Vec<Setting> {
 /// Where the value of a setting ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// At the closing quote; without quotes, at the end of the line.
+    /// The value ends at the closing quote or, without quotes, at the end of the line.
     Quoted,
-    /// Like `Quoted`, but a value without quotes also ends at a semicolon.
+    /// As for `Quoted`, but a value without quotes also ends at a semicolon.
     Script,
-    /// At the end of the line. Quotes belong to the value, since the kernel reads them.
+    /// The value ends at the end of the line. Quotes belong to the value, since the kernel reads them.
     Plain,
 }
 
@@ -171,7 +172,7 @@ struct Head<'a> {
     name: &'a str,
     adds: bool,
     style: Style,
-    /// The value and what follows on that line.
+    /// The value, and the text that follows it on the line.
     rest: &'a str,
 }
 
@@ -195,9 +196,9 @@ impl<'a> Head<'a> {
             return Some(Self { name: word, adds: true, style: Style::Plain, rest });
         }
         let is_told = word == OPTIONS || APPEND.contains(&word);
-        // `APPEND` is also the name of a variable. If no `=` follows, it is a key of extlinux.
+        // `APPEND` is a key of extlinux, unless `=` follows: then it is the name of a variable.
         let name = if word == "APPEND" { "append" } else { word };
-        // Without a value, the word is part of ordinary text.
+        // If no value follows, the word is part of ordinary text and not a setting.
         (is_told && trimmed.len() > word.len()).then_some(Self { name, adds: true, style: Style::Plain, rest })
     }
 }
@@ -210,8 +211,9 @@ fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
 }
 
 impl Style {
-    /// The value at the beginning of a stream, and the line on which the value ends; `first` is the line on which it
-    /// begins. A backslash at the end of a line joins the next line. `None` if a quote is never closed.
+    /// Reads the value at the beginning of a stream. Returns the value and the line on which it ends; `first` is the
+    /// line on which it begins. A backslash at the end of a line joins the next line. `None` if a quote is never
+    /// closed.
     fn cut(self, stream: impl Iterator<Item = (char, usize, usize)>, first: usize) -> Option<(Piece, usize)> {
         let mut chars = stream.peekable();
         let quote = match chars.peek() {
@@ -256,7 +258,7 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(b
         for (c, line, column) in filled_in(piece) {
             let mut bytes = [0; 4];
             let bytes = c.encode_utf8(&mut bytes).as_bytes();
-            // The kernel splits bytes, and may take a byte of a multi-byte letter for a blank.
+            // The kernel splits the line by bytes, and may take a byte of a multi-byte letter for a blank.
             text.extend_from_slice(bytes);
             places.extend(bytes.iter().map(|_| (line, column)));
         }
@@ -276,7 +278,8 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(b
     found.collect()
 }
 
-/// The part with stand-ins for blanks and quotes between `$(` and `)`, or between two backquotes.
+/// The part with stand-ins for the blanks and quotes inside an expression that a shell expands: between `$(` and `)`,
+/// or between two backquotes.
 fn filled_in(piece: &[(char, usize, usize)]) -> Piece {
     let mut depth = 0_usize;
     let mut is_quoted = false;
@@ -301,7 +304,7 @@ fn filled_in(piece: &[(char, usize, usize)]) -> Piece {
     out
 }
 
-/// A word with an expression gets no verdict, because the file does not show what the expression becomes.
+/// A word with an expression of a shell gets no verdict, because the file does not show the expression's value.
 fn at_boot(word: Word) -> Word {
     let text = word.word.replace(char::from(BLANK), " ").replace(char::from(QUOTE), "\"");
     if !text.contains(['$', '`']) {
@@ -328,7 +331,8 @@ mod tests {
         Target { possible: None, ..Target::x86(6, 12, Flavour::Stock) }
     }
 
-    /// Checks the words of a text, each with the line and the column at which it begins.
+    /// Checks the verdicts on the words of a text. Each expectation has the line and the column at which the word
+    /// begins.
     #[track_caller]
     fn is(text: &str, expected: &[(usize, usize, &str)]) {
         let words = lint_file(text, &target(), &Testimony::none()).words;

@@ -1,8 +1,8 @@
-//! `isolcpus=` and `nohz_full=` together: the kernel keeps the CPUs of the first word, and refuses a later word that
-//! does not agree with them.
+//! Checks `isolcpus=` and `nohz_full=` on one line: the kernel keeps the CPUs of the first word, and refuses a later
+//! word that does not agree with them.
 //!
-//! Follows `housekeeping_setup` over the words in their order. The caller passes a function that tells which words are
-//! refused for their own value.
+//! This module does the same as the kernel's `housekeeping_setup` for the words in their order. The caller passes a
+//! function that decides whether a word is refused for its own value.
 
 use super::Target;
 use super::choices::Wrong;
@@ -13,18 +13,18 @@ use crate::machine::Version;
 
 const SOURCE: &str = "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup";
 
-/// Indices of the kinds of isolation by which the kernel compares the words, in the order of 7.3.
+/// Indices into [`Kept`]: the kinds of isolation for which the kernel compares the words, in the order of 7.3.
 const DOMAIN: usize = 0;
 const MANAGED_IRQ: usize = 1;
 const NOISE: usize = 2;
 
-/// CPUs, and the word that names them.
+/// CPUs, and the word of the line that names them.
 pub(super) struct Named<'a> {
     pub(super) cpus: CpuSet,
     pub(super) word: &'a Token,
 }
 
-/// For each kind of isolation, the first word that asked for it.
+/// For each kind of isolation, the first accepted word that asks for it.
 type Kept<'a> = [Option<Named<'a>>; 3];
 
 /// Whether a word is `isolcpus=` or `nohz_full=`.
@@ -32,7 +32,7 @@ pub(super) fn is_one(token: &Token) -> bool {
     matches!(token.name.as_str(), "isolcpus" | "nohz_full") && !token.is_for_init
 }
 
-/// What is wrong with a word because of earlier words.
+/// The reason why the kernel refuses a word because of earlier words; `None` if it accepts the word.
 pub(super) fn check(
     token: &Token,
     line: &[Token],
@@ -48,7 +48,7 @@ pub(super) fn check(
     Some(Wrong::rejected(why, SOURCE))
 }
 
-/// What the kernel makes of the words of a line.
+/// For each kind of isolation, the word of the line that the kernel keeps.
 pub(super) fn kept<'a>(line: &'a [Token], target: &Target, is_refused: impl Fn(&Token) -> bool) -> Kept<'a> {
     let mut kept: Kept<'a> = [None, None, None];
     for word in line.iter().filter(|word| is_one(word) && !is_refused(word)) {
@@ -66,7 +66,7 @@ fn refusal(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target) ->
     disagrees(kinds, apart, kept).or_else(|| leaves_none(kinds, apart, kept, target))
 }
 
-/// The CPUs of a list; `None` if the list depends on a machine that is not known.
+/// The CPUs in a list. `None` if the list uses `N` or `all` and the machine's CPUs are not known.
 pub(super) fn cpus(list: &str, target: &Target) -> Option<CpuSet> {
     let needs_machine = list.contains('N') || list.contains("all");
     if needs_machine && target.possible.is_none() {
@@ -75,7 +75,7 @@ pub(super) fn cpus(list: &str, target: &Target) -> Option<CpuSet> {
     CpuSet::parse_kernel(list, target.cpus().unwrap_or(u32::MAX)).ok()
 }
 
-/// The kinds of isolation that a word asks for, and its CPUs; `None` if they depend on a machine that is not known.
+/// The kinds of isolation that a word asks for, and its CPUs. `None` if the CPUs depend on a machine that is not known.
 fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
     let value = word.value.as_deref()?;
     let is_tick = word.name == "nohz_full";
@@ -88,7 +88,7 @@ fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
     }
     let apart = cpus(list, target)?;
     let Some(possible) = &target.possible else { return Some((kinds, apart)) };
-    // If no CPU would be left, the kernel takes the boot CPU out of the list again.
+    // If the list names every possible CPU, the kernel takes the boot CPU out of it again.
     let apart = apart.intersection(possible);
     let boot = possible.iter().next();
     Some((kinds, if apart == *possible { apart.iter().filter(|cpu| Some(*cpu) != boot).collect() } else { apart }))
@@ -102,8 +102,9 @@ fn disagrees(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>) -> Option<String>
     ))
 }
 
-/// What the kernel does if `isolcpus=` and `nohz_full=` together leave no CPU: from 7.0 on it drops the later word.
-/// `managed_irq` alone does not count.
+/// The text for a later word that is dropped: if `isolcpus=` and `nohz_full=` together leave no CPU for other work,
+/// kernels from 7.0 on drop the later word. A word that isolates from managed interrupts only is never dropped for this
+/// reason.
 fn leaves_none(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target) -> Option<String> {
     let possible = target.possible.as_ref().filter(|_| target.version >= Version::new(7, 0))?;
     if kinds.iter().all(|kind| *kind == MANAGED_IRQ) {

@@ -1,15 +1,16 @@
-//! The words that one kernel was built with, as its image lists them, and what the list says about a word.
+//! The list of the words that one kernel was built with, taken from its image, and whether that kernel has a word.
 //!
-//! Compares as the kernel does (`init/main.c`, `kernel/params.c`): early words and parameters as a whole, other words
-//! by their beginning, with `-` and `_` alike. This module does not read images, and does not know modules that are
-//! loaded from files.
+//! Words are compared as in the kernel (`init/main.c`, `kernel/params.c`): early words and parameters as a whole, other
+//! words by their beginning, with `-` and `_` treated alike. This module does not read images, and the list does not
+//! have the words of modules that are loaded from files.
 
 use crate::cmdline::{Token, same_dashes, words};
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The path of the list: a first line `complete`, then lines `early NAME`, `setup NAME` and `param NAME PERMISSION`.
+/// The path of the list. Its first line is `complete`; the others are `early NAME`, `setup NAME` and `param NAME
+/// PERMISSION`.
 pub const WORDS: &str = "punctual:/kernel/words";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,20 +20,20 @@ pub struct Image {
     params: BTreeMap<String, u16>,
 }
 
-/// What the list says about a word.
+/// Whether the kernel of the list has a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Has {
-    /// The kernel has the word, in the way that the text says.
+    /// The kernel has the word; the text describes in which way.
     Yes(&'static str),
-    /// A handler receives the word, and may refuse it.
+    /// The kernel passes the word to a handler, which may refuse it.
     Perhaps,
     No,
-    /// The kernel searches the line for the word, or sets the word as a sysctl. The list has neither kind.
+    /// The kernel searches the line for the word, or sets a sysctl by it. The list has no words of these two kinds.
     Elsewhere,
 }
 
 impl Image {
-    /// Reads the list; the error says why it is not complete.
+    /// Parses the list. The error says why the list is not complete.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         match lines.next() {
@@ -55,7 +56,7 @@ impl Image {
                 _ => return Err(format!("'{}' is not understood", crate::fact::printable(line, 60))),
             }
         }
-        // Every kernel has the word `init=`.
+        // Every kernel has the word `init=`, so a list without it is not complete.
         if !image.setup.contains("init=") {
             return Err("it is not whole".to_owned());
         }
@@ -69,13 +70,13 @@ impl Image {
         }
     }
 
-    /// Whether the kernel itself has a parameter of this module.
+    /// Whether a built-in part of the kernel has parameters under this module's name.
     pub(super) fn has_module(&self, module: &str) -> bool {
         let begin = format!("{module}.");
         self.params.range(begin.clone()..).next().is_some_and(|(name, _)| name.starts_with(&begin))
     }
 
-    /// Whether the kernel itself takes this word; `None` if the list cannot tell. The list has no words of modules in
+    /// Whether the kernel itself takes this word. `None` if the list cannot decide, since it has no words of modules in
     /// files.
     pub fn takes(&self, word: &str) -> Option<bool> {
         match self.has(words(word.as_bytes()).first()?) {
@@ -105,8 +106,9 @@ impl Image {
         begins.map_or(Has::No, |_| Has::Perhaps)
     }
 
-    /// Whether a handler's name is the beginning of the word; `Some(true)` if the name is the whole word. The kernel
-    /// also calls the handler of `ro` with `root_x`, and the handler refuses it.
+    /// Whether the word begins with the name of a handler, as the kernel compares it. `Some(true)` if that name is the
+    /// whole word, `Some(false)` if it is only a beginning: for `root_x` the kernel also calls the handler of `ro`,
+    /// which refuses it.
     fn by_beginning(&self, token: &Token) -> Option<bool> {
         let whole = match &token.value {
             Some(value) => format!("{}={}", token.name, same_dashes(value)),
@@ -118,14 +120,15 @@ impl Image {
     }
 }
 
-/// Words on no list. Parts of x86-64, arm64 and the EFI stub search the line for some of them, and others are
-/// alternative names of sysctls (`fs/proc/proc_sysctl.c`). `dyndbg` and `async_probe` exist for every module.
+/// Words that the list of an image never has. Code of x86-64, of arm64 and of the EFI stub searches the line for some
+/// of these words. Others are alternative names of sysctls (`fs/proc/proc_sysctl.c`). `dyndbg` and `async_probe` exist
+/// for every module.
 const ELSEWHERE: &str = "acpi acpi_rsdp async_probe bootconfig clearcpuid console debug dis_ucode_ldr dyndbg \
     earlyprintk edd efi forcepae fred hardlockup_all_cpu_backtrace hung_task_panic initrd kexec mem_encrypt microcode \
     microcode.amd_sha_check no387 no5lvl nofxsr nokaslr nopti nospec_store_bypass_disable nospectre_v2 nousershstk \
     noxsave noxsaveopt noxsaves numa_zonelist_order pti quiet setcpuid softlockup_all_cpu_backtrace \
     spec_store_bypass_disable spectre_v2 spectre_v2_user split_lock_detect tsx";
-/// Names before the dot of further words that are on no list.
+/// Further words that the list of an image never has, given by the part before the dot.
 const ELSEWHERE_BEFORE_DOT: &str = "arm64 arm64_sw id_aa64isar1 id_aa64isar2 id_aa64mmfr0 id_aa64mmfr1 id_aa64mmfr2 \
     id_aa64mmfr4 id_aa64pfr0 id_aa64pfr1 id_aa64smfr0 sysctl";
 

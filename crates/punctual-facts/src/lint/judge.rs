@@ -1,8 +1,8 @@
-//! The verdict on a word, from everything that is known about it.
+//! Finds the verdict on a word from the tables, the machine's testimony and the rules.
 //!
-//! Decided in this order: whether the word is for the kernel; whether the kernel takes it, by the tables and then by
-//! the machine's testimony, which overrides them; what the log says about it; whether the value is right; what is known
-//! of the word beyond its name; and what is in force.
+//! These questions are answered in order: Is the word for the kernel? Does the kernel take the word, according to the
+//! tables and to the machine's testimony, which overrides the tables? What does the log say about the word? Is the
+//! value valid? Which rule applies to the word? Is its effect in force?
 
 use super::WordVerdict::{Accepted, Clamped, Effective, ForUserSpace, Inert, ModuleNotLoaded, RejectedValue, Unknown};
 use super::choices::{Wrong, integer};
@@ -38,14 +38,14 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>)
         return word(token, wrong, false);
     }
     if draft.verdict == RejectedValue {
-        // The log says that the value was refused, and the handler's code says why.
+        // The log says only that the value was refused. The check of the value adds the reason.
         if let Some(wrong) = values::check(token, target, draft.kind) {
             draft.why = format!("{}; {}", wrong.why, draft.why);
             draft.instead = wrong.instead;
             draft.sources.push(wrong.source.to_owned());
         }
     }
-    // The words of this kernel's image override what is known of kernels in general.
+    // If this kernel's image has the word, a rule that calls the word unknown to kernels in general does not apply.
     let is_refuted = |rule: &&Rule| rule.verdict == Some(Unknown) && evidence.image_has(token);
     let rule = rules::find(token, target, line, draft.is_taken()).filter(|rule| !is_refuted(rule));
     if let Some(rule) = rule {
@@ -69,7 +69,8 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>)
     word(token, draft, is_trap || is_contradiction)
 }
 
-/// Adds what contradicts earlier words of the line. Skipped on a running machine, which shows the result.
+/// Adds to the verdict that the word contradicts earlier words of the line. This is skipped on a running machine, which
+/// shows the result.
 fn contradict(
     token: &Token,
     line: &[Token],
@@ -106,8 +107,8 @@ fn word(token: &Token, draft: Draft, is_trap: bool) -> Word {
 
 fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Option<Draft> {
     const SOURCE: &str = "kernel init/main.c";
-    // A running kernel shows the line that it kept. Such a line is too long only if longer stand-ins replaced private
-    // values.
+    // A running kernel shows only the part of the line that it kept. If a captured line is longer, masking has replaced
+    // private values by longer stand-ins.
     if token.end >= KEPT_BYTES && !evidence.is_live() && target.arch != Arch::Other {
         let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", KEPT_BYTES - 1);
         let instead = Some("CPU lists as ranges, and fewer words".to_owned());
@@ -122,7 +123,7 @@ fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) 
     None
 }
 
-/// Whether the kernel takes the word. The machine's testimony overrides the tables.
+/// The first verdict on a word: whether the kernel takes it. The machine's testimony overrides the tables.
 fn draft(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Draft {
     let named = by_name(token, target);
     let reader = user_space::reader(&token.name).filter(|_| !named.is_taken());
@@ -150,8 +151,8 @@ fn draft(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Draft {
     }
 }
 
-/// The verdict on a word that the tables have and this kernel did not take. The log lists both refused words and words
-/// that are not compiled in; the configuration and the module tell which case it is.
+/// The verdict on a word that is in the tables, but that this kernel did not take. The log lists words with refused
+/// values as well as words that are not compiled in, so the verdict names both cases.
 fn not_taken(token: &Token, named: Draft, why: String) -> Draft {
     let is_from_log = !token.name.contains('.') && !why.starts_with("it needs");
     if !is_from_log {
@@ -165,8 +166,8 @@ fn not_taken(token: &Token, named: Draft, why: String) -> Draft {
     Draft { verdict: RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
 }
 
-/// The verdict of the tables, unless the word is for a module of which a live machine shows no trace, or the machine
-/// shows no modules at all.
+/// The verdict of the tables, changed in two cases: the word is for a module that a live machine does not show as
+/// loaded, or the machine hides its modules.
 fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft {
     let module = token.name.split_once('.').and_then(|(module, _)| NAMES.modules.get(module));
     if evidence.is_live() && named.verdict == Accepted && module.is_some_and(|m| m.can_be_loaded) {
@@ -180,9 +181,11 @@ fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft
     named
 }
 
-/// What the kernel made of a word that it accepts, if that is not what was written.
+/// The verdict on an accepted word whose value the kernel refused, changed or ignored; `None` if the value took effect
+/// as written.
 fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>, kind: char) -> Option<Draft> {
-    // If two words do not agree, the log does not say which one was refused. What is in force does.
+    // If `isolcpus=` and `nohz_full=` do not agree, the log does not say which of the two was refused. The CPUs in
+    // force show it.
     let is_another = |became: &Became| matches!(became, Became::Rejected(_)) && is_proven(token, evidence);
     let told = |wrong: Wrong| Draft { instead: wrong.instead, ..Draft::new(wrong.verdict, wrong.why, wrong.source) };
     let refused = |other: &Token| is_refused(other, target, kind);
@@ -225,7 +228,7 @@ fn with_list(instead: &str, token: &Token) -> String {
     }
 }
 
-/// Suggests the word that may have been meant, or says what is wrong with that word as well.
+/// Suggests a known word with a similar name. If a rule warns of that word as well, the text gives the reason.
 fn suggest(token: &Token, line: &[Token], target: &Target, draft: &mut Draft) {
     let Some(name) = near(&token.name, target).filter(|name| *name != token.name) else { return };
     let meant = Token { name: name.clone(), raw: name.clone(), ..token.clone() };
@@ -241,7 +244,7 @@ fn suggest(token: &Token, line: &[Token], target: &Target, draft: &mut Draft) {
     }
 }
 
-/// Compares the word with what is in force.
+/// Compares the effect that a word asks for with the state in force.
 fn in_force(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
     let Some(ShownEffect { agrees, file }) = evidence.effect(token) else { return };
     if agrees {
@@ -254,13 +257,13 @@ fn in_force(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
     draft.sources.push("this machine".to_owned());
 }
 
-/// Whether what is in force proves that the kernel took this list.
+/// Whether the state in force proves that the kernel accepted this word's list of CPUs.
 fn is_proven(token: &Token, evidence: &Testimony<'_>) -> bool {
     let is_list = matches!(token.name.as_str(), "isolcpus" | "nohz_full");
     is_list && evidence.effect(token).is_some_and(|shown| shown.agrees && !shown.file.ends_with("= "))
 }
 
-/// Compares the word with the value that the parameter has now.
+/// Compares the value of the word with the value that the parameter's file has now.
 fn reads_back(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
     let (Some(asked), Some(ParameterNow { path, value: found })) = (token.value.as_deref(), evidence.parameter(token))
     else {
@@ -279,8 +282,8 @@ fn reads_back(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
     }
 }
 
-/// Whether the kernel ignores the word because of its value. For `rcu_nocbs` and `irqaffinity`, even a bad list has an
-/// effect.
+/// Whether the kernel ignores the word because of its value. For `rcu_nocbs` and `irqaffinity` the answer is always no,
+/// because even a bad list has an effect.
 fn is_refused(token: &Token, target: &Target, kind: char) -> bool {
     !matches!(token.name.as_str(), "rcu_nocbs" | "irqaffinity")
         && values::check(token, target, kind).is_some_and(|wrong| wrong.verdict == RejectedValue)

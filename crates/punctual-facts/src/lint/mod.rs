@@ -1,9 +1,9 @@
-//! The linter of kernel command lines: what the kernel makes of every word, why, and what to write instead.
+//! The linter of kernel command lines: how the kernel treats each word, why, and what to write instead.
 //!
 //! Most words that do nothing fail silently: a module that is not there, a name that was removed years ago, a list that
-//! the kernel refuses. A word is judged by the names that kernels register ([`names`]), by what is known of single
-//! words ([`rules`]), by the form of its value ([`values`]) and, on a live machine, by the machine's own testimony
-//! ([`Testimony`]). The linter reads through a [`Tree`] and decides; it does not know how a verdict is shown.
+//! the kernel refuses. A word is judged by the names that kernels register ([`names`]), by rules about single words
+//! ([`rules`]), by the form of its value ([`values`]) and, on a live machine, by the machine's own testimony
+//! ([`Testimony`]). The linter reads through a [`Tree`] and decides; other crates display the verdicts.
 //!
 //! [`Tree`]: crate::tree::Tree
 
@@ -42,7 +42,7 @@ pub struct Target {
     pub version: Version,
     pub flavour: Flavour,
     pub arch: Arch,
-    /// CPUs that can exist; null if they are not known.
+    /// CPUs that can exist on the machine; null if they are not known.
     pub possible: Option<CpuSet>,
 }
 
@@ -57,7 +57,7 @@ impl Target {
         })
     }
 
-    /// The kernel of an image, by its banner (`Linux version ...`) and the words it was built with.
+    /// The kernel of an image, from its banner (`Linux version ...`) and from the words it was built with.
     pub fn of_image(banner: &str, arch: Arch, image: &Image) -> Option<Self> {
         let mut says = banner.split_whitespace().skip(2);
         let version = Version::parse(says.next()?)?;
@@ -72,8 +72,8 @@ impl Target {
         Some(Self { version, flavour, arch, possible: None })
     }
 
-    /// Whether this version lies within the range of versions that were looked at. If not, the nearest of them
-    /// represents it.
+    /// Whether this version lies within the range of the examined versions. A version outside is treated like the
+    /// nearest examined one.
     pub fn was_looked_at(&self) -> bool {
         let [first, .., last] = names::LOOKED_AT;
         (first..=last).contains(&self.version) && self.arch != Arch::Other
@@ -83,7 +83,7 @@ impl Target {
         names::LOOKED_AT.contains(&self.version) && self.arch != Arch::Other
     }
 
-    /// The number of CPUs that a list may name; `None` if it is not known.
+    /// The highest number of a possible CPU, plus one; `None` if it is not known.
     fn cpus(&self) -> Option<u32> {
         Some(self.possible.as_ref()?.iter().last()? + 1)
     }
@@ -95,26 +95,26 @@ impl Target {
 }
 
 crate::named! {
-    /// What becomes of a word, from the worst to the best.
+    /// The verdict on a word, from the worst to the best.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum WordVerdict {
-        /// The kernel takes the word, which does harm.
+        /// The kernel takes the word, and the word does harm.
         Harmful = "harmful",
         /// No part of the kernel takes the word.
         Unknown = "unknown",
-        /// The kernel knows the name, and refuses the value.
+        /// The kernel knows the name, but refuses the value.
         RejectedValue = "rejected-value",
-        /// The kernel takes the word, which changes nothing here.
+        /// The kernel takes the word, but the word changes nothing here.
         Inert = "inert",
         /// The kernel takes the word, but changes its value.
         Clamped = "clamped",
-        /// Of the nearest versions that were looked at, one takes the word and the other does not.
+        /// Of the two nearest examined versions, one takes the word and the other does not.
         Undecided = "undecided",
         /// The word is for a module that is not loaded.
         ModuleNotLoaded = "module-not-loaded",
-        /// The kernel leaves the word to the boot loader, the initial RAM disk or init.
+        /// The word is for the boot loader, the initial RAM disk or init, and not for the kernel.
         ForUserSpace = "for-user-space",
         /// The kernel takes the word as it was written.
         Accepted = "accepted",
@@ -132,7 +132,7 @@ pub struct Word {
     pub verdict: WordVerdict,
     /// Whether the word does something else than is commonly believed.
     pub is_trap: bool,
-    /// Whether a module of this machine, which shows no modules, may take the word although no table lists it.
+    /// Whether the word may be for a module: no table lists the word, and this machine does not show its modules.
     pub is_untold: bool,
     pub why: String,
     /// What to write instead; null if nothing better is known.
@@ -145,8 +145,9 @@ pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word>
     judge::judge(&words(line), target, evidence)
 }
 
-/// Whether the kernel would act on a word after `--`. Only names with a dot count, and names of at least four letters
-/// that need a value, so that words of init are not mistaken for the kernel's.
+/// Whether the kernel would act on this word, which stands after `--`, if it stood before `--`. True for parameters of
+/// known modules, and for names of at least four letters that need a value. Shorter names are left out, so that words
+/// of init are not mistaken for the kernel's.
 pub fn is_kernels(token: &Token) -> bool {
     let is_long = token.name.len() >= 4;
     names::NAMES.is_parameter(&token.name)

@@ -1,8 +1,8 @@
-//! The names that kernels take, by version, architecture and flavour.
+//! The names of words that kernels take, by version, architecture and flavour.
 //!
-//! `words.txt` and `modules.txt` hold the facts, and their headers describe the columns. Three versions were looked at;
-//! versions between them are interpolated, and the verdict says so. This module knows neither values nor what a word
-//! does.
+//! `words.txt` and `modules.txt` hold the names, and their headers describe the columns. Three versions were examined.
+//! Versions between them are interpolated, and the verdict says so. Values and effects of words are not considered
+//! here.
 
 use super::Target;
 use crate::machine::{Arch, Flavour, Version};
@@ -11,21 +11,21 @@ use std::sync::LazyLock;
 
 pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 
-/// The versions that represent another one; they are equal if a single version does.
+/// The examined versions that represent another version. The two are equal if a single version represents it.
 pub(super) struct Nearest {
     pub(super) before: Version,
     pub(super) after: Version,
 }
 
-/// The versions that represent this one: the version itself if it was looked at, otherwise the nearest before and after
-/// it.
+/// The versions that represent this one: the version itself if it was examined, otherwise the nearest examined versions
+/// before and after it.
 pub(super) fn nearest(version: Version) -> Nearest {
     let after = LOOKED_AT.iter().find(|looked_at| **looked_at >= version).unwrap_or(&LOOKED_AT[LOOKED_AT.len() - 1]);
     let before = LOOKED_AT.iter().rfind(|looked_at| **looked_at <= version).unwrap_or(&LOOKED_AT[0]);
     Nearest { before: *before, after: *after }
 }
 
-/// In which of the kernels that were looked at a name exists; one set of bits for each version.
+/// The examined kernels in which a name exists, as one set of bits for each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Where {
     bits: [u8; 3],
@@ -34,9 +34,9 @@ pub(super) struct Where {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// The kernel has the name, if its options allow it.
+    /// The kernel has the name, if it is built with the options that the name needs.
     Yes,
-    /// Of the two nearest versions that were looked at, only the given one has the name.
+    /// Of the two nearest examined versions, only the given one has the name.
     Perhaps(Version),
     No,
 }
@@ -53,7 +53,7 @@ impl Where {
     pub(super) fn on(self, target: &Target) -> Presence {
         let mask = mask(target);
         if target.arch == Arch::Other {
-            // For other architectures only the common parts of the kernel were looked at.
+            // For other architectures, only the kernel code that all architectures share was examined.
             let is_there = self.on_others || self.bits.iter().any(|b| *b != 0);
             return if is_there { Presence::Yes } else { Presence::No };
         }
@@ -67,7 +67,7 @@ impl Where {
         }
     }
 
-    /// Which other kernels have the name, in words; `None` if none has it.
+    /// A text about other kernels that have the name; `None` if none has it.
     pub(super) fn elsewhere(self, target: &Target) -> Option<String> {
         let any = |mask: u8| self.bits.iter().any(|b| b & mask != 0);
         let (mine, others) = if target.arch == Arch::X86 { (3, 12) } else { (12, 3) };
@@ -93,16 +93,16 @@ fn mask(target: &Target) -> u8 {
     if target.flavour == Flavour::Rt { stock << 1 } else { stock }
 }
 
-/// A word that is built into kernels. The fields are the columns of `words.txt`.
+/// A word of the command line that is built into kernels. The fields are the columns of `words.txt`.
 #[derive(Clone, Debug)]
 pub(super) struct KernelWord {
-    /// The name, with `=` at its end if the kernel asks for a value.
+    /// The name, with `=` at its end if the kernel requires a value.
     pub(super) name: &'static str,
     kinds: &'static str,
     pub(super) place: Where,
-    /// The type of its value, as a letter.
+    /// The type of the word's value, as a letter of the tables.
     pub(super) kind: char,
-    /// The configuration options without which the word is not compiled in.
+    /// The configuration options that the word needs to be compiled in.
     pub(super) needs: &'static str,
 }
 
@@ -114,12 +114,12 @@ impl KernelWord {
         Some(Self { name, kinds, place: Where::parse(place), kind, needs: parts.next()? })
     }
 
-    /// Whether the kernel's own code writes the value into a variable, without a handler.
+    /// Whether the kernel itself writes the value into a variable, so that no handler is called.
     pub(super) fn is_variable(&self) -> bool {
         self.kinds == "c"
     }
 
-    /// Whether the kernel compares only the beginning of a word with this name.
+    /// Whether the kernel takes every word that begins with this name.
     pub(super) fn is_by_beginning(&self) -> bool {
         self.kinds.contains('s')
     }
@@ -131,7 +131,7 @@ pub(super) struct Parameter {
     pub(super) kind: char,
 }
 
-/// A module, or core code, that takes parameters with a dot.
+/// A module, or a part of the core kernel, whose parameters are written with a dot.
 #[derive(Clone, Debug)]
 pub(super) struct Module {
     pub(super) name: &'static str,
@@ -191,7 +191,7 @@ impl Names {
         self.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
     }
 
-    /// Every entry of exactly this name. An entry that ends in `=` counts only if the word has a value.
+    /// Every entry with exactly this name. An entry that ends in `=` is returned only if the word has a value.
     pub(super) fn exact(&self, name: &str, has_value: bool) -> Vec<&KernelWord> {
         let from = self.words.partition_point(|entry| entry.name < name);
         let mine = self.words[from..].iter().take_while(|entry| entry.name.starts_with(name));
@@ -203,7 +203,8 @@ impl Names {
         .collect()
     }
 
-    /// The entry with the longest name that the kernel finds at the beginning of this word.
+    /// The entry with the longest name that this word begins with, among the entries that the kernel compares by their
+    /// beginning.
     pub(super) fn by_beginning(&self, name: &str, value: Option<&str>) -> Option<&KernelWord> {
         let whole = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
         let is_taken = |entry: &&KernelWord| entry.is_by_beginning() && whole.starts_with(entry.name);

@@ -1,9 +1,10 @@
-//! The name that a misspelt word may be meant to be.
+//! Suggests the known name that a misspelt word was probably meant to be.
 
 use super::Target;
 use super::names::{NAMES, Presence};
 
-/// Words that take CPUs or protections away. They are never suggested, because a typing error must not lead to them.
+/// Words that take CPUs or protections away. These words are never suggested, because a typing error must not lead to
+/// them.
 const NEVER: &str = "maxcpus noapic nolapic nomce nopti nosmp nospec_store_bypass_disable nospectre_bhb nospectre_v1 \
     nospectre_v2 nr_cpus";
 
@@ -15,8 +16,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("slub_min_order", "slab_min_order"),
 ];
 
-/// The name known to `target` that is nearest to `name`, if one is near. A name that another kernel takes is not a
-/// typing error, so only its alternative name is suggested.
+/// The name that the kernel `target` knows and that is most similar to `name`, if any is similar enough. A name that
+/// another kernel takes is not a typing error, so only its alternative name is suggested.
 pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     let renamed = RENAMED.iter().find_map(|(old, new)| match name {
         _ if name == *old => Some(*new),
@@ -33,7 +34,7 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     if let Some(whole) = without_its_prefix(name, target) {
         return Some(whole);
     }
-    // In a short name, a single letter is a large part of the name.
+    // The shorter a name is, the fewer letters may differ.
     let most = match name.len() {
         0..=3 => return None,
         4..=6 => 1,
@@ -50,16 +51,16 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
 }
 
-/// The folders of `/proc/sys`.
+/// The folders at the top of `/proc/sys`.
 const SYSCTL: &str = "debug dev fs kernel net user vm";
 
-/// The full name of a word whose prefix is missing: `sysctl.` before the name of a sysctl, or the one module of the
-/// kernel itself that has such a parameter.
+/// The full name of a word whose prefix is missing: `sysctl.` before the name of a sysctl or, if exactly one built-in
+/// module has a parameter of this name, that module's name.
 fn without_its_prefix(name: &str, target: &Target) -> Option<String> {
     if let Some((folder, _)) = name.split_once('.') {
         return SYSCTL.split(' ').any(|known| known == folder).then(|| format!("sysctl.{name}"));
     }
-    // A short name is a parameter of many modules, and may be meant otherwise.
+    // A short name is a parameter of many modules, so it may have been meant for another one.
     let mut having = NAMES.modules.values().filter(|module| {
         !module.can_be_loaded && module.parameter(name).is_some_and(|found| found.place.on(target) != Presence::No)
     });
@@ -82,8 +83,8 @@ fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<Stri
         let near = nearest(parameter, 2, known.parameters())?;
         return Some(format!("{module}.{near}"));
     }
-    // Modules with exactly this parameter: either the module's file name was typed instead of its name, or a letter is
-    // wrong.
+    // Finds a module with exactly this parameter and a similar name: either the module's file name was typed instead of
+    // its name, or a letter is wrong.
     let has_it =
         NAMES.modules.values().filter(|m| m.parameter(parameter).is_some() && m.place.on(target) != Presence::No);
     let is_near = |name: &str| module.starts_with(name) || name.starts_with(module) || distance(module, name, 2) <= 2;
@@ -96,8 +97,8 @@ fn nearest<'a>(wanted: &str, most: usize, names: impl Iterator<Item = &'a str>) 
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// The number of letters to add, remove, replace or swap. A distance above `most`, or between very long words, is
-/// reported as `most + 1`.
+/// The number of letters to add, remove, replace or swap to turn one text into the other. If the number is above
+/// `most`, or a text is longer than 64 bytes, the result may be `most + 1`.
 fn distance(a: &str, b: &str, most: usize) -> usize {
     if a.len().abs_diff(b.len()) > most || a.len() > 64 { most + 1 } else { strsim::osa_distance(a, b) }
 }

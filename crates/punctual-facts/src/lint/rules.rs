@@ -1,8 +1,8 @@
-//! What is known of single words beyond their names, as data: under which condition a word does harm, does nothing, or
-//! does something else than most people believe.
+//! Rules about single words, as data: under which conditions a word does harm, does nothing, or has another effect than
+//! most people believe.
 //!
-//! The first rule that matches applies. A rule applies only if the kernel takes the word at all, unless the rule is
-//! `always`.
+//! The first rule that matches applies. A rule applies only if the kernel takes the word at all, unless `is_always` is
+//! set.
 
 use super::WordVerdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
 use super::choices::integer;
@@ -15,11 +15,11 @@ use crate::machine::{Arch, Flavour, Version};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
     Is(&'static [&'static str]),
-    /// The word has a value, which is none of these.
+    /// The word has a value, but none of the listed values.
     IsNot(&'static [&'static str]),
     NoValue,
     HasValue,
-    /// The list of CPUs follows flags.
+    /// Flags stand before the list of CPUs.
     HasFlags,
     LacksFlags,
     /// This flag is not among the flags before the list of CPUs.
@@ -43,15 +43,15 @@ pub(super) enum If {
     Without(&'static str),
 }
 
-/// What is known of one word if all of the rule's conditions hold.
+/// A rule about one word, which applies if all its conditions hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     word: &'static str,
     when: &'static [If],
-    /// The verdict; `None` leaves it to the names and the evidence.
+    /// The verdict; `None` leaves the verdict to the tables and the evidence.
     pub(super) verdict: Option<WordVerdict>,
     pub(super) is_trap: bool,
-    /// Whether the rule applies even if the kernel does not take the word.
+    /// Whether the rule applies even if the tables say that the kernel does not take the word.
     pub(super) is_always: bool,
     pub(super) why: &'static str,
     pub(super) instead: Option<&'static str>,
@@ -60,7 +60,7 @@ pub(super) struct Rule {
 
 const fn rule(word: &'static str, when: &'static [If], verdict: WordVerdict, why: &'static str) -> Rule {
     let verdict = Some(verdict);
-    // A rule about a removed name applies although the kernel does not take the name.
+    // A rule that calls a word unknown has to apply although the kernel does not take the word.
     let is_always = matches!(verdict, Some(Unknown));
     Rule { word, when, verdict, is_trap: false, is_always, why, instead: None, sources: &[] }
 }
@@ -205,7 +205,7 @@ const RULES: &[Rule] = &[
         "any value switches SMT off, 0 as well; only force means something else")
         .instead("nosmt, or without the word").from(&["kernel kernel/cpu.c: smt_cmdline_disable"]),
 
-    // Words that take no value: any value is ignored.
+    // Words that take no value: the kernel ignores any value they have.
     trap("threadirqs", &[If::HasValue], "it takes no value: with 0 or off too, interrupts become threads")
         .instead("threadirqs, or without the word").from(&["kernel kernel/irq/manage.c: setup_forced_irqthreads"]),
     trap("nosoftlockup", &[If::HasValue], "it takes no value: with 0 too, the watchdog of soft lockups is off")
@@ -237,7 +237,7 @@ const RULES: &[Rule] = &[
         "the I/O scheduler is no longer chosen at boot; the kernel ignores the word, and newer ones say so")
         .instead("a udev rule that writes to /sys/block/DEVICE/queue/scheduler").from(&["kernel block/elevator.c: elevator_setup"]),
 
-    // Words of later kernels.
+    // Words that only kernels from a certain version on have.
     rule("preempt", &[If::Before(5, 12)], Unknown, "kernels choose their preemption at boot from 5.12 on")
         .instead("a kernel built with the preemption wanted").from(&["kernel commit 826bfeb37bb4 (5.12)"]),
     rule("amd_pstate", &[If::Before(5, 17)], Unknown, "the driver amd-pstate came with 5.17")
@@ -251,7 +251,7 @@ const RULES: &[Rule] = &[
     note("mce", &[If::Is(&["ignore_ce"])], "it hides corrected errors; check_interval=0 in sysfs only stops the polling")
         .from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
 
-    // Words of second kernels.
+    // Words of second kernels (Cobalt and EVL).
     rule("xenomai.supported_cpus", &[If::Cobalt, If::BitClear(0)], RejectedValue, "Cobalt refuses a mask without CPU 0 (from 3.2)")
         .always().instead("a mask with bit 0 set: CPUs 0, 2 and 3 are 0x0d").from(&["Xenomai 3.3 kernel/cobalt"]),
     note("xenomai.supported_cpus", &[If::Cobalt], "a mask, not a list: 0x0d is CPUs 0, 2 and 3").always().from(&["Xenomai 3.3 kernel/cobalt"]),
@@ -326,7 +326,7 @@ const RULES: &[Rule] = &[
     note("hugepages", &[], "of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
     note("audit", &[If::Is(&["0"])], "switches auditing off, which rules of a company may demand").from(&["kernel/audit.c"]),
 
-    // Words that only a kernel of another flavour takes.
+    // Words that only a kernel of another flavour has.
     rule("xenomai.supported_cpus", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
     rule("xenomai.allowed_group", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
     rule("xenomai.smi", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),

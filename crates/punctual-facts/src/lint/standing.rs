@@ -1,6 +1,6 @@
-//! Whether kernels take a name, according to the tables.
+//! Decides whether kernels take a name, according to the tables.
 //!
-//! This module ignores the machine's testimony and the value.
+//! The machine's testimony and the value of the word are not considered here.
 
 use super::WordVerdict::{self, Accepted, ModuleNotLoaded, Undecided, Unknown};
 use super::names::{NAMES, Nearest, Presence, Where, nearest};
@@ -8,15 +8,15 @@ use super::{Target, user_space};
 use crate::cmdline::Token;
 use crate::machine::{Arch, Flavour, Version};
 
-/// A verdict on a word before it is complete; at first it rests on the name alone.
+/// A verdict on a word that later checks may change. At first it depends on the word's name alone.
 pub(super) struct Draft {
     pub(super) verdict: WordVerdict,
     pub(super) why: String,
     pub(super) instead: Option<String>,
     pub(super) sources: Vec<String>,
-    /// The type of the value, as a letter of the tables.
+    /// The type of the word's value, as a letter of the tables.
     pub(super) kind: char,
-    /// The configuration options that the word needs, as the tables write them.
+    /// The configuration options that the word needs, in the notation of the tables.
     pub(super) needs: &'static str,
     /// Whether the verdict "unknown" is uncertain, because the machine does not show its modules.
     pub(super) is_untold: bool,
@@ -33,7 +33,7 @@ impl Draft {
     }
 }
 
-/// The verdict of the tables.
+/// The verdict on a word according to the tables.
 pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
     let name = token.name.as_str();
     if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
@@ -64,7 +64,8 @@ pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
     unknown_bare(token, target)
 }
 
-/// Debian's kernels with PREEMPT_RT choose between full and lazy preemption at boot from 6.12 on.
+/// Whether a kernel has the word only by a patch: from 6.12 on, Debian's kernels with PREEMPT_RT choose between full
+/// and lazy preemption at boot.
 fn is_patched_in(name: &str, target: &Target) -> bool {
     let versions = Version::new(6, 12)..Version::new(7, 0);
     name == "preempt" && target.flavour == Flavour::Rt && versions.contains(&target.version)
@@ -78,7 +79,7 @@ fn rank(presence: Presence) -> u8 {
     }
 }
 
-/// The versions that represent the target's, and a remark if they differ from it.
+/// The versions that represent the target's version, and a remark if they differ from it.
 fn looked_at(target: &Target, and: &str) -> (String, String) {
     let (Nearest { before, after }, asked) = (nearest(target.version), target.version);
     if before == after && before == asked {
@@ -126,7 +127,7 @@ fn with_needs(mut draft: Draft, needs: &'static str) -> Draft {
     draft
 }
 
-/// Puts an expression of options such as `A&!B|C` into words.
+/// Converts an expression of configuration options, such as `A&!B|C`, into words.
 pub(super) fn options(needs: &str) -> String {
     let one = |option: &str| match option.strip_prefix('!') {
         Some(option) => format!("no CONFIG_{option}"),
@@ -153,7 +154,7 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
     };
     let what =
         if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
-    // Every module has these parameters.
+    // Every module has these two parameters.
     if matches!(parameter, "dyndbg" | "async_probe") {
         return Draft { needs: known.needs, ..placed(known.place, target, &what, " by modules") };
     }
@@ -173,7 +174,8 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
     };
     let mut draft = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
     draft.kind = found.kind;
-    // With Debian's patches i915 can be built with PREEMPT_RT up to 6.12, and other distributions may have such patches.
+    // With Debian's patches i915 can be built with PREEMPT_RT up to 6.12, and other distributions may have similar
+    // patches.
     let is_patched = module == "i915" && target.arch == Arch::X86 && target.version.major < 7;
     if draft.verdict == Unknown && is_patched {
         let stock = Target { flavour: Flavour::Stock, ..target.clone() };

@@ -1,7 +1,8 @@
-//! What a live machine says about the words of its line. The sources are asked in the order in which they are believed.
+//! The testimony of a machine: what its files say about the words of its command line. The sources are asked in order,
+//! the most reliable first.
 //!
-//! Reads through a tree and judges nothing. The kernel's image is read last, and only if no other source says enough,
-//! because unpacking it takes longer than everything else together.
+//! This module only reads. The kernel's image is read last, and only if no other source says enough, because unpacking
+//! it takes longer than everything else together.
 
 use super::image::{Has, Image};
 use crate::cmdline::{Token, same_dashes, words};
@@ -11,23 +12,24 @@ use crate::machine::{Config, Machine, Version};
 use crate::tree::{Tree, text};
 use std::cell::OnceCell;
 
-/// Path of the running kernel's log, as text.
+/// The path of the running kernel's log, which holds text.
 pub const LOG: &str = "punctual:/kernel/log";
-/// The folder that has a description of each module.
+/// The folder that has a file with a description of each module.
 pub const MODULE_INFO: &str = "punctual:/modinfo";
 
-/// The first version whose log lists unknown words. In an older log their absence says nothing.
+/// The first version whose log lists unknown words. In the log of an older kernel, a missing word proves nothing.
 const LISTS_UNKNOWN: Version = Version::new(5, 14);
 
-/// Words that boot code searches the line for before the parser of parameters runs. The parser does not know them, so
-/// the log calls them unknown although they are in force.
+/// Words for which boot code searches the line before the parser of parameters runs. The parser does not have these
+/// words, so the log calls them unknown although they take effect.
 const FOUND_BY_SEARCH: &str = "clearcpuid dis_ucode_ldr kaslr no387 no5lvl nofxsr nokaslr nopti nospec_store_bypass_disable \
     nospectre_v2 noxsave noxsaveopt noxsaves pti spec_store_bypass_disable spectre_v2 spectre_v2_user tsx";
 
-/// What is known about a machine besides its command line.
+/// Sources of facts about words: the log, the files and the image of a machine's kernel.
 pub struct Testimony<'a> {
     live: Option<Live<'a>>,
-    /// The machine from which the image's list is read on first use; `None` if the list is given or unavailable.
+    /// The machine from which the image's list is read when it is first needed; `None` if the list is given or cannot
+    /// be read.
     images: Option<&'a dyn Tree>,
     image: OnceCell<Option<Image>>,
 }
@@ -40,23 +42,23 @@ struct Live<'a> {
 }
 #[derive(Default)]
 struct Log {
-    /// Names that the log calls unknown; `None` if the log does not reach back to the boot.
+    /// Names of words that the log calls unknown; `None` if the log does not reach back to the boot.
     unknown: Option<Vec<String>>,
     lines: Vec<String>,
 }
 
-/// What a source says about a word, with the reason.
+/// The answer of a source about a word, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Says {
     Taken(String),
     NotTaken(String),
-    /// The kernel has no such word, whatever the value is.
+    /// The kernel does not have this word, whatever its value is.
     NotThere(String),
     /// The module that would take the word is not loaded.
     NotLoaded(String),
 }
 
-/// What the kernel did with a value, with the line of the log that says so.
+/// How the kernel treated a value, with the line of the log that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Became {
     Rejected(String),
@@ -65,22 +67,22 @@ pub(super) enum Became {
 }
 
 impl<'a> Testimony<'a> {
-    /// Testimony for a line about which nothing else is known.
+    /// The testimony for a line if no kernel and no machine is known.
     pub fn none() -> Self {
         Self { live: None, images: None, image: OnceCell::new() }
     }
 
-    /// Testimony of a kernel of which only the words of its image are known.
+    /// The testimony of a kernel of which only the image is known.
     pub fn image(image: Image) -> Self {
         Self { image: OnceCell::from(Some(image)), ..Self::none() }
     }
 
-    /// The kernel of a running or captured machine, for a line that is not its own.
+    /// The testimony of a machine's kernel, about a line that is not the one it was booted with.
     pub fn kernel_of(tree: &'a dyn Tree) -> Self {
         Self { images: Some(tree), ..Self::none() }
     }
 
-    /// A machine that runs, or was captured while it ran, with its own line.
+    /// The testimony of a machine, running or captured, about the line it was booted with.
     pub fn live(tree: &'a dyn Tree, machine: &'a Machine) -> Self {
         let lists_unknown = machine.kernel.version.known().is_some_and(|version| *version >= LISTS_UNKNOWN);
         let log = Log::read(tree, lists_unknown);
@@ -88,7 +90,7 @@ impl<'a> Testimony<'a> {
         Self { live: Some(live), ..Self::kernel_of(tree) }
     }
 
-    /// Whether the kernel's log lists the words that the kernel did not know.
+    /// Whether the kernel's log still holds the list of the words unknown to the kernel.
     pub fn lists_unknown(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
     }
@@ -97,13 +99,14 @@ impl<'a> Testimony<'a> {
         self.live.is_some()
     }
 
-    /// Whether a live machine shows no modules, although every running kernel has some built in.
+    /// Whether the machine does not show its modules: `/sys/module` is empty or cannot be read, although every running
+    /// kernel has some built-in modules.
     pub(super) fn hides_modules(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.loaded.known().is_none_or(Vec::is_empty))
     }
 
-    /// Asks the sources in the order in which they are believed; `needs` are the options that the word is compiled
-    /// with.
+    /// Asks the sources in order, the most reliable first. `needs` holds the options that the word needs to be compiled
+    /// in.
     pub(super) fn ask(&self, token: &Token, needs: &str) -> Option<Says> {
         let live = self.live.as_ref();
         let says = live
@@ -113,7 +116,8 @@ impl<'a> Testimony<'a> {
             .or_else(|| live?.by_module(token))
             .or_else(|| self.by_image(token, needs))
             .or_else(|| live?.by_config(needs))?;
-        // The log lists both words that a handler refused and words that do not exist.
+        // The log lists words that a handler refused as well as words that do not exist. The image shows which of the
+        // two applies.
         match (&says, token.name.contains('.')) {
             (Says::NotTaken(why), false) => match self.by_image(token, needs) {
                 Some(Says::NotThere(image)) => Some(Says::NotThere(format!("{image}; {why}"))),
@@ -132,7 +136,7 @@ impl<'a> Testimony<'a> {
         self.image.get_or_init(|| self.images.and_then(Image::read)).as_ref()
     }
 
-    /// What the kernel's image says, if the image is known and could list the word.
+    /// What the kernel's image says about a word; `None` if the image is not known, or cannot decide.
     fn by_image(&self, token: &Token, needs: &str) -> Option<Says> {
         let image = self.own_words()?;
         match image.has(token) {
@@ -148,7 +152,7 @@ impl<'a> Testimony<'a> {
         Some(Says::NotThere(format!("this kernel's image does not know it{}", why.unwrap_or_default())))
     }
 
-    /// `Some` if the module is built in or does not exist, so that no module in a file has what the image lacks.
+    /// Returns `Some` if no module in a file can have the parameter: the module is built in, or does not exist.
     fn is_without(&self, image: &Image, module: &str) -> Option<()> {
         let info = self.live.as_ref().map(|live| text(live.tree, &format!("{MODULE_INFO}/{module}")));
         match info {
@@ -164,7 +168,7 @@ impl<'a> Testimony<'a> {
         Some(ParameterNow { path, value })
     }
 
-    /// What the log says about the word's value.
+    /// What the log says about the value of a word.
     pub(super) fn became(&self, token: &Token) -> Option<Became> {
         self.live.as_ref()?.log.became(token)
     }
@@ -174,13 +178,13 @@ impl<'a> Testimony<'a> {
     }
 }
 
-/// A parameter of a live machine.
+/// The file and the present value of a parameter on a live machine.
 pub(super) struct ParameterNow {
     pub(super) path: String,
     pub(super) value: String,
 }
 
-/// Whether the state in force agrees with what a word asks for, and the file that shows that state.
+/// Whether the state in force agrees with the effect that a word asks for, and the file that shows the state.
 pub(super) struct ShownEffect {
     pub(super) agrees: bool,
     pub(super) file: String,
@@ -201,10 +205,11 @@ impl Live<'_> {
         })
     }
 
-    /// What `/proc/sys` says about a word for a sysctl. A word that names no file there sets nothing.
+    /// What `/proc/sys` says about a word that sets a sysctl. If no file there has the word's name, the word sets
+    /// nothing.
     fn by_sysctl(&self, token: &Token) -> Option<Says> {
         let name = token.name.strip_prefix("sysctl").and_then(|rest| rest.strip_prefix(['.', '/']))?;
-        // Names of files keep their dashes, which names of words lose.
+        // The names of files keep their dashes, but `token.name` has underscores instead.
         let typed = token.raw.get("sysctl.".len()..)?.split('=').next().unwrap_or(name);
         let path = format!("/proc/sys/{}", typed.replace('.', "/"));
         match (text(self.tree, &path), self.tree.list("/proc/sys/kernel")) {
@@ -245,7 +250,8 @@ impl Live<'_> {
                 Some(Says::NotLoaded(format!("the module {module} has it, and is not loaded")))
             }
             (true, ..) => Some(Says::Taken(format!("the module {module} has it"))),
-            // A built-in module may be listed under another name than the one on the command line.
+            // A built-in module may be listed under another name than on the command line, so a missing parameter
+            // proves nothing.
             (false, true, _) => None,
             (false, false, _) => {
                 Some(Says::NotTaken(format!("the module {module} of this kernel has no such parameter")))
@@ -253,10 +259,10 @@ impl Live<'_> {
         }
     }
 
-    /// An option that is off and without which the word is not compiled in, unless an alternative option is on.
+    /// The first option that the word needs and that is off. An option does not count if an alternative to it is on.
     fn missing_option(&self, needs: &str) -> Option<String> {
-        // In a partial configuration, a missing option need not be off. Every complete one for these machines has
-        // 64BIT.
+        // In a partial configuration, an option without a line need not be off. Every complete configuration for these
+        // machines has 64BIT.
         let is_whole = self.config.is_on("64BIT") == Fact::Known(true);
         if needs == "-" || !is_whole {
             return None;
@@ -272,15 +278,15 @@ impl Live<'_> {
 
 impl Log {
     fn read(tree: &dyn Tree, lists_unknown: bool) -> Self {
-        // A log may hold bytes that are not text, and its other lines are still useful.
+        // The log is converted even if some bytes are not text, since its other lines are still useful.
         let Fact::Known(bytes) = tree.read(LOG) else { return Self::default() };
         let log = String::from_utf8_lossy(&bytes);
         let mut found = Self::default();
         let mut lines = log.lines();
         while let Some(line) = lines.next() {
             if line.ends_with("  with arguments:") {
-                // The first line is the program. The words that the kernel did not know follow, and after them the
-                // kernel's own.
+                // The kernel lists the arguments and the environment of the first program, among them the words that it
+                // did not know.
                 let handed_on = handed_on(lines.clone());
                 found.unknown.get_or_insert_default().extend(handed_on);
             } else if lists_unknown && found.unknown.is_none() && line.contains("Kernel command line: ") {
@@ -329,13 +335,14 @@ impl Log {
     }
 }
 
-/// The file of a parameter. A parameter without a dot belongs to the kernel itself.
+/// The path of a parameter's file. A parameter without a dot belongs to the kernel itself.
 fn parameter_path(token: &Token) -> String {
     let (module, parameter) = token.name.split_once('.').unwrap_or(("kernel", &token.name));
     format!("/sys/module/{module}/parameters/{parameter}")
 }
 
-/// Parts of log lines about certain words, with the words, and whether the value was refused or only changed.
+/// Texts in log lines about certain words, each with the names of the words. `true` means that the value was refused,
+/// `false` that it was only changed.
 const FATES: &[(&str, &str, bool)] = &[
     ("nohz_full= or isolcpus= incorrect CPU range", "isolcpus nohz_full", true),
     ("nohz_full= must match isolcpus=", "isolcpus nohz_full", true),
@@ -352,7 +359,7 @@ const FATES: &[(&str, &str, bool)] = &[
     ("Unable to parse numa_balancing=", "numa_balancing", true),
     ("Unsupported mitigations=", "mitigations", true),
 ];
-/// Parts of log lines that may be about any word.
+/// Texts in log lines that may be about any word.
 const SIGNS: [&str; 4] = ["Malformed early option", ": unknown parameter '", "is obsolete, ignored", "for parameter `"];
 
 fn fate(line: &str) -> Option<&'static (&'static str, &'static str, bool)> {
@@ -368,8 +375,8 @@ fn unknown_words(line: &str) -> Option<&str> {
 }
 
 /// The words that a kernel hands to the first program because it did not know them: the lines after `with arguments:`
-/// without the program, and those after `with environment:` without the kernel's own. Kernels before 5.14 list unknown
-/// words in no other way.
+/// without the program, and the lines after `with environment:` without the kernel's own variables. Kernels before 5.14
+/// list unknown words nowhere else.
 fn handed_on<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let texts = lines.map(|line| line.rsplit_once("]   ").map_or(line, |(_, text)| text));
     let mut is_environment = false;
@@ -388,13 +395,13 @@ fn handed_on<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     names
 }
 
-/// A line of the log without the time stamp.
+/// A line of the log without its time stamp, as it is shown to the user.
 fn shown(line: &str) -> String {
     let text = line.rsplit_once("] ").map_or(line, |(_, text)| text);
     crate::fact::printable(text.trim(), 120)
 }
 
-/// Whether `isolcpus=` sets what `/sys/devices/system/cpu/isolated` shows: with the flag `domain`, or without flags.
+/// Whether this value of `isolcpus=` changes `/sys/devices/system/cpu/isolated`: it has the flag `domain`, or no flags.
 fn is_about_domains(value: &str) -> bool {
     let has = |wanted: &str| value.split(',').any(|flag| flag == wanted);
     has("domain") || !(has("nohz") || has("managed_irq"))

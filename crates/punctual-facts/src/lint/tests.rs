@@ -1,4 +1,4 @@
-//! Tests of rules that hold for any line, and of what a live machine's testimony changes.
+//! Tests rules that hold for any command line, and how a live machine's testimony changes verdicts.
 
 use super::WordVerdict::{Accepted, Harmful, Inert, RejectedValue, Undecided, Unknown};
 use super::*;

@@ -1,8 +1,9 @@
-//! Words that are not for the kernel, but for boot loaders, initial RAM disks and init.
+//! Words of the command line that are not for the kernel, but for boot loaders, initial RAM disks and init.
 //!
-//! The kernel passes them on, and its log calls them unknown.
+//! The kernel passes these words on to init, and its log calls them unknown.
 
-/// Names of words by their readers. A name that ends in `.` stands for all words that begin with it.
+/// The names of the words, grouped by the program that reads them. A name that ends in `.` stands for all words that
+/// begin with it.
 #[rustfmt::skip]
 const NAMES: &[(&str, &[&str])] = &[
     ("the boot loader", &["BOOT_IMAGE", "BOOTIF", "initrd", "kexec", "subarch", "vga"]),
@@ -36,7 +37,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("the environment of init", &["COLUMNS", "HOME", "LANG", "PATH", "TERM"]),
 ];
 
-/// The reader of a word with this name, in which each `-` is replaced by `_`.
+/// The program that reads a word with this name. In `name`, each `-` is replaced by `_`.
 pub(super) fn reader(name: &str) -> Option<&'static str> {
     let is_it = |known: &str| match known.strip_suffix('.') {
         Some(prefix) => name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.')),
@@ -45,7 +46,8 @@ pub(super) fn reader(name: &str) -> Option<&'static str> {
     NAMES.iter().find(|(_, names)| names.iter().any(|known| is_it(known))).map(|(reader, _)| *reader)
 }
 
-/// Modules that are not part of the kernel's sources, and prefixes that only vendors' kernels know, by their owners.
+/// Modules that are not part of the kernel's sources, and prefixes that only vendors' kernels have, grouped by their
+/// owners.
 const DOWNSTREAM: &[(&str, &str)] = &[
     ("NVIDIA's driver", "nvidia nvidia_drm nvidia_modeset nvidia_uvm"),
     ("OpenZFS", "zfs spl"),
@@ -70,8 +72,8 @@ const DOWNSTREAM: &[(&str, &str)] = &[
     ("Android's kernels and init", "androidboot"),
 ];
 
-/// The owner of a word that is known, but not from the kernel's own sources. It is found by the whole name or the part
-/// before the dot.
+/// The owner of a word that is known, but does not come from the kernel's own sources. The owner is found by the whole
+/// name or by the part before the dot.
 pub(super) fn downstream(name: &str) -> Option<&'static str> {
     let prefix = name.split_once('.').map_or(name, |(module, _)| module);
     let is_owned = |known: &str| known == prefix || known == name;

@@ -1,6 +1,7 @@
-//! The form that values must have, and what the kernel does with other values.
+//! Checks the form of values, and says what the kernel does with a wrong value.
 //!
-//! Covers only words whose handlers were read. Evidence and other words of the line are ignored here.
+//! This module covers only words whose handlers were read in the kernel's source. The machine's testimony and other
+//! words of the line are not considered here.
 
 use super::Target;
 use super::WordVerdict::{Clamped, Inert, RejectedValue};
@@ -9,7 +10,8 @@ use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
 
-/// Checks a word's value. `kind` is the type of the parameter as a letter of the tables, or `-` if it has none.
+/// Checks a word's value. `kind` is the type of the parameter as a letter of the tables, or `-` if its type is not in
+/// the tables.
 pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong> {
     let value = token.value.as_deref();
     match (token.name.as_str(), value) {
@@ -40,8 +42,8 @@ fn list(value: &str, target: &Target) -> Result<CpuSet, String> {
     CpuSet::parse_kernel(value, target.cpus().unwrap_or(u32::MAX)).map_err(|e| e.to_string())
 }
 
-/// Checks flags that are followed by a list: `managed_irq,domain,2-3`. A flag ends at its comma, and the kernel skips
-/// flags that it does not know.
+/// Checks the value of `isolcpus=`: flags that are followed by a list, as in `managed_irq,domain,2-3`. A flag ends at
+/// its comma, and the kernel skips flags that it does not know.
 fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/isolation.c";
     if let Some(wrong) = flag_of_later(value, target) {
@@ -78,8 +80,8 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
     None
 }
 
-/// Checks for a flag that this kernel does not know. Kernels before 5.8 drop the whole word for such a flag, and later
-/// kernels skip the flag.
+/// Checks for the flag `managed_irq`, which kernels before 5.6 do not know. For an unknown flag, kernels before 5.8
+/// drop the whole word; later kernels skip the flag.
 fn flag_of_later(value: &str, target: &Target) -> Option<Wrong> {
     let is_old = target.version < Version::new(5, 6);
     let FlagsAndCpus { flags, cpus: list } = cpu_list(value);
@@ -92,7 +94,7 @@ fn flag_of_later(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// A notation of the list that a later kernel introduced: `N` in 5.13, `all` in 5.14.
+/// The error of a list in a notation that only later kernels know: `N` came with 5.13, `all` with 5.14.
 fn written_for_later(value: &str, target: &Target) -> Option<String> {
     let is_word = |wanted: &str| value.split([',', '-', ':', '/']).any(|part| part == wanted);
     let (what, since) = match () {
@@ -103,13 +105,13 @@ fn written_for_later(value: &str, target: &Target) -> Option<String> {
     (target.version < since).then(|| format!("kernels know {what} in a list from {since} on"))
 }
 
-/// The flags of `isolcpus=` and the list after them.
+/// The flags in the value of `isolcpus=`, and the list of CPUs after them.
 pub(super) struct FlagsAndCpus<'a> {
     pub(super) flags: Vec<&'a str>,
     pub(super) cpus: &'a str,
 }
 
-/// Separates flags from the list as the kernel does.
+/// Separates the flags from the list of CPUs as the kernel does.
 pub(super) fn cpu_list(value: &str) -> FlagsAndCpus<'_> {
     let mut flags = Vec::new();
     let mut rest = value;
@@ -121,7 +123,7 @@ pub(super) fn cpu_list(value: &str) -> FlagsAndCpus<'_> {
     FlagsAndCpus { flags, cpus: rest }
 }
 
-/// Checks a list of CPUs to isolate, which must name at least one CPU and not all of them.
+/// Checks a list of CPUs to isolate. It must name at least one CPU, and not all of them.
 fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/isolation.c";
     match list(value, target) {
@@ -146,8 +148,8 @@ fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// The word with the CPUs as numbers, because the kernel takes `N` and `all` for flags if a flag may stand in their
-/// place.
+/// The word `isolcpus=` with the CPUs as numbers. At a place where a flag may stand, the kernel takes `N` and `all` for
+/// flags.
 fn plain(value: &str, target: &Target) -> Option<String> {
     target.cpus()?;
     let set = list(value, target).ok()?;
@@ -160,7 +162,7 @@ fn preempt(value: &str, target: &Target) -> Option<Wrong> {
         |why: &str, instead: &str| Some(Wrong { instead: Some(instead.to_owned()), ..Wrong::rejected(why, SOURCE) });
     match value {
         "full" => None,
-        // PREEMPT_RT brings lazy preemption already in 6.12, by its patches.
+        // With PREEMPT_RT, lazy preemption exists already in 6.12, by a patch.
         "lazy" if target.version >= Version::new(6, if target.flavour == Flavour::Rt { 12 } else { 13 }) => None,
         "lazy" => refused("kernels before 6.13 have no lazy preemption", "preempt=full"),
         "none" | "voluntary" if target.version < Version::new(7, 0) && target.flavour != Flavour::Rt => None,
@@ -182,7 +184,7 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// Checks the mode of `amd_pstate`. The modes that leave the choice to the chip exist since 6.3.
+/// Checks the mode of `amd_pstate`. The modes in which the chip itself chooses the frequency exist since 6.3.
 fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
     let known: &[&str] = if target.version < Version::new(6, 3) {
         &["disable", "passive"]

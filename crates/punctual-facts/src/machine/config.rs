@@ -5,10 +5,11 @@ use crate::tree::{Tree, text};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Path of the unpacked `/proc/config.gz`. The reader of the live machine supplies it.
+/// The path of the unpacked `/proc/config.gz`, which the reader of the live machine supplies.
 pub const UNPACKED: &str = "punctual:/kernel/config";
 
-/// Marks a text that [`Config::part`] wrote. An option missing there was not kept, which does not mean that it is off.
+/// The remark at the head of a text that [`Config::part`] wrote. If an option is missing in the text, it was not kept
+/// and may be on.
 const PART: &str = "# Only options that were asked for";
 
 #[derive(Clone, Debug)]
@@ -25,7 +26,8 @@ impl Config {
         Self { source, is_foreign, text, asked: RefCell::default() }
     }
 
-    /// Reads the kernel's own copy, or else the file that distributions install beside the kernel.
+    /// Reads the kernel's own copy of its configuration or, without one, the file that distributions install beside the
+    /// kernel.
     pub fn read(tree: &dyn Tree, release: &Fact<String>) -> Self {
         let own = text(tree, UNPACKED);
         if own != Fact::Absent {
@@ -50,7 +52,7 @@ impl Config {
         self.text.as_ref().map(|_| ())
     }
 
-    /// The value of an option, whose name is given without `CONFIG_`; `n` if the option is not set.
+    /// The value of an option; `n` if it is not set. `option` is the name without `CONFIG_`.
     pub fn value(&self, option: &str) -> Fact<String> {
         self.asked.borrow_mut().insert(option.to_owned());
         self.text.as_ref().and_then(|text| {
@@ -71,8 +73,8 @@ impl Config {
         Fact::Known("n".to_owned())
     }
 
-    /// A configuration with only the options that were asked for so far, because a whole one has ten thousand. `None`
-    /// if no configuration is known.
+    /// A configuration with only the options that were asked for so far, because a whole configuration has ten thousand
+    /// options. `None` if no configuration is known.
     pub fn part(&self) -> Option<String> {
         let text = self.text.known()?;
         let header = header(text).unwrap_or_default();
@@ -99,7 +101,7 @@ impl Config {
     }
 }
 
-/// Refuses a text whose header names another kernel, as in a container or after an update.
+/// Refuses a text whose header names another kernel, as may happen in a container or after an update.
 fn of_this_kernel(text: String, release: &str) -> Fact<String> {
     let Some(version) = header(&text).and_then(|line| line.split_whitespace().nth(2)) else {
         return Fact::Garbled("does not say which kernel it is for".to_owned());
@@ -155,7 +157,7 @@ mod tests {
         let part = config(&whole.part().unwrap());
         assert_eq!(asked(&part), first);
         assert!(matches!(part.value("KASAN"), Fact::Garbled(why) if why.contains("CONFIG_KASAN")));
-        // A part of the part does not claim that options missing from it are off.
+        // A part that is taken from a part does not claim that missing options are off.
         assert_eq!(part.part(), whole.part());
     }
 

@@ -1,12 +1,12 @@
-//! The facts about a machine that a recording keeps, as values. A recording keeps them as lines for people, which are
-//! read again here.
+//! The facts about a machine that a recording keeps, as typed values. A recording holds these facts as lines for
+//! people, and this module parses the lines.
 
 use super::{Arch, Flavour, IDLE, IdleState, MachineLine};
 use crate::cpu_set::CpuSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Facts about a machine. A fact that could not be read, or was not recorded, is null.
+/// Facts about a machine. A fact is null if it could not be read or was not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineFacts {
@@ -38,12 +38,12 @@ pub struct MachineFacts {
     pub command_line: Option<String>,
     /// Idle states of the CPUs, the lightest first.
     pub idle_states: Vec<IdleState>,
-    /// Facts that this program does not know, as they were recorded.
+    /// Recorded facts with names that this program does not know.
     pub others: BTreeMap<String, String>,
 }
 
 impl MachineFacts {
-    /// Reads names and values that [`Machine::recorded`](super::Machine::recorded) of this or another version wrote.
+    /// Parses lines that [`Machine::recorded`](super::Machine::recorded) wrote, in this version or another.
     pub fn of(recorded: &[MachineLine]) -> Self {
         let mut facts = Self::default();
         for MachineLine { name, value } in recorded {
@@ -62,7 +62,7 @@ impl MachineFacts {
         facts
     }
 
-    /// Reads a line like `6.12.43, stock (PREEMPT_DYNAMIC), arm64`.
+    /// Parses a line like `6.12.43, stock (PREEMPT_DYNAMIC), arm64`.
     fn kernel(&mut self, line: &str) {
         let Some((rest, arch)) = line.rsplit_once(", ") else { return };
         let Some((release, flavour)) = rest.rsplit_once(", ") else { return };
@@ -72,7 +72,7 @@ impl MachineFacts {
         self.architecture = one_of(&[Arch::X86, Arch::Arm64].map(Arch::name), arch);
     }
 
-    /// Reads a line like `0-3 online, isolated 2-3, tick-free none, no SMT, clock tsc`.
+    /// Parses a line like `0-3 online, isolated 2-3, tick-free none, no SMT, clock tsc`.
     fn cpus(&mut self, line: &str) {
         let parts = || {
             let (online, rest) = line.split_once(" online, isolated ")?;
@@ -88,7 +88,7 @@ impl MachineFacts {
         self.clock = known(clock);
     }
 
-    /// Reads `none`, `guest of KVM`, `container (docker)` or `container (docker) in a guest of KVM`.
+    /// Parses `none`, `guest of KVM`, `container (docker)` or `container (docker) in a guest of KVM`.
     fn virtualisation(&mut self, line: &str) {
         self.container =
             line.strip_prefix("container (").and_then(|rest| rest.split_once(')')).map(|(name, _)| name.to_owned());
@@ -98,7 +98,7 @@ impl MachineFacts {
     }
 }
 
-/// The value, unless the line says why it could not be read, as `unknown (permission denied)`.
+/// The value. `None` if the value is only the reason why it could not be read, such as `unknown (permission denied)`.
 fn known(value: &str) -> Option<String> {
     (!value.starts_with("unknown (")).then(|| value.to_owned())
 }

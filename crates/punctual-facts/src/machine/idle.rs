@@ -5,7 +5,7 @@ use punctual_hist::Nanos;
 
 const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
 
-/// An idle state; its number is its index in the list.
+/// An idle state of a CPU. Its number is its index in the list.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleState {
@@ -23,7 +23,7 @@ impl IdleState {
             let exit = known("latency")?.trim().parse().ok()?;
             Some(Self { name: known("name")?, exit: Nanos::from_us(exit) })
         };
-        // The kernel has at most ten states.
+        // The kernel has at most ten states, so sixteen are enough.
         (0..16).map_while(one).collect()
     }
 
@@ -33,8 +33,8 @@ impl IdleState {
         states.iter().map(shown).collect::<Vec<_>>().join(", ")
     }
 
-    /// Reads what [`line`](Self::line) wrote, up to the first part of another form, after which the numbers of states
-    /// would be wrong.
+    /// Parses a line that [`line`](Self::line) wrote. Parsing ends at the first part that has another form, because the
+    /// numbers of the states after it would be wrong.
     pub fn parse_line(line: &str) -> Vec<Self> {
         let one = |state: &str| {
             let (name, exit) = state.strip_suffix(" us")?.rsplit_once(' ')?;

@@ -8,10 +8,10 @@ use std::fmt;
 
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The release, as `uname -r` prints it.
+    /// The kernel's release, as `uname -r` prints it.
     pub release: Fact<String>,
     pub version: Fact<Version>,
-    /// The build, as `uname -v` prints it.
+    /// The kernel's build, as `uname -v` prints it.
     pub build: Fact<String>,
     pub flavour: Fact<Flavour>,
     pub arch: Fact<Arch>,
@@ -19,7 +19,7 @@ pub struct Kernel {
 
 pub const BUILD: &str = "/proc/sys/kernel/version";
 
-/// A kernel version: the first two numbers decide which advice applies.
+/// The first two numbers of a kernel version, which decide whether advice applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub struct Version {
@@ -44,7 +44,7 @@ impl Version {
         Self { major, minor }
     }
 
-    /// The version in a release: `6.12.107+deb13-rt-amd64` is 6.12.
+    /// The version in a release, for example 6.12 in `6.12.107+deb13-rt-amd64`.
     pub fn parse(release: &str) -> Option<Self> {
         let mut numbers = release.split(|c: char| !c.is_ascii_digit());
         Some(Self::new(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -57,11 +57,11 @@ crate::named! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Flavour {
-        /// A kernel that preempts as it was built.
+        /// A kernel whose preemption was fixed when it was built.
         Stock = "stock",
         /// A kernel whose preemption is chosen at boot (`PREEMPT_DYNAMIC`).
         Dynamic = "stock (PREEMPT_DYNAMIC)",
-        /// A kernel with `PREEMPT_RT`, stock or patched.
+        /// A kernel with `PREEMPT_RT`, either built in or patched in.
         Rt = "PREEMPT_RT",
         /// A kernel with Xenomai 3 beside Linux.
         Cobalt = "Xenomai 3 (Cobalt)",
@@ -102,15 +102,15 @@ impl Kernel {
     }
 }
 
-/// Folders and files that only a second kernel brings.
+/// Folders that only a second kernel has, each with an entry that must be in it and the kernel's flavour.
 const CO_KERNELS: [(&str, &str, Flavour); 3] = [
     ("/proc/xenomai", "version", Flavour::Cobalt),
     ("/sys/devices/virtual/evl", "control", Flavour::Evl),
     ("/sys/class/evl", "control", Flavour::Evl),
 ];
 
-/// The flavour of the kernel. The build line is asked first, because `/sys/kernel/realtime` exists only in kernels
-/// built from the patch queue.
+/// The flavour of the kernel. The build line is read first, because `/sys/kernel/realtime` exists only in kernels built
+/// from the PREEMPT_RT patches.
 fn flavour(tree: &dyn Tree, build: &Fact<String>) -> Fact<Flavour> {
     for (folder, name, flavour) in CO_KERNELS {
         match tree.list(folder) {
@@ -139,7 +139,7 @@ fn arch(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Arch> {
         "aarch64" => Arch::Arm64,
         _ => Arch::Other,
     });
-    // Kernels before 6.1 have no such file.
+    // Kernels before 6.1 do not have this file.
     if named != Fact::Absent {
         return named;
     }

@@ -1,7 +1,8 @@
-//! The few facts about a machine that decide which advice applies. State that only one knob needs is read by that knob.
+//! The few facts about a machine that decide which advice applies. A fact that only one knob needs is read by that
+//! knob.
 //!
-//! Each part reads itself from a [`Tree`] and cannot fail: what is not known is a [`Fact`] that says so. This module
-//! does not know what the user needs of the machine.
+//! Each part is read from a [`Tree`]. Reading cannot fail: if a value is not known, its [`Fact`] says why. The user's
+//! need is not considered here.
 
 mod boot;
 mod config;
@@ -48,9 +49,10 @@ pub struct Machine {
 pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// Name of the line in a recording that lists the idle states.
+/// Name of the line that lists the idle states in a recording.
 pub const IDLE: &str = "idle states";
-/// Longest line of a fingerprint. x86 and arm64 kernels keep 2048 bytes of their command line.
+/// The length, in characters, to which a line of a fingerprint is cut. x86 and arm64 kernels keep 2048 bytes of their
+/// command line.
 const LINE_CHARS: usize = 2048;
 pub const CMDLINE: &str = "/proc/cmdline";
 
@@ -73,7 +75,8 @@ impl Machine {
         }
     }
 
-    /// The facts that a recording keeps: the fingerprint, and the idle states, which are needed to find causes.
+    /// The facts that a recording keeps: the fingerprint, and the idle states, which help to find the cause of a
+    /// latency.
     pub fn recorded(&self) -> Vec<MachineLine> {
         let idle = (!self.idle.is_empty()).then(|| (IDLE, printable(&IdleState::line(&self.idle), LINE_CHARS)).into());
         self.fingerprint().into_iter().chain(idle).collect()
@@ -89,8 +92,8 @@ impl Machine {
             Fact::Known(set) if set.is_empty() => "none".to_owned(),
             other => shown(other.as_ref().map(CpuSet::to_string)),
         };
-        // A kernel that cannot stop its tick has no such file. Its absence is believed only if the file beside it can
-        // be read.
+        // A kernel that cannot stop its tick has no such file. The missing file is taken for this proof only if the
+        // file `isolated` in the same folder can be read.
         let tick_free = match (&self.nohz_full, &self.isolated) {
             (Fact::Absent, Fact::Known(_)) => "none".to_owned(),
             (cpus, _) => list(cpus),
@@ -124,7 +127,7 @@ impl Machine {
     }
 }
 
-/// A CPU list; kernels before 5.x print `(null)` for an empty one.
+/// Parses a file with a list of CPUs. Kernels before 5.x print `(null)` for an empty list.
 fn cpus(tree: &dyn Tree, path: &str) -> Fact<CpuSet> {
     text(tree, path).and_then(|list| match list.trim() {
         "(null)" => Fact::Known(CpuSet::new()),

@@ -1,6 +1,6 @@
 //! The CPUs of a machine, their kinds, and the memory nodes.
 //!
-//! Holds only what a few files tell. Files that exist once per CPU are read by the code that needs them, for the CPUs
+//! Only a few files are read here. Files that exist once per CPU are read by the code that needs them, for the CPUs
 //! that matter there.
 
 use super::cpus;
@@ -15,16 +15,16 @@ pub struct Topology {
     /// CPUs that are plugged in, online or not.
     pub present: Fact<CpuSet>,
     pub online: Fact<CpuSet>,
-    /// Whether some core runs more than one thread.
+    /// Whether at least one core runs more than one thread.
     pub smt_active: Fact<bool>,
     pub nodes: Vec<Node>,
-    /// CPUs by kind of core, on machines with several kinds.
+    /// CPUs by kind of core, if the machine has several kinds.
     pub kinds: Vec<CoreKind>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreKind {
-    /// The kernel's name for the kind.
+    /// The kernel's name for the kind of core.
     pub name: &'static str,
     pub cpus: CpuSet,
 }
@@ -32,7 +32,7 @@ pub struct CoreKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub number: u32,
-    /// The CPUs near to the node's memory; none if the node is memory only.
+    /// The CPUs near to the node's memory. The set is empty if the node has memory only.
     pub cpus: CpuSet,
 }
 
@@ -44,11 +44,11 @@ pub const KINDS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 
 impl Topology {
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
-        // The CPUs that this process may use are not the online ones: with isolcpus=, they lack the CPUs that matter
-        // most.
+        // The CPUs that this process may use do not replace this list: with isolcpus=, the CPUs that matter most are
+        // missing among them.
         let online = match cpus(tree, "/sys/devices/system/cpu/online") {
             Fact::Absent => listed(cpuinfo),
-            // A list that is refused stays refused, since another source may show fewer CPUs.
+            // If the list cannot be read, no other source replaces it, since another source may show fewer CPUs.
             told => told,
         };
         let smt_active = text(tree, "/sys/devices/system/cpu/smt/active").and_then(|value| match value.as_str() {
@@ -81,7 +81,7 @@ fn nodes(tree: &dyn Tree) -> Vec<Node> {
     nodes
 }
 
-/// The CPUs in `/proc/cpuinfo`, which lists the online ones.
+/// The CPUs in `/proc/cpuinfo`, which lists only online CPUs.
 fn listed(cpuinfo: &Fact<String>) -> Fact<CpuSet> {
     cpuinfo.as_ref().and_then(|info| {
         let fields = info.lines().filter_map(|line| line.split_once(':'));

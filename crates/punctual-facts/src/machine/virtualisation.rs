@@ -1,4 +1,5 @@
-//! Hypervisors and containers. A hypervisor limits every result, and half of the knobs then belong to the host.
+//! Hypervisors and containers. A hypervisor affects every measurement, and half of the knobs then have to be set on the
+//! host.
 
 use super::{CLOCKSOURCE, cpuinfo_field};
 use crate::fact::Fact;
@@ -24,7 +25,7 @@ impl fmt::Display for Virtualisation {
     }
 }
 
-/// Makers of virtual machines: the beginnings of their names in the DMI tables, and the names shown for them.
+/// Makers of virtual machines: the beginning of each maker's name in the DMI tables, and the name shown to the user.
 const MAKERS: [(&str, &str); 7] = [
     ("QEMU", "QEMU"),
     ("VMware", "VMware"),
@@ -55,7 +56,7 @@ fn hypervisor(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Option<String>> {
     }
     match (name(tree), text(tree, "/proc/device-tree/model"), text(tree, "/sys/class/dmi/id/sys_vendor")) {
         (Some(name), _, _) => Fact::Known(Some(name)),
-        // The machine has a board's device tree, or its maker builds real computers.
+        // No hypervisor: the machine has a board's device tree, or DMI names a maker of real computers.
         (None, Fact::Known(_), _) | (None, _, Fact::Known(_)) => Fact::Known(None),
         (None, _, _) => cpuinfo.as_ref().and_then(|_| Fact::Absent),
     }
@@ -77,7 +78,7 @@ fn name(tree: &dyn Tree) -> Option<String> {
     xen().or_else(maker).or_else(clock)
 }
 
-/// The engine of the container in which this program runs, if it runs in one.
+/// The engine of the container in which this program runs; `None` outside a container.
 pub fn container(tree: &dyn Tree) -> Option<String> {
     let systemd = || text(tree, "/run/systemd/container").known().filter(|name| !name.is_empty()).cloned();
     let podman = || exists(tree, "/run/.containerenv").then(|| "podman".to_owned());

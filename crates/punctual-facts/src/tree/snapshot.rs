@@ -12,15 +12,15 @@
 //! /sys/fs/resctrl/
 //! ```
 //!
-//! A value after `=` is one line of text with its newline; an indented block is any number of lines. `\e` is nothing,
-//! `\c` at the end of a block means that the last line has no newline, `\xNN` is a byte and `\\` a backslash. After `!`
-//! stands `absent`, `denied`, or `garbled` and the reason. A path that ends in `/` is a folder; a blank in a path is
-//! `\x20`. Later lines replace earlier ones.
+//! A value after `=` is one line of text with its newline; an indented block is any number of lines. `\e` stands for
+//! the empty text, `\xNN` for a byte and `\\` for a backslash. `\c` at the end of a block means that the last line has
+//! no newline. `!` is followed by `absent`, by `denied`, or by `garbled` and the reason. A path that ends in `/` is a
+//! folder; a blank in a path is written `\x20`. A later line about a path replaces an earlier one.
 //!
-//! A file whose second line says what wrote it ends in the remark `# end`: without that it was cut, and missing files
-//! would look like files that do not exist.
+//! If the second line names the program that wrote the file, the file must end in the remark `# end`. Otherwise the
+//! file was cut, and the missing entries would look like files that do not exist.
 //!
-//! This module knows nothing of what the files mean.
+//! The meaning of the files does not matter here.
 
 use super::Tree;
 use crate::fact::Fact;
@@ -29,7 +29,7 @@ use std::fmt;
 use std::ops::Bound;
 
 const FIRST_LINE: &str = "punctual-machine 1";
-/// The beginning of the second line, and the last line, of what `punctual snapshot` writes.
+/// The beginning of the second line, and the last line, of a file that `punctual snapshot` writes.
 const WRITTEN_BY: &str = "# Written by punctual ";
 const END: &str = "# end";
 const INDENT: &str = "    ";
@@ -41,23 +41,23 @@ pub struct MemTree {
     pub(super) links: BTreeMap<String, String>,
 }
 
-/// Why a snapshot could not be read.
+/// The reason why a snapshot could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct SnapshotError {
-    /// Number of the line, from 1.
+    /// Number of the wrong line, from 1.
     pub line: usize,
-    /// What is wrong with it, and what is expected.
+    /// What is wrong with the line, and what is expected.
     pub reason: String,
 }
 
 impl MemTree {
-    /// A machine on which nothing exists.
+    /// Creates a machine on which no file exists.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads a snapshot from the bytes of a file.
+    /// Parses a snapshot from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::parse(std::str::from_utf8(bytes).map_err(|e| {
             let offset = e.valid_up_to();
@@ -66,7 +66,7 @@ impl MemTree {
         })?)
     }
 
-    /// Reads a snapshot; see the module's description for the format.
+    /// Parses a snapshot. The module's description states the format.
     pub fn parse(text: &str) -> Result<Self, SnapshotError> {
         let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
         let first = first.trim_end();
@@ -87,15 +87,16 @@ impl MemTree {
         Ok(tree)
     }
 
-    /// The snapshot as a file in which a cut is detected. `version` and `date` say what wrote it and when; `remarks` are whole
-    /// lines, each with a hash.
+    /// The snapshot as a text that shows whether its end was cut off. `version` and `date` are those of the program
+    /// that writes it. `remarks` are whole lines, each beginning with a hash.
     pub fn signed(&self, version: &str, date: &str, remarks: &str) -> String {
         let text = self.to_string();
         let (first, entries) = text.split_once('\n').unwrap_or((&text, ""));
         format!("{first}\n{WRITTEN_BY}{version} at {date}.\n{remarks}{entries}{END}\n")
     }
 
-    /// Adds entries written as in a snapshot, without its first line. `first_line` numbers the errors.
+    /// Adds entries that are written as in a snapshot, without a snapshot's first line. Line numbers in errors start at
+    /// `first_line`.
     pub fn overlay(&mut self, text: &str, first_line: usize) -> Result<(), SnapshotError> {
         let mut open_block: Option<String> = None;
         for (line, number) in text.lines().zip(first_line..) {
@@ -137,7 +138,7 @@ impl MemTree {
         self.files.insert(path.to_owned(), content);
     }
 
-    /// Adds a folder; its entries are the paths below it.
+    /// Adds a folder. Its entries follow from the paths below it.
     pub fn folder(&mut self, path: &str, state: Fact<()>) {
         self.folders.insert(trimmed(path).to_owned(), state);
     }
@@ -174,7 +175,7 @@ fn trimmed(folder: &str) -> &str {
     folder.trim_end_matches('/')
 }
 
-/// Adds the names in a folder. The paths below a name that was found are skipped at once, because a folder near the
+/// Adds the names in a folder. After a name was found, all paths below that name are skipped, because a folder near the
 /// root has most of the machine below it.
 fn entries<T>(paths: &BTreeMap<String, T>, folder: &str, is_there: impl Fn(&T) -> bool, names: &mut BTreeSet<String>) {
     let start = format!("{folder}/");
@@ -188,7 +189,7 @@ fn entries<T>(paths: &BTreeMap<String, T>, folder: &str, is_there: impl Fn(&T) -
         }
         names.insert(name.to_owned());
         if is_deeper {
-            // `0` is the character after `/`, so this is the first path that is not below the name.
+            // `0` is the character after `/`, so the search continues at the first path that is not below the name.
             next = from(&format!("{start}{name}0"));
         }
     }
@@ -271,7 +272,7 @@ fn encode_line(line: &[u8]) -> String {
     out
 }
 
-/// Bytes without a newline, as text that survives an editor: blanks at either end are protected.
+/// Encodes bytes without a newline as a text that an editor does not change: blanks at both ends are protected.
 fn encode_text(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -294,7 +295,7 @@ fn encode_text(bytes: &[u8]) -> String {
     out
 }
 
-/// A path without blanks, because a path ends at its first blank. It must not begin like a remark.
+/// Encodes a path. Blanks are escaped, because a path ends at its first blank, and so is a hash at its beginning.
 fn encode_path(path: &str) -> String {
     let path = encode_text(path.as_bytes()).replace(' ', "\\x20");
     if path.starts_with('#') { format!("\\e{path}") } else { path }
@@ -307,7 +308,7 @@ fn push_byte(out: &mut String, byte: u8) {
     }
 }
 
-/// The bytes of one line, with its newline unless it ends in `\c`.
+/// Decodes one line into bytes. A newline is added unless the line ends in `\c`.
 fn decode_line(text: &str) -> Result<Vec<u8>, String> {
     let (body, has_newline) = cut(text);
     let mut bytes = decode_bytes(body)?;
@@ -315,7 +316,8 @@ fn decode_line(text: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Takes a `\c` off the end, unless its backslash is the second of two.
+/// Removes a `\c` at the end, unless its backslash is the second of an escaped backslash. Returns whether the line has
+/// a newline.
 fn cut(text: &str) -> (&str, bool) {
     let body = text.strip_suffix("\\c").filter(|body| body.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 0);
     body.map_or((text, true), |body| (body, false))
@@ -391,7 +393,7 @@ mod tests {
         assert_eq!(MemTree::parse(&text), Ok(tree.clone()));
         assert_eq!(MemTree::parse(&text.replace('\n', "\r\n")), Ok(tree.clone()));
         let first = FIRST_LINE.len() + 1;
-        // Only a cut of the very last newline goes unnoticed.
+        // Every cut is noticed, except one that removes only the last newline.
         for length in first + 1..text.len() - 1 {
             let error = MemTree::parse(&text[..length]).unwrap_err();
             assert!(error.reason.contains("the file is cut"), "{length}: {error}");
@@ -421,7 +423,7 @@ mod tests {
         assert_eq!(tree.list("/p"), Fact::Known(names));
     }
 
-    /// Names and texts with every character that has a meaning in the format.
+    /// A pattern for names and texts with every character that has a meaning in the format.
     const NASTY: &str = r"[a-c#/ =!>\t\n\\\\-]{0,8}";
 
     proptest! {

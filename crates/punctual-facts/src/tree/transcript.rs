@@ -1,7 +1,7 @@
-//! Records everything that is read through it, so that the same reading can be repeated elsewhere.
+//! A tree that records all answers of another tree, so that the same files can be read again elsewhere.
 //!
-//! Each question is passed on once, and later answered from the record. The first conclusions and the conclusions from
-//! the record therefore rest on the same facts.
+//! Each file is read from the other tree once, and later from the record. Conclusions at the time of recording and
+//! conclusions from the record therefore rest on the same facts.
 
 use super::{MemTree, Tree};
 use crate::fact::Fact;
@@ -22,7 +22,7 @@ impl<'a> Transcript<'a> {
         Self { source, files: RefCell::default(), folders: RefCell::default(), links: RefCell::default() }
     }
 
-    /// Everything that was answered so far, as a machine.
+    /// All recorded answers, as a machine.
     pub fn into_tree(self) -> MemTree {
         let (files, folders) = (self.files.into_inner(), self.folders.into_inner());
         let mut tree = MemTree::new();
@@ -34,7 +34,7 @@ impl<'a> Transcript<'a> {
             }
         }
         for (path, content) in files {
-            // A file entry would hide the folder of the same path.
+            // A file entry would hide the folder with the same path.
             let is_folder = matches!(folders.get(&path), Some(Fact::Known(_)));
             if content != Fact::Absent && !is_folder {
                 tree.file(&path, content);
@@ -49,8 +49,8 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// Adds a path of which only the name was recorded. It becomes a folder, which claims no content, or an unread file if
-/// it is known not to be a folder.
+/// Adds a path of which only the name was recorded. The path becomes a folder, which claims no content. If it is known
+/// not to be a folder, it becomes an unread file.
 fn keep_name(tree: &mut MemTree, path: &str, files: &Answers<Vec<u8>>, folders: &Answers<Vec<String>>) {
     let is_kept = |fact: Option<&Fact<()>>| fact.is_some_and(|fact| *fact != Fact::Absent);
     let content = files.get(path).map(|fact| fact.as_ref().map(|_| ()));
@@ -65,7 +65,7 @@ fn keep_name(tree: &mut MemTree, path: &str, files: &Answers<Vec<u8>>, folders: 
     }
 }
 
-/// The recorded answer, or else a new one.
+/// The recorded answer or, if there is none, the source's answer, which is then recorded.
 fn ask<T: Clone>(answers: &RefCell<Answers<T>>, path: &str, source: impl FnOnce() -> Fact<T>) -> Fact<T> {
     if let Some(answer) = answers.borrow().get(path) {
         return answer.clone();
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(ask_all(&MemTree::parse(&captured.to_string()).unwrap()), first);
     }
 
-    /// A machine that never gives the same answer twice.
+    /// A machine that gives another answer each time it is read.
     #[derive(Default)]
     struct Fickle(Cell<u8>);
 

@@ -1,5 +1,5 @@
-//! What cannot be seen is never good, bad or absent: each file and folder of captured machines is denied in turn, and
-//! machines whose CPUs nobody knows are held against every knob.
+//! Tests that no file which cannot be read leads to a verdict of good, bad or not applicable. Each file and folder of
+//! captured machines is refused in turn. Machines whose CPUs are not known are tested with every knob.
 
 use super::find;
 use super::tests::{examples, fixtures};
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::{Discriminant, discriminant};
 
-/// What an unprivileged caller may be refused.
+/// The file or folder that the machine of a test refuses to an unprivileged caller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Refused {
     Nothing,
@@ -22,7 +22,7 @@ enum Refused {
     Folder(String),
 }
 
-/// A machine that refuses one thing, and records which files and folders were asked for and answered.
+/// A machine that refuses one file or folder, and records which files and folders were read or listed.
 struct Refusing<'a> {
     tree: &'a MemTree,
     refused: Refused,
@@ -72,14 +72,14 @@ fn kind_of(state: &State) -> Discriminant<State> {
     discriminant(state)
 }
 
-/// Every verdict that a refusal turned into another one.
+/// Describes every verdict that turned into another one when a file or folder was refused, other than into unknown.
 fn turned(name: &str, tree: &MemTree, look: impl Fn(&dyn Tree) -> BTreeMap<String, State>) -> Vec<String> {
     let open = Refusing { tree, refused: Refused::Nothing, asked: RefCell::default() };
     let told = look(&open);
     let mut turned = Vec::new();
     for refused in open.asked.into_inner() {
         for (id, state) in look(&Refusing { tree, refused: refused.clone(), asked: RefCell::default() }) {
-            // Advice claims nothing of the machine.
+            // An advice makes no claim about the machine.
             if !matches!(state, State::Unknown(_) | State::Advice(_)) && kind_of(&state) != kind_of(&told[&id]) {
                 turned.push(format!("{name} without {refused:?}: {id} was {:?}, is {state:?}", told[&id]));
             }
@@ -112,7 +112,7 @@ fn what_is_refused_in_a_case_turns_its_verdict_into_no_other() {
     assert!(wrong.is_empty(), "{}\n{} in all", wrong.join("\n"), wrong.len());
 }
 
-/// Whether a verdict comes out differently when other CPUs are asked for: then it is about them.
+/// Whether a knob's verdict depends on the real-time CPUs: it differs between the states found for different choices.
 fn is_about_cpus(id: &str, choices: &[BTreeMap<String, State>]) -> bool {
     choices.iter().any(|states| kind_of(&states[id]) != kind_of(&choices[0][id]))
 }

@@ -1,5 +1,5 @@
-//! How the state of a knob is told. A knob that is one value in one place is declared: its declaration reads the value,
-//! shows it, and says what to write now and what makes that last.
+//! How a knob's state is determined. If a knob is one value in one file, its entry only declares the file and the
+//! value. The reading, the display, the fix and the lasting change follow from that declaration.
 
 use super::case::{Case, Doubt, Judged, Missing, marked};
 use super::lasting::Lasting;
@@ -14,14 +14,14 @@ pub enum Check {
         want: Want,
         missing: Missing,
     },
-    /// A file of the kernel; one for each of the real-time CPUs where its path holds `cpu<I>`.
+    /// A file of the kernel. If its path holds `cpu<I>`, there is one file for each real-time CPU.
     File {
         path: &'static str,
         want: Want,
         missing: Missing,
     },
-    /// A file that tells the state and is not what changes it; one for each of the real-time CPUs where its path holds
-    /// `cpu<I>`.
+    /// A file that shows the state, but whose content is not changed to fix it. If its path holds `cpu<I>`, there is
+    /// one file for each real-time CPU.
     Seen {
         path: &'static str,
         want: Want,
@@ -37,21 +37,23 @@ pub enum Check {
     BuiltWith(&'static [&'static str]),
     BuiltWithout(&'static [&'static str]),
     NoModule(&'static str),
-    /// Good if none of the programs runs that the table of programs calls bad for this knob.
+    /// Good if none of the programs runs that the table of programs lists as bad for this knob.
     Service,
-    /// Good if none of the units is active that the table of programs calls bad for this knob.
+    /// Good if none of the systemd units is active that the table of programs lists as bad for this knob.
     Units,
-    /// Good if at most one program is at work of those that the table of programs calls owners of this knob's settings.
+    /// Good if at most one of the programs runs, or starts at boot, that the table of programs lists as owners of this
+    /// knob's settings.
     OneOwner,
-    /// Good if no device of the class has a name that starts like this.
+    /// Good if no device of the class has a name that begins with `start`.
     NoDevice {
         class: &'static str,
         start: &'static str,
     },
-    /// A setting of the firmware that software cannot see, by its place in the firmware's menus. Never good and never
-    /// bad.
+    /// A setting of the firmware that software cannot see, with its usual place in the firmware's menus. The verdict is
+    /// never good and never bad.
     Firmware(&'static str),
-    /// A state that software cannot see: the text says what, and where to look. Never good and never bad.
+    /// A state that software cannot see; the text says what the state is and where to look. The verdict is never good
+    /// and never bad.
     Advice(Template<'static>),
     Probe(fn(&Case<'_>) -> Judged),
 }
@@ -61,20 +63,20 @@ pub enum Want {
     Is(i64),
     AtMost(i64),
     AtLeast(i64),
-    /// A number from the first to the second, both included.
+    /// A number between the first and the second, both included.
     Within(i64, i64),
-    /// Any number except `bad`; `write` is the one to set.
+    /// Any number except `bad`. `write` is the number that the fix sets.
     Not {
         bad: i64,
         write: i64,
     },
-    /// One of the words in `good`, of which the first is set. If `bad` is empty, every other word is bad; if `good` is
-    /// empty, every word not in `bad` is good. Otherwise a word in neither list is unknown.
+    /// One of the words in `good`; the fix sets the first of them. If `bad` is empty, every other word is bad; if
+    /// `good` is empty, every word not in `bad` is good. Otherwise a word in neither list is unknown.
     Word {
         good: &'static [&'static str],
         bad: &'static [&'static str],
     },
-    /// Like `Word`, for files that list the choices and mark the one in force.
+    /// Like `Word`, for a file that lists all choices and marks the one in force.
     Choice {
         good: &'static [&'static str],
         bad: &'static [&'static str],
@@ -125,7 +127,8 @@ fn is_among(path: &str, word: &str, good: &[&str], bad: &[&str]) -> Judged {
     }
 }
 
-/// Whether a file, or the file of every real-time CPU, holds what is wanted.
+/// Whether a file holds the wanted value. If each CPU has a file of its own, the files of all real-time CPUs must hold
+/// the value.
 fn file_is_met(case: &Case<'_>, file: File, want: Want, missing: Missing) -> Judged {
     let path = file.path_of("{cpu}");
     if file.each().is_none() {
@@ -156,7 +159,7 @@ impl Check {
         Self::Advice(Template::new(look))
     }
 
-    /// The state on this machine of the knob with this id.
+    /// Judges the knob with this id on this machine.
     pub(super) fn judge(&self, id: &str, case: &Case<'_>) -> Result<State, Doubt> {
         let is_good = match *self {
             Self::Sysctl { name, want, missing } => file_is_met(case, File::Sysctl(name), want, missing),
@@ -186,7 +189,7 @@ impl Check {
         is_good.map(|is_good| if is_good { State::Good } else { State::Bad })
     }
 
-    /// The value that makes the state good, if it is one value for one file.
+    /// The file and the value that make the state good; `None` if more than one value or file is needed.
     pub fn setting(&self) -> Option<Setting> {
         let (file, want) = match *self {
             Self::Sysctl { name, want, .. } => (File::Sysctl(name), want),
@@ -207,7 +210,7 @@ impl Check {
         Some(Setting { file, value: want.value()? })
     }
 
-    /// The places in which the wanted state lasts.
+    /// The places where a lasting change keeps the state good.
     pub(super) fn places(&self) -> Vec<Lasting> {
         match *self {
             Self::BuiltWith(options) => options.iter().map(|option| Lasting::built_with(option)).collect(),

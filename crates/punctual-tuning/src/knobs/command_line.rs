@@ -1,5 +1,5 @@
-//! What the kernel made of the words it was booted with, according to the linter. A word without effect does more harm
-//! than a missing one, since somebody relies on it.
+//! Whether the words of the kernel command line have the effect they promise, according to the linter. A word without
+//! effect does more harm than a missing word, since somebody relies on it.
 
 use crate::knobs::prelude::*;
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
@@ -15,7 +15,8 @@ const LINTER: &[&str] = &[
 const TAKE_OFF: &[Lasting] =
     &[Lasting::other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
 
-/// A knob of this family: the kernel reads the line at boot only, and the remedy is to change words of the line.
+/// Creates a knob of this family. The kernel reads the command line at boot only, so the fix of each is to change words
+/// of that line.
 const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn(&Case<'_>) -> Judged) -> Knob {
     Knob {
         id,
@@ -67,7 +68,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         why: "The word has an effect, but not the one it is commonly used for, which is therefore missing.",
-        // The knob about the setting itself carries the severity.
+        // The knob about the setting that the word changes carries the severity.
         ..knob("cmdline.traps", "No word that does something other than commonly believed", Weight::all(Info), |case| {
             none_is(case, "other than believed", |word| word.is_trap)
         })
@@ -89,7 +90,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// The words of this machine's command line with the linter's verdicts.
 fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
-    // Each fact is asked for by itself, so that the doubt names the missing one.
+    // The line, the version and the flavour are asked for one by one, so that the doubt names the one that is missing.
     case.content(CMDLINE, UNSEEN)?;
     case.version()?;
     case.flavour()?;
@@ -103,7 +104,7 @@ fn counted(words: usize) -> String {
     format!("{words} word{}", if words == 1 { "" } else { "s" })
 }
 
-/// Good if no word is of that kind. The words of that kind become the evidence.
+/// Good if `is_of_kind` holds for no word. The words for which it holds become the evidence.
 fn none_is(case: &Case<'_>, what: &str, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
     let words = judged(case)?;
     let found = words.iter().filter(|word| is_of_kind(word));
@@ -131,7 +132,7 @@ fn unknown(case: &Case<'_>) -> Judged {
              them is not told, as /sys/module cannot be listed",
     )?;
     let is_good = none_is(case, "unknown", |word| is_unknown(&word) && !word.is_untold)?;
-    // Kernels of nearby versions do not know the word, which proves nothing for this version.
+    // The word is unknown to the kernels of nearby versions that were examined, which proves nothing for this version.
     let is_exact = Target::of(case.machine).is_some_and(|target| target.is_looked_at());
     Doubt::unknown_if(
         !is_good && !is_exact && !case.log_lists_unknown_words(),
@@ -147,7 +148,7 @@ fn rejected(case: &Case<'_>) -> Judged {
 }
 
 fn harmful(case: &Case<'_>) -> Judged {
-    // The knobs `rcu.normal` and `irq.fixup` report these words, with their own severity.
+    // The knobs `rcu.normal` and `irq.fixup` report these words with severities of their own.
     let is_told = |word: &Word| {
         let name = word.word.split('=').next().unwrap_or_default().replace('-', "_");
         matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
@@ -166,7 +167,8 @@ fn length(case: &Case<'_>) -> Judged {
     let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
     let bytes = before_masking.unwrap_or(line.len());
     case.note(CMDLINE, format!("{bytes} of {} bytes", KEPT_BYTES - 1));
-    // The kernel shows only what it kept: a line of exactly that length may have been cut.
+    // The kernel shows only the part of the line that it kept, so a line of exactly the greatest length may have been
+    // cut.
     Ok(bytes < KEPT_BYTES - 1)
 }
 
@@ -191,7 +193,7 @@ fn duplicates(case: &Case<'_>) -> Judged {
 fn separator(case: &Case<'_>) -> Judged {
     let line = words(&line(case)?);
     let behind: Vec<&Token> = line.iter().filter(|word| word.is_for_init).collect();
-    // Only names are shown, since words for init may be private.
+    // Only the names of words are shown, since the values of words for init may be private.
     let found: Vec<&str> = behind.iter().filter(|word| is_kernels(word)).map(|word| word.name.as_str()).collect();
     let shown = if found.is_empty() {
         format!("{} behind --, none of them the kernel's", counted(behind.len()))

@@ -1,4 +1,4 @@
-//! Console output and tracing: the CPU on which a message or event arises pays for it.
+//! Knobs about console output and tracing: both take time on the CPU where the message or event occurs.
 
 use crate::knobs::prelude::*;
 
@@ -22,7 +22,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.console",
         title: "No serial console",
-        // `log.nbcon` then tells how the serial console prints, and only that matters.
+        // If the serial console's state is known or it prints in a thread, `log.nbcon` carries the severity.
         severity: Weight::of(Medium, Medium, Info)
             .at_most(Info, |case| nbcon(case).is_ok() || prints_in_a_thread(case)),
         check: Check::Probe(|case| {

@@ -1,4 +1,4 @@
-//! What storage and other devices do in the background.
+//! Knobs about the background work of storage and other devices.
 
 use crate::knobs::prelude::*;
 
@@ -203,7 +203,8 @@ const BLOCKS: &str = "/sys/block";
 const NO_BLOCKS: Missing = CannotBe("there are no disks");
 const UNSEEN: Missing = TellsNothing("a disk's setting is not shown");
 
-/// Judges a file of each disk (`None` if the knob is not about the disk), and notes the disks that are not as wanted.
+/// Judges a file of each disk, and adds the disks that are not as wanted to the evidence. `judge` returns `None` for a
+/// disk to which the knob does not apply.
 fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
     for disk in case.names(BLOCKS, NO_BLOCKS)? {
@@ -235,7 +236,7 @@ fn scheduler(case: &Case<'_>) -> Judged {
     })
 }
 
-/// Good if the drive is not polled. The kernel polls only for events that the drive cannot announce.
+/// Good if the kernel does not poll the drive. It polls only for events that the drive cannot announce itself.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
     let usual_ms = case.number(parameter, TellsNothing("the usual interval is not shown"))?;
@@ -284,7 +285,7 @@ fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> 
     if found.is_empty() { Doubt::not_applicable("no file system on a disk is mounted here") } else { Ok(found) }
 }
 
-/// Good if no mounted file system is bad by its type and options.
+/// Good if `is_bad` holds for no mounted file system, given its type and its options.
 fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged {
     let mounts = mounts(case)?;
     let bad: Vec<&str> =

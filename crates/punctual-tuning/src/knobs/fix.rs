@@ -1,4 +1,4 @@
-//! How the state of a knob is changed now, and how the change is undone.
+//! How the state of a knob is changed at run time, and how the change is undone.
 
 use super::Knob;
 use super::case::Case;
@@ -14,8 +14,8 @@ pub enum Fix {
     Setting(Setting),
     /// A command line that can be typed once its blanks are filled.
     Command(Template<'static>),
-    /// Only a boot, or loading a module again, changes the state, so the lasting change is the fix. The text adds what
-    /// else there is to know; it may be empty.
+    /// Only a boot, or loading a module again, changes the state, so the lasting change is the fix. The text adds
+    /// further advice; it may be empty.
     NotAtRunTime(&'static str),
     Prose(Template<'static>),
 }
@@ -36,19 +36,20 @@ impl Fix {
 
 const WRITE_BACK: &str = "Write back the value that was there.";
 
-/// The fix after [`Fix::Implied`] was resolved. The blanks of its text are not filled yet.
+/// What to do now, after [`Fix::Implied`] was replaced by the fix that it implies. The blanks of the text are not
+/// filled yet.
 enum Now {
     Text(String),
     NotAtRunTime(&'static str),
 }
 
 impl Knob {
-    /// The places in which the change is made to last, most important first: what the check and the table of programs
-    /// imply, then the entry's own. Programs that only disturb the setting come last.
+    /// The places in which the change is made to last, most important first: the places implied by the check and by the
+    /// table of programs, then the entry's own. Programs that only disturb the setting come last.
     pub fn places(&self) -> Vec<Lasting> {
         let by_boot = |place: &Lasting| matches!(place, Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_));
         let implied = self.check.places().into_iter().filter(|place| match place {
-            // A file that a word or a module's option fills at boot needs no second place.
+            // If a word of the command line or a module's option sets the file at boot, no second place is needed.
             Lasting::Set(Setting { file: File::Path(_) | File::Parameter { .. }, .. }) => {
                 !self.persist.iter().any(by_boot)
             }
@@ -70,7 +71,7 @@ impl Knob {
         }
     }
 
-    /// The values to write now: the one that the check or the fix names, or else those of the lasting places.
+    /// The values to write now: the value that the check or the fix names, or else the values of the lasting places.
     fn settings(&self, case: Option<&Case<'_>>) -> Vec<Setting> {
         if let Some(setting) = self.setting() {
             return vec![setting];
@@ -80,7 +81,7 @@ impl Knob {
         chosen.filter_map(|place| if let Lasting::Set(setting) = place { Some(*setting) } else { None }).collect()
     }
 
-    /// Whether only a boot, or loading a module again, changes the state.
+    /// Whether no change at run time affects the state, but only a boot or loading a module again.
     pub fn is_for_boot_only(&self) -> bool {
         matches!(self.now(None), Now::NotAtRunTime(_))
     }
@@ -165,7 +166,7 @@ impl Knob {
             return back.map_or_else(|| WRITE_BACK.to_owned(), |back| commands(back.into_iter()));
         }
         let places = self.places();
-        // The places tell nothing about how to undo what a person did by hand.
+        // The lasting places do not say how to undo a change that a person made by hand.
         let is_by_hand = !matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_));
         let says_nothing = |place: &&Lasting| {
             matches!(place.usual(), Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_) | Lasting::Set(_))
@@ -190,12 +191,12 @@ impl Knob {
     }
 }
 
-/// What silences the programs of a knob on this machine, or on any machine without a case.
+/// The steps that silence the programs of a knob on this machine, or on any machine if `case` is `None`.
 fn silencing(knob: &str, case: Option<&Case<'_>>) -> Silencing {
     case.map_or_else(|| Silencing::of(knob), |case| case.silencing(knob))
 }
 
-/// The commands that write these values. Successive sysctls share one command.
+/// The shell commands that write these values. Successive sysctls are written by one command.
 fn commands(values: impl Iterator<Item = (Setting, String)>) -> String {
     let (mut row, mut is_sysctl) = (String::new(), false);
     for (setting, value) in values {

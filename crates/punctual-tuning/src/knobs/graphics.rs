@@ -1,4 +1,4 @@
-//! Graphics, which shares memory bandwidth with the CPUs and, if integrated, the last-level cache.
+//! Knobs about graphics, which shares memory bandwidth with the CPUs and, if integrated, the last-level cache.
 
 use crate::knobs::prelude::*;
 
@@ -88,7 +88,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.nvidia",
         title: "No proprietary graphics driver",
-        // The driver was not made for PREEMPT_RT.
+        // NVIDIA's driver was not made for PREEMPT_RT kernels.
         severity: Weight::of(Medium, Medium, Info).at_least(High, |case| case.flavour() == Ok(Flavour::Rt)),
         check: Check::NoModule("nvidia"),
         why: "Nobody outside its maker can say how long the proprietary NVIDIA driver keeps interrupts off.",
@@ -121,7 +121,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The cards, without their connectors.
+/// The graphics cards by name, without their connectors.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let names = case.names(FOLDER, NO_CARD)?;
     let is_card = |name: &str| name.strip_prefix("card").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));

@@ -1,4 +1,4 @@
-//! Guests and hosts: what one side of a virtual machine does to the other.
+//! Knobs about virtual machines: the effects of a host on its guests, and of guests on their host.
 
 use crate::knobs::prelude::*;
 use crate::programs;
@@ -154,7 +154,7 @@ fn steal(case: &Case<'_>) -> Judged {
     let stat = case.content(path, TellsNothing("/proc/stat is not there"))?;
     let line = stat.lines().next().unwrap_or_default();
     let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
-    // Guest time is left out of the sum: user and nice time contain it already.
+    // The sum of all ticks leaves out guest time, because user and nice time contain it already.
     let (Some(stolen), true) = (ticks.get(7), line.starts_with("cpu ")) else {
         return Doubt::unknown(format!("{path} begins with '{line}'"));
     };
@@ -181,8 +181,8 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     let modules = "/sys/module";
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
     Doubt::not_applicable_if(users.contains(&Fact::Known("0".to_owned())), "no guest runs here (no process uses KVM)")?;
-    // KVM that is built into the kernel counts no users. Each guest then shows by a kernel thread `kvm-*`, or by a
-    // known program.
+    // KVM that is built into the kernel counts no users. A guest is then recognised by a kernel thread `kvm-*`, or by
+    // the process of a known program.
     let monitors = programs::processes("virt.guest_load");
     let is_guest = |task: &Task| {
         if task.is_kernel { task.name.starts_with("kvm-") } else { monitors.contains(&task.name.as_str()) }

@@ -1,8 +1,8 @@
 //! The catalogue of knobs: one entry per knob, with its words, its sources, and the check of its effective state.
 //!
 //! Help, the book's reference page and coverage are derived from these entries, and tests run over all of them. Adding
-//! a knob touches one file here and one in `fixtures/knobs`. An entry ends in `..KNOB`, which holds what most knobs of
-//! its file share. Fields that neither sets follow from the check.
+//! a knob touches one file here and one in `fixtures/knobs`. An entry ends in `..KNOB`, a constant with the fields that
+//! most knobs of its file share. Fields that are set neither in the entry nor in `KNOB` follow from the check.
 //!
 //! A knob reads and judges; other crates decide how findings are shown.
 
@@ -59,17 +59,17 @@ use std::sync::LazyLock;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
-    /// A prefix shared by related knobs, a dot, and a word.
+    /// The identifier of the knob: a prefix shared by related knobs, a dot, and a word.
     pub id: &'static str,
-    /// The good state in a few words.
+    /// The good state of the knob, in a few words.
     pub title: &'static str,
     pub family: Family,
-    /// How much the bad state matters.
+    /// How much the bad state matters for each kind of work.
     pub severity: Weight,
-    /// Fails if the knob makes no difference here; called before the check.
+    /// Fails if the knob makes no difference on this machine. It is called before the check.
     pub applies: fn(&Case<'_>) -> Result<(), Doubt>,
     pub check: Check,
-    /// Fails if the bad state does no harm here; called only after a bad check.
+    /// Fails if the bad state does no harm on this machine. It is called only if the check returned "bad".
     pub excused: fn(&Case<'_>) -> Result<(), Doubt>,
     pub why: &'static str,
     /// How to change the state while the machine runs.
@@ -80,19 +80,19 @@ pub struct Knob {
     pub cost: &'static str,
     pub blast: Blast,
     pub confidence: Confidence,
-    /// Manuals, kernel sources and reports that say so. A source that begins with `unverified` marks a claim that
-    /// nobody checked.
+    /// Manuals, kernel sources and reports that prove the statements of this entry. A source that begins with
+    /// `unverified` marks a statement that nobody checked.
     pub sources: &'static [&'static str],
-    /// The use of this program that helps to change or try the state, if there is one.
+    /// The use of this program that helps to change the state or to try the change, if there is one.
     pub resort: Option<Resort>,
 }
 
-/// A use of this program. The command line words it, since a library knows no options.
+/// A use of this program. Only the command-line crate names the options for it, since this library knows no options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resort {
-    /// Name the real-time CPUs and leave some for housekeeping.
+    /// To name the real-time CPUs and leave some for housekeeping.
     ChooseCpus,
-    /// Measure while a limit on the sleep of all CPUs is held.
+    /// To measure while the program limits the depth of idle states on all CPUs.
     LimitSleep,
 }
 
@@ -129,7 +129,7 @@ impl Knob {
     }
 }
 
-/// How much the bad state of a knob matters, by kind of work.
+/// The severity of a knob's bad state, by kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Weight {
     pub periodic: Severity,
@@ -138,7 +138,7 @@ pub struct Weight {
     adjust: Adjust,
 }
 
-/// How the machine changes the severity for the kind of work.
+/// How the state of the machine changes the severity.
 #[derive(Clone, Copy, Debug)]
 enum Adjust {
     AtMost(Severity, fn(&Case<'_>) -> bool),
@@ -155,25 +155,25 @@ impl Weight {
         Self::of(severity, severity, severity)
     }
 
-    /// At most this severity on machines where the condition holds.
+    /// Lowers the severity to `most` at most, on machines where the condition holds.
     #[must_use]
     pub const fn at_most(self, most: Severity, holds: fn(&Case<'_>) -> bool) -> Self {
         Self { adjust: Adjust::AtMost(most, holds), ..self }
     }
 
-    /// At least this severity on machines where the condition holds.
+    /// Raises the severity to `least` at least, on machines where the condition holds.
     #[must_use]
     pub const fn at_least(self, least: Severity, holds: fn(&Case<'_>) -> bool) -> Self {
         Self { adjust: Adjust::AtLeast(least, holds), ..self }
     }
 
-    /// A severity that the function makes of the one for the kind of work.
+    /// Lets a function compute the severity from the one for the kind of work.
     #[must_use]
     pub const fn adjusted(self, by: fn(&Case<'_>, Severity) -> Severity) -> Self {
         Self { adjust: Adjust::By(by), ..self }
     }
 
-    /// The severity on a machine, given the one for the kind of work.
+    /// The severity on this machine, given the severity for the kind of work.
     pub fn here(&self, case: &Case<'_>, severity: Severity) -> Severity {
         match self.adjust {
             Adjust::AtMost(most, holds) if holds(case) => severity.min(most),
@@ -194,7 +194,7 @@ impl Weight {
 }
 
 punctual_facts::named! {
-    /// What a change can do to a machine at work.
+    /// The harm that a change can do to a running machine.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -210,7 +210,7 @@ punctual_facts::named! {
 
 macro_rules! families {
     ($($variant:ident = $name:literal in [$($module:ident $(:: $part:ident)?),* $(,)?];)*) => {
-        /// The family that a knob belongs to.
+        /// The family of related knobs that a knob belongs to.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {
@@ -237,7 +237,7 @@ macro_rules! families {
     };
 }
 
-// Each family with its name and the files that hold its knobs.
+// Each family with its name in texts, and the modules that hold its knobs.
 families! {
     Kernel = "kernel" in [kernel, kernel::build];
     CommandLine = "command line" in [command_line];
@@ -293,7 +293,7 @@ pub fn find(id: &str) -> Option<&'static Knob> {
     ALL.iter().find(|knob| knob.id == id)
 }
 
-/// The ids that are most like a misspelt one, best first.
+/// The knob ids that are most similar to a misspelt one, best first.
 pub fn near(id: &str) -> Vec<&'static str> {
     let wanted = id.to_ascii_lowercase();
     let is_part = |knob: &str| !wanted.is_empty() && (knob.contains(&wanted) || wanted.contains(knob));

@@ -1,4 +1,4 @@
-//! Rights of the caller. Without them the loop runs as an ordinary task on any machine.
+//! Knobs about rights of the caller. Without these rights, the real-time loop runs as an ordinary task on any machine.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::group_of;
@@ -193,8 +193,8 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
-/// Memory that the run-time library wants to have below the limit, so that creating a thread does not fail after memory
-/// is locked.
+/// How much memory the limit on locked memory must allow. The run-time library needs this much so that creating a
+/// thread does not fail once memory is locked.
 const ENOUGH_BYTES: u64 = 1 << 30;
 
 fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
@@ -205,7 +205,7 @@ fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
     }
 }
 
-/// The caller's soft limit of that name; `None` means unlimited.
+/// The caller's soft limit with this name in `/proc/self/limits`; `None` means unlimited.
 fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
     let path = "/proc/self/limits";
     let limits = case.content(path, TellsNothing("/proc/self/limits is not there"))?;
@@ -221,12 +221,12 @@ fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
 
 const LARGE_STACK_BYTES: u64 = 16 << 20;
 
-/// Good if the limit is set and not large. Without a limit the C library uses a small default size.
+/// Good if the limit on the stack is set and not large. Without a limit the C library uses a small default size.
 fn stack(case: &Case<'_>) -> Judged {
     Ok(soft_limit(case, "Max stack size")?.is_none_or(|limit| limit <= LARGE_STACK_BYTES))
 }
 
-/// The file with the CPUs of the caller's control group, or of the nearest group above that has such a file.
+/// The file that lists the CPUs of the caller's control group, or of the nearest group above it that has this file.
 fn cpuset_file(case: &Case<'_>) -> Option<String> {
     let groups = case.peek("/proc/self/cgroup");
     let groups = groups.known()?;
@@ -248,8 +248,8 @@ fn cpuset_file(case: &Case<'_>) -> Option<String> {
     )
 }
 
-/// Whether no cpuset limits the caller, so that its affinity was inherited: the kernel has no cpusets, or the caller is
-/// in the root group outside a container.
+/// Whether no cpuset limits the caller, so that a restricted affinity must have been inherited from the parent process:
+/// the kernel has no cpusets, or the caller is in the root group outside a container.
 fn is_unconfined(case: &Case<'_>) -> bool {
     let config = &case.machine.config;
     if case.lacks("CPUSETS") {
@@ -286,7 +286,7 @@ fn cpus(case: &Case<'_>) -> Judged {
     Ok(case.rt().is_subset(&case.cpu_list(&file, TellsNothing("the cpuset is not shown"))?))
 }
 
-/// The caller's group of a controller (`""` for cgroup v2), followed by the groups above it.
+/// The control group of the caller for a controller (`""` for cgroup v2), followed by the groups above it.
 fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
     let path = "/proc/self/cgroup";
     let table = case.content(path, CannotBe("this kernel has no control groups"))?;
@@ -328,7 +328,8 @@ fn is_unlimited_v1(
     Ok(Some(all_free))
 }
 
-/// Good if these files of the caller's cgroup v2 groups hold no limit, which is written `max`.
+/// Good if no file with one of these names, in the caller's cgroup v2 groups, holds a limit. `max` in a file means no
+/// limit.
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
     let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
@@ -358,5 +359,5 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     Ok(is_free)
 }
 
-/// What cgroup v1 shows where no limit is set: the largest number of whole pages.
+/// The value in cgroup v1 files that means "no limit": the largest number of bytes that is a whole number of pages.
 const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;

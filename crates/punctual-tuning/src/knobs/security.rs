@@ -1,4 +1,4 @@
-//! Security features that cost time.
+//! Knobs about security features that cost time.
 
 use crate::knobs::prelude::*;
 
@@ -146,8 +146,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Good if auditing is off. Only netlink tells that for certain; the kernel's audit thread and the daemon prove some
-/// cases.
+/// Good if auditing is off. Only netlink shows this for certain. In some cases, the kernel's audit thread or the daemon
+/// proves it.
 fn auditing(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.flavour()? == Flavour::Evl, "out-of-band threads make no in-band system calls")?;
     if !case.running("sec.audit")?.is_empty() {
@@ -177,7 +177,8 @@ fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// Not applicable on a CPU that traps no split locks, since only a trap is slowed. Every x86 machine has the setting.
+/// Not applicable on a CPU that does not trap split locks, since only a trapped access is slowed down. Every x86
+/// machine has the setting, even without that ability.
 fn traps_split_locks(case: &Case<'_>) -> Result<(), Doubt> {
     if case.has_flag("split_lock_detect")? {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Programs that change the machine's settings, or load it at times of their own.
+//! Knobs about programs that change the machine's settings, or load the machine at times of their own.
 
 use crate::knobs::prelude::*;
 
@@ -162,7 +162,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Folders with the control groups of containers, and the beginning of the groups' names.
+/// Folders with the control groups of containers, and the beginning of the names of these groups.
 const RUNTIMES: [(&str, &str); 6] = [
     ("/sys/fs/cgroup/system.slice", "docker-"),
     ("/sys/fs/cgroup/machine.slice", "libpod-"),
@@ -171,7 +171,7 @@ const RUNTIMES: [(&str, &str); 6] = [
     ("/sys/fs/cgroup", "kubepods"),
     ("/sys/fs/cgroup", "lxc.payload."),
 ];
-/// At most this number of containers is read in each folder.
+/// The most containers that are read in each folder.
 const ENOUGH: usize = 256;
 
 fn containers(case: &Case<'_>) -> Judged {

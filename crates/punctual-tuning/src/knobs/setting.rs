@@ -1,4 +1,4 @@
-//! A value for a file of the kernel: what is written, where, and how that is told.
+//! A value for a file of the kernel, and how to write it now or describe it in a text.
 
 use super::case::{Case, marked};
 use super::template::{Part, Template};
@@ -18,7 +18,7 @@ pub enum Value {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
-    /// A file below `/proc/sys`, as sysctl names it.
+    /// A file below `/proc/sys`, given by its sysctl name.
     Sysctl(&'static str),
     /// A file by its path. `*` stands for every file of a kind, `cpu<I>` for each real-time CPU, `cpu<H>` for each
     /// housekeeping CPU.
@@ -27,7 +27,7 @@ pub enum File {
     Parameter { module: &'static str, name: &'static str },
 }
 
-/// The CPUs each of which has a file of its own.
+/// The kind of CPUs that have one file each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     RealTime,
@@ -35,7 +35,7 @@ pub enum Each {
 }
 
 impl File {
-    /// Which CPUs the path stands for, if each CPU has a file of its own.
+    /// The kind of CPUs that the path stands for; `None` if the file does not exist once per CPU.
     pub fn each(self) -> Option<Each> {
         Template::parse(&self.path()).parts().find_map(|part| match part {
             Part::Cpus => Some(Each::RealTime),
@@ -44,7 +44,7 @@ impl File {
         })
     }
 
-    /// The path with this text for the number of the CPU.
+    /// The path with `cpu` in place of the number of the CPU.
     pub(crate) fn path_of(self, cpu: &str) -> String {
         Template::parse(&self.path()).filled(|_| cpu.to_owned())
     }
@@ -74,7 +74,7 @@ impl Value {
         }
     }
 
-    /// The value on this machine; `None` while a blank is left that a person has to fill.
+    /// The value on this machine; `None` if a blank is left for a person to fill.
     pub fn whole(self, case: &Case<'_>) -> Option<String> {
         match self {
             Self::Number(number) => Some(number.to_string()),
@@ -92,7 +92,7 @@ impl Value {
 }
 
 impl Setting {
-    /// The line of `/etc/sysctl.d`, or which value is written to which file.
+    /// The setting as a text: a line of `/etc/sysctl.d`, or which value is written to which file.
     pub(crate) fn told(self, fill: impl Fn(Template<'_>) -> String) -> String {
         let value = fill(Template::parse(&self.value.source()));
         match self.file {
@@ -107,18 +107,18 @@ impl Setting {
         self.value.names_housekeeping() || Template::parse(&self.file.path()).names_housekeeping()
     }
 
-    /// The command that writes the value into the file. Blanks of the text are not filled.
+    /// The shell command that writes the value into the file. The blanks of the value are not filled.
     pub(crate) fn write(self) -> String {
         self.command(&self.value.source())
     }
 
-    /// The value as an argument in a shell.
+    /// The value as one argument in a shell, with quotes if necessary.
     pub(crate) fn quoted(self, value: &str) -> String {
         let is_one = self.value.names_housekeeping() || !value.contains(' ');
         if is_one { value.to_owned() } else { format!("'{value}'") }
     }
 
-    /// The command that writes `value` into the file. Blanks of the text are not filled.
+    /// The shell command that writes `value` into the file. Blanks in the path are not filled.
     pub(crate) fn command(self, value: &str) -> String {
         let value = self.quoted(value);
         if let File::Sysctl(name) = self.file {
@@ -136,7 +136,8 @@ impl Setting {
         }
     }
 
-    /// The value that the file holds now, if it differs from the wanted one and is safe as part of a command.
+    /// The value that the file holds now, for the command that undoes the change. `None` if the file cannot be read, or
+    /// if its value is the wanted one already or is not safe as part of a command.
     pub(crate) fn before(self, case: &Case<'_>) -> Option<String> {
         let path = self.file.path();
         if path.contains(['*', '<']) {

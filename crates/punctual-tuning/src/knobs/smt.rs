@@ -32,7 +32,7 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
 const SIBLINGS: &str = "topology/thread_siblings_list";
 const UNSEEN: Missing = TellsNothing("which CPUs share a core is not shown");
 
-/// Whether the real-time CPUs share their cores only with one another, which somebody chose.
+/// Whether the real-time CPUs share their cores only with one another, which can only be deliberate.
 fn is_among_themselves(case: &Case<'_>) -> bool {
     let is_single = case.machine.topology.smt_active.known() == Some(&false);
     let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(case.rt()));

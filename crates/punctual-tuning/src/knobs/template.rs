@@ -1,11 +1,11 @@
 //! Texts of the catalogue with typed blanks, for CPUs of the machine or for a choice that a person has to make.
 //!
-//! `<I>` stands for the real-time CPUs, `<I apart>` for the real-time CPUs where they are isolated from others (never
-//! all CPUs), `<H>` for the housekeeping CPUs, and `<H mask>` for the housekeeping CPUs as a hex mask. Other capitals
-//! in angle brackets, such as `<FREQUENCY_KHZ>`, are a blank that only a person can fill; they are shown without the
-//! brackets. Angle brackets around anything else are plain text.
+//! `<I>` stands for the real-time CPUs, `<I apart>` for the real-time CPUs in a text that isolates them (never all
+//! CPUs), `<H>` for the housekeeping CPUs, and `<H mask>` for the housekeeping CPUs as a hex mask. Any other word in
+//! capitals and angle brackets, such as `<FREQUENCY_KHZ>`, is a blank that only a person can fill; it is shown without
+//! the brackets. Angle brackets around anything else are plain text.
 
-/// A text with blanks. The compiler checks texts of the catalogue.
+/// A text with blanks. In texts of the catalogue, the compiler checks the blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template<'t>(&'t str);
 
@@ -14,7 +14,7 @@ pub enum Part<'t> {
     Text(&'t str),
     /// The real-time CPUs, as a list.
     Cpus,
-    /// The real-time CPUs where they are isolated from others, so that they are never all CPUs.
+    /// The real-time CPUs in a text that isolates them, so that they are never all CPUs.
     CpusApart,
     Housekeeping,
     HousekeepingMask,
@@ -23,7 +23,7 @@ pub enum Part<'t> {
 }
 
 impl Template<'static> {
-    /// A text of the catalogue. A blank that is left open, or misspelt, does not compile.
+    /// Creates a text of the catalogue. A text whose blank is misspelt or not closed does not compile.
     pub const fn new(text: &'static str) -> Self {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -65,7 +65,7 @@ impl<'t> Template<'t> {
         self.parts().map(|part| if let Part::Text(text) = part { text.to_owned() } else { fill(part) }).collect()
     }
 
-    /// The text for no machine in particular.
+    /// The text if no machine is known: the blanks for CPUs keep their brackets.
     pub fn anywhere(self) -> String {
         self.filled(|part| match part {
             Part::Cpus | Part::CpusApart => "<I>".to_owned(),
@@ -90,7 +90,7 @@ impl<'t> Template<'t> {
     }
 }
 
-/// The first part of a text, and its length in bytes.
+/// The first part of a text, and the length of that part in bytes.
 fn first(text: &str) -> Option<(Part<'_>, usize)> {
     if let Some(part) = blank(text) {
         return Some(part);

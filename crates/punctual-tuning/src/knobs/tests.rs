@@ -1,5 +1,5 @@
-//! Rules for every knob: its words are complete, cases in `fixtures/knobs` show its verdicts, and no answer of a
-//! machine makes it panic.
+//! Rules for every knob: its texts are complete, the cases in `fixtures/knobs` cover its verdicts, and it panics on no
+//! machine, whatever the files hold.
 
 use super::{ALL, Case, Check, Doubt, Family, Lasting, Missing, near};
 use crate::audit::{audit, lasting, undoing};
@@ -57,7 +57,8 @@ pub(super) struct Example {
 }
 
 /// Reads all cases. A case starts with `[ID STATE WORDS...]`, where a word is a severity, a kind of work, `cpus=LIST`
-/// or `period_us=NUMBER`. The lines of the case are laid over the machine in `base.machine`.
+/// or `period_us=NUMBER`. The files in the lines of the case are added to the machine in `base.machine`, or replace its
+/// files.
 pub(super) fn examples() -> Vec<Example> {
     let folder = fixtures().join("knobs");
     let base = MemTree::parse(&std::fs::read_to_string(folder.join("base.machine")).unwrap()).unwrap();
@@ -150,7 +151,7 @@ fn on(cpus: &str) -> Need {
     Need { cpus: CpuSet::parse_list(cpus).unwrap(), ..Need::default() }
 }
 
-/// The audit's finding about one knob on a machine with these files.
+/// The audit's finding about one knob, on a machine that has only the files in `lines`.
 fn finding(id: &str, lines: &str, need: &Need) -> Finding {
     let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
     audit(&tree, &Machine::read(&tree), need).into_iter().find(|finding| finding.id == id).unwrap()
@@ -193,7 +194,7 @@ fn debugfs_without_interrupts_is_told_from_no_debugfs() {
     assert!(!because(other_line).contains(without));
 }
 
-/// The fix of a knob, and how the change is made to last.
+/// The texts of a knob's finding: the fix, and how to make the change last.
 fn told(id: &str, lines: &str, need: &Need) -> (String, String) {
     let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
     let machine = Machine::read(&tree);
@@ -217,7 +218,7 @@ fn advice_follows_the_work_and_the_machine() {
     }
 }
 
-/// A machine that gives the same answer to every question.
+/// A machine on which every file has the same content or the same fault.
 pub(crate) struct Always(pub(crate) Fact<&'static [u8]>);
 
 impl Tree for Always {
@@ -232,7 +233,7 @@ impl Tree for Always {
     }
 }
 
-/// A machine whose answers look random, but depend only on the path and the seed.
+/// A machine whose files look random, but depend only on the path and the seed.
 pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
@@ -378,7 +379,7 @@ fn cpus_that_are_not_known_are_asked_in_vain_even_to_be_shown() {
     assert!(matches!(case.settled(Ok(State::Good)), Err(Doubt::Unknown(_))));
 }
 
-/// Counts how often a file is read.
+/// A machine that counts how often the file at `path` is read.
 struct Counted<'a> {
     tree: &'a MemTree,
     path: &'static str,
@@ -414,7 +415,8 @@ fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
     assert!(reads > 0);
 }
 
-/// Every word in capitals must be a blank, since other text is written to the machine as it stands.
+/// Every word in capitals must be a blank that a person fills, since any other text is written to the machine
+/// unchanged.
 #[test]
 fn what_a_person_has_to_choose_is_a_blank() {
     use super::{Part, Setting, Value};

@@ -1,4 +1,4 @@
-//! How fast the memory and the rest of the chip run. All CPUs wait while one of these clocks changes.
+//! Knobs about the frequency of memory and of other parts of the chip. All CPUs wait while such a frequency changes.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NO_UNCORE, NPU};
@@ -10,7 +10,7 @@ const KNOB: Knob = Knob {
     blast: Blast::Disturbing,
     ..Knob::of(Family::Uncore)
 };
-/// Fields shared by the knobs that want a fixed clock of a device other than a CPU.
+/// Fields shared by the knobs about devices other than CPUs that are to have a fixed frequency.
 const ACCELERATOR: Knob = Knob {
     severity: Weight::all(Info),
     cost: "Power; better still a fixed low clock.",
@@ -126,7 +126,7 @@ fn elc(case: &Case<'_>) -> Judged {
     let mut is_kept = true;
     let mut seen = 0;
     for place in case.uncore_places()? {
-        // Only the folders of compute dies have this file.
+        // Only the folders of compute dies have this file; other folders are skipped.
         if !case.exists(&format!("{place}/elc_floor_freq_khz")) {
             continue;
         }
@@ -139,13 +139,13 @@ fn elc(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::not_applicable("this uncore has no efficiency latency control") } else { Ok(is_kept) }
 }
 
-/// A udev rule that sets the governor of devices with this name when they appear.
+/// A udev rule that sets the governor `performance` for devices with this name when they appear.
 const fn performance(kernel: &'static str) -> Lasting {
     const STEADY: &[Attribute] = &[attribute("governor", "performance")];
     Lasting::Udev(Rule { kernel, ..Rule::add("devfreq", STEADY) })
 }
 
-/// Good if every device of the kind keeps its clock.
+/// Good if every device of the kind keeps its frequency constant.
 fn fixed(case: &Case<'_>, kind: Clocked) -> Judged {
     let folder = DEVFREQ;
     let mut meant = case.clocked(kind)?;

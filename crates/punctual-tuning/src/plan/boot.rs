@@ -7,8 +7,8 @@ use crate::knobs::Blast;
 use punctual_facts::machine::Machine;
 use punctual_facts::tree::Tree;
 
-/// Ids of changes: files for the init, a boot entry with the new command line, a campaign that goes on after a boot, and
-/// the new command line as the default.
+/// Ids of changes. `FILES` stands for files for the init, `ENTRY` for a boot entry with the new command line, `HOOK`
+/// for a unit that continues a campaign after a boot, and `DEFAULT` for the new command line as the default.
 pub const FILES: &str = "boot.files";
 pub const ENTRY: &str = "boot.entry";
 pub const HOOK: &str = "boot.campaign";
@@ -17,11 +17,11 @@ pub const DEFAULT: &str = "boot.default";
 /// A change of the command line for the next boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootChange {
-    /// The change; `None` if the command line already is as wanted.
+    /// The change; `None` if the command line has the wanted words already.
     pub change: Option<Change>,
-    /// How the new line is booted.
+    /// How the new command line is booted.
     pub starts: Starts,
-    /// What the user must know, one sentence each.
+    /// Restrictions that the user must know, one sentence each.
     pub limits: Vec<String>,
 }
 
@@ -33,14 +33,14 @@ impl BootChange {
     }
 }
 
-/// The change that makes the command line of a trial the default.
+/// The change that makes the new command line the default for all boots.
 pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<BootChange, Obstacle> {
     let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
     let adopted = Trial { steps, limits, starts: Starts::NextBoot };
     Ok(BootChange::of(DEFAULT, "The new command line is the default", adopted))
 }
 
-/// The change that gives these words to the next boot only.
+/// The change that adds these words to the command line of the next boot only.
 pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<BootChange, Obstacle> {
     let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
     Ok(BootChange::of(ENTRY, "The command line of a measurement has a boot entry, booted once", trial))
@@ -75,7 +75,7 @@ pub(super) fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Ste
     }
 }
 
-/// The file that a step writes, or the program that it runs.
+/// The path of the file that a step writes, or the program that it runs.
 fn place(step: &Step) -> Option<String> {
     match step {
         Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),

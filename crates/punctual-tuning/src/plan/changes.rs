@@ -1,4 +1,4 @@
-//! From findings to changes in the order in which they are made, and to findings that stay as they are.
+//! Turns findings into changes, in the order in which they are made, and lists the findings that stay as they are.
 
 use super::derive::{Derived, derive};
 use super::policy::left_unasked;
@@ -12,7 +12,7 @@ use punctual_facts::lint::{Target, Testimony, WordVerdict, lint};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The knob of reserved huge pages.
+/// The id of the knob about reserved huge pages.
 const HUGE_PAGES: &str = "mem.hugetlb";
 
 /// A bad finding that the plan leaves as it is.
@@ -31,12 +31,12 @@ impl Left {
     }
 }
 
-/// Why a bad finding is left as it is.
+/// The reason why a bad finding is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Reason {
-    /// The user excluded it.
+    /// The user excluded this finding from the plan.
     Excepted,
     /// The finding is changed only when the user names it, for this reason.
     Unasked(&'static str),
@@ -46,17 +46,17 @@ pub enum Reason {
     ByHand(String),
     /// The change cannot be made here, for this reason.
     NotHere(String),
-    /// The change about the knob `by` decides the same thing.
+    /// The change for the knob `by` decides the same setting.
     Decided { by: String },
 }
 
-/// What is done about the findings of a machine.
+/// The changes that a plan makes, and the bad findings that it leaves.
 pub struct Decided {
     pub changes: Vec<Change>,
     pub left: Vec<Left>,
 }
 
-/// The changes about bad findings, in order, and the findings that stay as they are.
+/// Decides about every finding: returns the changes, in order, and the findings that stay as they are.
 pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> Decided {
     let mut gathered = Gathered::default();
     // Huge pages are reserved because the user asks for them, whatever the finding says.
@@ -88,8 +88,8 @@ fn order(change: &Change) -> u8 {
     }
 }
 
-/// The place of a knob in the order of the remedies, in which they are best applied; among knobs without remedy, in the
-/// catalogue.
+/// The position of a knob among the remedies, whose order is the best one to apply them in, and its position in the
+/// catalogue. Knobs without a remedy come last.
 fn place(id: &str) -> (usize, usize) {
     let remedy = REMEDIES.iter().position(|remedy| remedy.knob == id);
     let knob = knobs::ALL.iter().position(|knob| knob.id == id);
@@ -120,7 +120,7 @@ fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, not
     }
 }
 
-/// When the change takes effect, and what it can do to the machine at work.
+/// When the change takes effect, and its blast radius.
 fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
     let blast = notes.blast.unwrap_or(knob.blast);
     match (derived.is_for_next_boot(), blast) {
@@ -131,7 +131,7 @@ fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
     }
 }
 
-/// The change about a knob, by its remedy on this machine and by the catalogue.
+/// The change for a knob, from its remedy on this machine and from the catalogue.
 fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
     let derived = derive(knob, site.case, site.preferences.partition);
     let (mut derived, notes) = match (remedy(site, knob.id), derived) {
@@ -161,7 +161,7 @@ fn risk(blast: Blast, takes: Takes) -> String {
     .to_owned()
 }
 
-/// The values in a row; successive equal values are named once.
+/// The values as a list for the user. A value that occurs several times in a row is named once.
 fn told<S: AsRef<str>>(values: &[S]) -> String {
     let mut rows: Vec<&str> =
         values.iter().map(|value| if value.as_ref().is_empty() { "(empty)" } else { value.as_ref() }).collect();
@@ -169,7 +169,7 @@ fn told<S: AsRef<str>>(values: &[S]) -> String {
     rows.join(", ")
 }
 
-/// Drops words that this kernel would refuse or take differently.
+/// Drops words of the command line that this kernel would refuse or take differently.
 fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason> {
     let Some(target) = Target::of(case.machine) else { return Ok(()) };
     let refusal = |keep: &Keep| {
@@ -192,17 +192,17 @@ fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason
     if derived.keeps.is_empty() && derived.steps.is_empty() { Err(Reason::NotHere(first)) } else { Ok(()) }
 }
 
-/// The changes so far, each of which decides different things.
+/// The changes gathered so far. No two of them decide the same setting.
 #[derive(Default)]
 struct Gathered {
     changes: Vec<Change>,
     left: Vec<Left>,
-    /// For each thing that is decided: its value, and the index of the change that decides it.
+    /// For each decided setting, its value and the index of the change that decides it.
     decided: BTreeMap<String, (String, usize)>,
 }
 
 impl Gathered {
-    /// Adds the change about a finding. The error says why there is no change.
+    /// Adds the change for a finding. The error says why there is no change.
     fn consider(
         &mut self,
         knob: &Knob,
@@ -231,8 +231,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// Removes the parts that earlier changes decide in the same way, and fails if an earlier change decides one of
-    /// them differently. Returns what this change decides.
+    /// Removes the parts that earlier changes decide in the same way. Fails if an earlier change decides one of the
+    /// parts differently. Returns the settings that only this change decides.
     fn leave_decided(&mut self, id: &str, derived: &mut Derived) -> Result<Vec<(String, String)>, Reason> {
         let all = derived.decisions();
         let known = |(what, value): &(String, String)| self.decided.get(what).map(|(v, by)| (*by, v == value));
@@ -255,7 +255,7 @@ impl Derived {
 
     fn leave(&mut self, is_decided: impl Fn(&str) -> bool) {
         let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !is_decided(&what));
-        // If the catalogue alone gave the change, each thing kept has one description.
+        // If the change came from the catalogue alone, each kept setting has one value in `before` and one in `after`.
         if self.keeps.len() == self.after.len() {
             let mut news = self.keeps.iter().map(|keep| is_new(kept(keep)));
             let mut told = self.before.drain(..).zip(self.after.drain(..)).collect::<Vec<_>>();
@@ -267,7 +267,7 @@ impl Derived {
     }
 }
 
-/// The subject that a step decides, and its value.
+/// The setting that a step decides, and its value.
 fn decision(step: &Step) -> Option<(String, String)> {
     match step {
         Step::Write { path, value, .. } => Some((path.clone(), value.clone())),
@@ -283,7 +283,7 @@ fn decision(step: &Step) -> Option<(String, String)> {
     }
 }
 
-/// The subject and value that are decided for the boots to come, unless a step decides them already.
+/// The setting that is decided for later boots, and its value; `None` if a step decides it already.
 fn kept(keep: &Keep) -> Option<(String, String)> {
     match keep {
         Keep::Word(word) => {

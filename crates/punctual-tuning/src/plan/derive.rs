@@ -1,8 +1,8 @@
-//! Changes that follow from the catalogue alone: if a knob names a value and a file for the boots to come, the value is
-//! written now as well.
+//! Derives changes from the catalogue alone: if a knob names a value and a file for later boots, the value is written
+//! now as well.
 //!
-//! The catalogue leaves some things to a person: a value to be chosen, a rule for one device, a new kernel. These are
-//! not changes here; the error tells what the person can do.
+//! The catalogue leaves some things to a person: a value to be chosen, a rule for one device, a new kernel. No change
+//! is derived then, and the error says what the person can do.
 
 use super::pattern::fits;
 use super::wanted::is_given;
@@ -13,19 +13,19 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::Cmdline;
 use punctual_facts::tree::Tree;
 
-/// What to do about one knob.
+/// The change that is derived for one knob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Derived {
     pub steps: Vec<Step>,
-    /// Settings that are kept for the boots to come.
+    /// Settings that are kept for later boots.
     pub keeps: Vec<Keep>,
-    /// The values before the change, one for each value of `after`.
+    /// The values before the change, one for each value in `after`.
     pub before: Vec<String>,
     pub after: Vec<String>,
 }
 
-/// The change that follows from the places in which a knob is made to last. The error is what a person has to do
-/// instead. With `is_partition`, the CPUs are isolated at run time and not by a word.
+/// The change that follows from the lasting places of a knob. The error says what a person has to do instead. If
+/// `is_partition` is true, the CPUs are isolated at run time and not by the word `isolcpus`.
 pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derived, String> {
     let mut derived = Derived::default();
     let places = knob.places();
@@ -33,13 +33,13 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
     for place in &places {
         derived.take(place, case);
     }
-    // Words are used only if nothing can be written now, because a value that can be written is written again at each
-    // boot.
+    // A word of the command line is used only if no value can be written now: a value that can be written now is also
+    // written at each boot.
     if derived.steps.is_empty() && !derived.keeps.iter().any(|keep| matches!(keep, Keep::Manager(_))) {
         let words = places.iter().filter(|place| !(is_partition && sets_cpus_apart(place)));
         words.for_each(|place| derived.take_word(place, case));
     }
-    // If the knob names a file and a value, the value for the next boot is written now as well.
+    // If the lasting places led to no step, but the knob names a file and a value, the value is written now.
     if let Some(Setting { file, value }) = knob.setting().filter(|_| derived.steps.is_empty()) {
         if let Some(value) = value.whole(case) {
             derived.write(&file.path(), &value, case, |_, _| Keep::Anew);
@@ -48,23 +48,24 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
     if derived.steps.is_empty() && derived.keeps.is_empty() { Err(by_hand(knob, case)) } else { Ok(derived) }
 }
 
-/// Whether a place is the word `isolcpus`.
+/// Whether a lasting place is the word `isolcpus` of the command line.
 fn sets_cpus_apart(place: &Lasting) -> bool {
     matches!(place, Lasting::Word(word) if Cmdline::parse(&word.anywhere()).value("isolcpus").is_some())
 }
 
-/// What a person can do, in the words of the knob.
+/// What a person can do, in the words of the knob's entry.
 fn by_hand(knob: &Knob, case: &Case<'_>) -> String {
     if knob.is_for_boot_only() { crate::audit::lasting(knob, case) } else { knob.fix_here(case) }
 }
 
 impl Derived {
-    /// The change in which a process of this program holds a latency limit.
+    /// The change that consists of a latency limit, which a process of this program holds.
     pub fn holding(limit_us: u32) -> Self {
         Self { keeps: vec![Keep::Hold(limit_us)], ..Self::default() }
     }
 
-    /// Replaces the steps. If the catalogue alone does not give these steps, they are planned again at each boot.
+    /// Replaces the derived steps. If the new steps are not among the derived ones, they are planned again at each
+    /// boot.
     #[must_use]
     pub fn with_steps(mut self, steps: Vec<Step>) -> Self {
         let is_kept = |step: &Step| self.steps.contains(step) || matches!(step, Step::Silence { .. });
@@ -74,8 +75,8 @@ impl Derived {
         Self { steps, before: Vec::new(), after: Vec::new(), ..self }
     }
 
-    /// Adds rules for devices that appear later, except for network cards: a rule would change every card, and not only
-    /// those of the real-time work.
+    /// Adds udev rules for devices that appear later, except for network cards: a rule would change every card, and not
+    /// only the cards that the real-time work uses.
     #[must_use]
     pub fn with_rules(mut self, knob: &Knob, case: &Case<'_>) -> Self {
         for place in knob.places() {
@@ -133,8 +134,8 @@ impl Derived {
                 let Some(word) = case.fill_whole(*word) else { return };
                 let keep = Keep::Word(word.clone());
                 let booted = case.machine.cmdline.known();
-                // The word was on this boot's command line without success, so it would not help at the next boot
-                // either.
+                // The word was on this boot's command line and the state is bad all the same, so the word would not
+                // help at the next boot either.
                 if booted.is_some_and(|line| is_given(&line.for_the_kernel(), [&keep])) {
                     return;
                 }
@@ -164,8 +165,8 @@ impl Derived {
         let Fact::Known(text) = case.peek(path) else { return };
         let reading = reading(path, &text);
         let before = reading.value(&text, value);
-        // The kernel shows 0 while the other file of the pair decides, and does not accept that 0 as a value, so the
-        // write could not be undone.
+        // The file shows 0 while the other file of its pair decides, and the kernel does not accept 0 as a value. So
+        // the write could not be undone.
         let is_one_way = path.starts_with("/proc/sys/vm/dirty_") && path.ends_with("_bytes") && before == "0";
         if is_one_way || reading.same(&before, value) {
             return;
@@ -178,12 +179,12 @@ impl Derived {
     }
 }
 
-/// A word as it stands on a command line.
+/// A word in the form that it has on a command line.
 fn shown(name: &str, value: &str) -> String {
     if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
 }
 
-/// How a file of the kernel shows its value, by the name and the content of the file.
+/// How the text of a kernel file shows its value, judged by the file's name and content.
 fn reading(path: &str, text: &str) -> Reading {
     let name = path.rsplit('/').next().unwrap_or_default();
     match name {
@@ -196,7 +197,8 @@ fn reading(path: &str, text: &str) -> Reading {
     }
 }
 
-/// The files that a path of the catalogue stands for: one for each CPU that it names, and all that match its stars.
+/// The files that a path of the catalogue stands for: one for each CPU if the path names CPUs, and all files that match
+/// its stars.
 fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
     let template = Template::parse(path);
     let cpus = template.parts().find_map(|part| match part {
@@ -210,7 +212,7 @@ fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
     }
 }
 
-/// The files that match a path with stars, in order.
+/// The files that match a path with stars, in the order of their names.
 fn fitting(tree: &dyn Tree, path: &str) -> Vec<String> {
     let Some(star) = path.find('*') else { return vec![path.to_owned()] };
     let start = path[..star].rfind('/').map_or(0, |slash| slash + 1);

@@ -1,6 +1,7 @@
-//! Which files of the kernel may be written at all, now or at each boot: one list for the plan and for the writer.
+//! Decides which kernel files may be written at all, now or at each boot. The planner and the code that writes use the
+//! same list.
 //!
-//! This module checks paths only. The writer, which can follow links, checks where they lead.
+//! This module checks paths only. The code that writes can follow links, and checks where they lead.
 
 const VALUES: [&str; 3] = ["/proc/irq/", "/proc/sys/", "/sys/"];
 /// Files that are never written: they name programs that the kernel runs as root, suspend or stop the machine, or
@@ -26,7 +27,7 @@ pub fn may_be_written(path: &str) -> bool {
     is_plain && VALUES.iter().any(|place| fixed.starts_with(place)) && !NEVER.iter().any(is_never)
 }
 
-/// The file of a sysctl's value, by its name with dots or slashes.
+/// The path of the file that holds a sysctl. `name` is written with dots or slashes.
 pub fn sysctl_file(name: &str) -> String {
     format!("/proc/sys/{}", name.replace('.', "/"))
 }

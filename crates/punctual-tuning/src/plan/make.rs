@@ -1,4 +1,5 @@
-//! Makes the whole plan: chooses CPUs, changes what is bad, and makes the changes last in the places of this machine.
+//! Makes the whole plan: chooses CPUs, plans changes of the bad findings, and makes the changes last in the places of
+//! this machine.
 
 use super::boot::{ENTRY, FILES, lasting_change};
 use super::changes::{Decided, Left, Reason, changes};
@@ -24,14 +25,14 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Bad findings that the plan leaves as they are.
     pub left: Vec<Left>,
-    /// Programs and files that set the same values.
+    /// Programs and files that set the same values as the plan.
     pub conflicts: Vec<Conflict>,
     /// The settings that are to hold after the next boot.
     #[serde(skip)]
     pub wanted: Wanted,
     /// How the new command line is booted.
     pub starts: Starts,
-    /// What the user must know, one sentence each.
+    /// Restrictions that the user must know, one sentence each.
     pub limits: Vec<String>,
 }
 
@@ -66,7 +67,7 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
 }
 
 impl Plan {
-    /// Leaves out settings that only this program could restore at each boot.
+    /// Leaves out settings that only this program could set again at each boot.
     fn do_without_program(&mut self, why: &str, findings: &[Finding]) {
         let is_ours = |keep: &Keep| matches!(keep, Keep::Anew | Keep::Hold(_));
         if !self.changes.iter().any(|change| change.keeps.iter().any(is_ours)) {
@@ -101,7 +102,8 @@ impl Plan {
             }
             Err(why) => {
                 self.limits.push(format!("The command line stays as it is: {why}"));
-                // A line that cannot be tried can still be adopted, and root may see more files.
+                // A line that cannot be tried can still be adopted. If a file was refused, a plan that root makes may
+                // succeed. In both cases the changes stay in the plan.
                 if !matches!(why, Obstacle::NoTrial(_) | Obstacle::Denied { .. }) {
                     self.forgo(is_word, "the command line stays as it is", findings);
                 }
@@ -109,8 +111,8 @@ impl Plan {
         }
     }
 
-    /// Drops settings that cannot be kept. A change with steps then holds until the next boot; a change without steps
-    /// is left out.
+    /// Drops settings that cannot be kept for later boots. If a change loses all of its settings, it holds until the
+    /// next boot, or is left out if it has no steps.
     fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
         let mut kept = Vec::new();
         for mut change in std::mem::take(&mut self.changes) {
@@ -136,7 +138,7 @@ impl Plan {
     }
 }
 
-/// The place of a value that is kept: a sysctl's name, or a file of the kernel.
+/// The place of a kept value: the name of a sysctl, or the path of a kernel file; `None` for other settings.
 fn value_kept(keep: &Keep) -> Option<&str> {
     match keep {
         Keep::Sysctl { name, .. } => Some(name),
@@ -161,7 +163,7 @@ fn severity(findings: &[Finding], id: &str) -> Severity {
     findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
 }
 
-/// The change that takes siblings of chosen CPUs offline, if it is wanted and allowed.
+/// The change that takes siblings of the chosen CPUs offline, if the user wants and allows it.
 fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     let id = "agree.siblings";
     let is_wanted = wishes.only.is_empty() || wishes.only.iter().any(|only| only == id);
@@ -194,7 +196,7 @@ fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     })
 }
 
-/// Drops everything that would outlive the next boot, and changes that do nothing else. If no process can hold a limit,
+/// Drops all settings for later boots, and changes that consist of such settings only. If no process can hold a limit,
 /// changes that need one are dropped as well.
 fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
     let is_held = |keep: &Keep| matches!(keep, Keep::Hold(_));

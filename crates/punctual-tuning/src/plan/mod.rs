@@ -5,8 +5,8 @@
 //!                     \-> Wanted (lasting) -> steps of the boot loader and the init -> Plan
 //! ```
 //!
-//! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to a machine;
-//! the code that carries a plan out knows steps only.
+//! A plan is data: nothing here changes the machine. [`Step`] lists every kind of action on a machine; the code that
+//! carries out a plan works on steps only.
 
 mod boot;
 mod changes;
@@ -40,7 +40,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
 use serde::Serialize;
 
-/// How long a change holds unless it is made again.
+/// How long the effect of a change lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -71,7 +71,7 @@ pub struct Change {
     pub title: String,
     /// The values that are in force now.
     pub before: String,
-    /// The values that will be in force.
+    /// The values that will be in force after the change.
     pub after: String,
     /// What the change does for the real-time work.
     pub why: String,
@@ -87,22 +87,22 @@ pub struct Change {
     pub proof: String,
     /// The steps in order; they are undone in reverse order.
     pub steps: Vec<Step>,
-    /// Settings that are kept for the boots to come.
+    /// Settings that are kept for later boots.
     pub keeps: Vec<Keep>,
     /// Ids of other knobs that the change serves.
     pub also: Vec<String>,
-    /// Whether each step is made independently. If not, the change is made whole or not at all.
+    /// Whether each step stands alone, so that some may fail. If not, the change is made as a whole or not at all.
     pub is_apart: bool,
 }
 
-/// A setting that is kept for the boots to come, wherever this machine keeps such settings.
+/// A setting that is kept for later boots, in the place that this machine has for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", content = "what", rename_all = "kebab-case")]
 pub enum Keep {
     /// A word of the kernel's command line.
     Word(String),
-    /// A word to take off the command line, by its name.
+    /// A word to remove from the command line, by its name.
     NoWord(String),
     /// A sysctl by its name with dots, and its value.
     Sysctl { name: String, value: String },
@@ -114,11 +114,11 @@ pub enum Keep {
     NoModule(String),
     /// A udev rule that sets attributes of devices that appear later.
     Udev(String),
-    /// A limit of log-ins: `@realtime - rtprio 95`.
+    /// A limit for log-ins, in the syntax of PAM: `@realtime - rtprio 95`.
     Limit(String),
     /// CPUs for everything that systemd starts.
     Manager(CpuSet),
-    /// The longest exit latency from idle in microseconds that a process of this program permanently asks for.
+    /// The longest exit latency from idle, in microseconds. A process of this program holds this limit permanently.
     Hold(u32),
     /// The steps are planned again and done at each boot, because the numbers of interrupts, threads and devices that
     /// they name change.
@@ -143,7 +143,8 @@ impl Keep {
         }
     }
 
-    /// The subject that the setting decides. Of two settings with the same subject, only one can hold.
+    /// The subject of the setting, such as the name of a word. Of two settings with the same subject, only one can
+    /// hold.
     pub fn subject(&self) -> String {
         let name = |text: &str| text.split(['=', ' ']).next().unwrap_or_default().replace('-', "_");
         match self {

@@ -1,4 +1,4 @@
-//! Paths in which a star stands for any text within one part.
+//! Matches paths in which a star stands for any text within one part.
 
 pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };

@@ -1,4 +1,5 @@
-//! Changes that are made only when the user names them, because only the owner of the machine can judge their price.
+//! Changes that are made only when the user names them: only the owner of the machine can judge their price, or they
+//! matter little, or nobody has verified their benefit.
 //!
 //! The catalogue decides about all other changes.
 
@@ -25,10 +26,10 @@ const ASKED_FOR_ONLY: &[(&str, &str)] = &[
     ("clk.", "it decides by what the machine reads its time"),
 ];
 
-/// Knobs with such a prefix that are changed without request.
+/// Knobs that are changed without request although a prefix in [`ASKED_FOR_ONLY`] covers them.
 const NEVERTHELESS: &[&str] = &["wd.nmi", "wd.soft", "wd.cpumask"];
 
-/// Why a bad finding stays as it is unless the user names it.
+/// The reason why a bad finding stays as it is unless the user names it; `None` if it is changed without request.
 pub(super) fn left_unasked(finding: &Finding, kind: Kind) -> Option<&'static str> {
     if finding.id == "iso.nohz_full" && kind != Kind::Poll {
         return Some("it takes a word off the command line that somebody put there on purpose");

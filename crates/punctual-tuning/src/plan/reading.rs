@@ -1,13 +1,13 @@
-//! What the text of a kernel's file means: which part of the text is the value, and when two texts mean the same.
+//! Interprets the text of a kernel file: which part of the text is the value, and when two values are equal in meaning.
 //!
-//! Opens no file.
+//! This module opens no file.
 
 use super::{Expected, Reading};
 use punctual_facts::cpu_set::CpuSet;
 
 impl Reading {
-    /// The value in `text`, as it would be written back. `about` is the value that will be written, because some files
-    /// show more values than one write sets.
+    /// The value that `text` shows, in the form in which it would be written back. `about` is the value that will be
+    /// written, because some files show more values than one write sets.
     pub fn value(self, text: &str, about: &str) -> String {
         match self {
             Self::Plain | Self::CpuList | Self::CpuMask => text.trim_matches(is_blank).to_owned(),
@@ -27,7 +27,7 @@ impl Reading {
         }
     }
 
-    /// Whether two values mean the same.
+    /// Whether two values have the same meaning.
     pub fn same(self, one: &str, other: &str) -> bool {
         match self {
             Self::Plain | Self::Marked => one.split_whitespace().eq(other.split_whitespace()),
@@ -40,7 +40,7 @@ impl Reading {
         }
     }
 
-    /// The CPUs that a value names, if it names CPUs.
+    /// The CPUs that a value names; `None` if the file holds no CPUs.
     pub fn cpus(self, value: &str) -> Option<CpuSet> {
         match self {
             Self::CpuList => CpuSet::parse_list(value).ok(),
@@ -58,14 +58,14 @@ impl Expected {
             Some(!seen.is_empty() && seen.is_subset(&wanted))
         };
         match self.reading {
-            // A write may name only some of the domains that the file shows.
+            // A write may name only some of the cache domains that the file shows.
             Reading::Schemata => parts_hold(wanted, seen),
             reading => reading.same(wanted, seen) || (self.or_fewer && fewer().unwrap_or(false)),
         }
     }
 }
 
-/// White space, and the zero byte with which the kernel ends some values.
+/// Whether a character is white space, or the zero byte with which the kernel ends some values.
 fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\0'
 }

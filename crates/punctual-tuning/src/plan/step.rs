@@ -1,7 +1,7 @@
-//! All kinds of steps that change a machine. Each step has everything that is needed to do it, to see whether it took
-//! effect, and to undo it once its [`Before`] is known.
+//! All kinds of steps that change a machine. A step holds all the data needed to carry it out and to check its effect.
+//! With its [`Before`], it can also be undone.
 //!
-//! A step decides nothing and knows nothing of knobs.
+//! Steps are data: which steps a plan has is decided elsewhere.
 
 use punctual_facts::cpu_set::CpuSet;
 use serde::{Serialize, Serializer};
@@ -11,25 +11,25 @@ use std::fmt;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Step {
-    /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. Undone by
-    /// writing the value that was there.
+    /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. The undo
+    /// writes the value that was there.
     Write {
         path: String,
-        /// What to write, without a line end.
+        /// The value to write, without a line end.
         value: String,
         #[serde(skip)]
         expected: Expected,
     },
-    /// A whole file of our own. Undone by removing the file, or by restoring its earlier content.
+    /// A whole file of our own is written. The undo removes the file, or restores its earlier content.
     Own {
         /// The file's path. Missing folders above the file are made, and removed again on undo.
         path: String,
         content: String,
         mode: u32,
     },
-    /// A file of somebody else is changed, after a copy was saved. Undone by restoring the earlier bytes, but only if
-    /// the file still holds what we wrote (or one of `also_ours`). Otherwise somebody else has changed the file, and
-    /// undoing is refused.
+    /// A file that is not ours is changed, after a copy was saved. The undo restores the earlier bytes, but only if the
+    /// file still holds what we wrote (or one of `also_ours`). Otherwise the file was changed since, and the undo is
+    /// refused.
     Edit {
         path: String,
         /// The content when the change was planned. If the file has any other content, the step is refused.
@@ -38,43 +38,44 @@ pub enum Step {
         #[serde(serialize_with = "lossily")]
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         content: Vec<u8>,
-        /// Contents that a boot loader may itself make of ours.
+        /// Contents that the file may have after a boot loader itself changed our content.
         #[serde(skip)]
         also_ours: Vec<Vec<u8>>,
         /// Whether the bytes must be written into the file at its place on the disk, where a boot loader finds it by block
         /// number, instead of replacing the file.
         in_place: bool,
     },
-    /// A file is removed, after a copy was saved. Undone by restoring the file.
+    /// A file is removed, after a copy was saved. The undo restores the file.
     Remove { path: String },
-    /// A folder is made in a file system of the kernel: a control group or a resctrl group. Undone by removing the
+    /// A folder is created in a file system of the kernel: a control group or a resctrl group. The undo removes the
     /// folder.
     Folder { path: String },
-    /// A thread is moved to other CPUs. Undone by moving the thread back, unless the thread has ended.
+    /// A thread is moved to other CPUs. The undo moves the thread back, unless the thread has ended.
     Affinity { task: TaskName, cpus: CpuSet },
-    /// A thread gets another policy and priority.
+    /// A thread gets another scheduling policy and priority. The undo restores both, unless the thread has ended.
     Policy {
         task: TaskName,
-        /// `other`, `fifo` or `rr`.
+        /// The new policy with its priority or nice value.
         policy: SchedPolicy,
     },
-    /// Settings of a network device by ethtool's names. Names without a subject are about coalescing, such as
-    /// `("rx-usecs", 0)`. Other names have their subject: `channels/combined`, `pause/rx`, `eee/enabled`.
+    /// Settings of a network device are changed, by ethtool's names. A name without a subject, such as `rx-usecs`, is a
+    /// setting of interrupt coalescing. Other names begin with their subject: `channels/combined`, `pause/rx`,
+    /// `eee/enabled`.
     Nic { device: String, settings: Vec<(String, u32)> },
-    /// A unit of systemd is stopped and masked; with `lasting`, it stays masked after the next boot. Undone by
-    /// unmasking the unit, and by starting it if it ran before.
+    /// A unit of systemd is stopped and masked; with `lasting`, it stays masked after the next boot. The undo unmasks
+    /// the unit, and starts it if it ran before.
     Silence { unit: String, lasting: bool },
-    /// Programs are run. Nothing goes through a shell.
+    /// Programs are run without a shell: `doing` carries out the step, and `undoing` undoes it.
     Run { doing: Option<Invocation>, undoing: Option<Invocation> },
 }
 
-/// Writes bytes as text, with replacements for what is not text.
+/// Serialises bytes as text. Bytes that are not UTF-8 become replacement characters.
 fn lossily<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&String::from_utf8_lossy(bytes))
 }
 
 impl Step {
-    /// Whether the effect outlives the boot, because the step changes a file on a disk.
+    /// Whether the effect of the step lasts after the next boot, because the step changes a file on a disk.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Own { .. } | Self::Edit { .. } | Self::Remove { .. } | Self::Silence { lasting: true, .. })
     }
@@ -83,10 +84,10 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
-    /// The name of a program in the system's own folders.
+    /// The name of a program in one of the system's own folders.
     pub program: String,
     pub arguments: Vec<String>,
-    /// The order that the program passes to a running systemd; `None` if it works without one.
+    /// The order that the program gives to a running systemd; `None` if the program needs no running systemd.
     #[serde(skip)]
     pub order: Option<SystemdOrder>,
 }
@@ -96,13 +97,13 @@ impl Invocation {
         Self { program: program.to_owned(), arguments: arguments.map(str::to_owned).to_vec(), order: None }
     }
 
-    /// Runs `systemctl` with this order and its arguments.
+    /// The invocation of `systemctl` with this order and its arguments.
     pub fn systemd<const N: usize>(order: SystemdOrder, about: [&str; N]) -> Self {
         let arguments = order.words().iter().chain(&about).map(|word| (*word).to_owned()).collect();
         Self { program: SYSTEMCTL.to_owned(), arguments, order: Some(order) }
     }
 
-    /// An invocation that was written down as words.
+    /// An invocation that was saved as words, such as in a journal.
     pub fn from_words(program: String, arguments: Vec<String>) -> Self {
         let begins = |order: &SystemdOrder| {
             let words = order.words();
@@ -123,13 +124,13 @@ pub enum SystemdOrder {
     Stop,
     Restart,
     Reload,
-    /// Sets a property until the next boot.
+    /// Sets a property of a unit until the next boot.
     SetRuntimeProperty,
     SetProperty,
 }
 
 impl SystemdOrder {
-    /// All orders. An order stands before another one whose words are the beginning of its own.
+    /// All orders. If the words of one order begin with all words of another, the longer one stands first.
     const ALL: [Self; 7] = [
         Self::DaemonReload,
         Self::Start,
@@ -153,7 +154,7 @@ impl SystemdOrder {
     }
 }
 
-/// A thread with its start time, because the numbers of threads are reused.
+/// A thread, identified by number and start time, because numbers of threads are reused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskName {
@@ -200,9 +201,10 @@ pub enum Reading {
     CpuList,
     /// The text is a mask of CPUs: `f`.
     CpuMask,
-    /// The text lists what is on, as `cpu cpuset`, and signs switch it, as `+cpuset`: `cgroup.subtree_control`.
+    /// The text lists the names that are switched on, such as `cpu cpuset`. To switch a name, it is written with a
+    /// sign, such as `+cpuset`. An example is `cgroup.subtree_control`.
     Switches,
-    /// The text has lines of resctrl's `schemata`; only lines with the names that are written are compared.
+    /// The text has lines of resctrl's `schemata`. Only the lines whose names were written are compared.
     Schemata,
 }
 
@@ -211,29 +213,29 @@ pub enum Reading {
 pub struct Expected {
     /// How the text of the file is read.
     pub reading: Reading,
-    /// Another file that shows the value in force, if the kernel has one, such as `effective_affinity_list`.
+    /// Another file that shows the value in force, such as `effective_affinity_list`; `None` if there is no such file.
     pub settles_at: Option<String>,
-    /// Whether a subset of the written CPUs fulfils the step, because the kernel chooses among them.
+    /// Whether a subset of the written CPUs is enough, because the kernel chooses among the written CPUs.
     pub or_fewer: bool,
 }
 
 impl Expected {
-    /// Expects the written value in the same file.
+    /// Expects that the same file shows the written value.
     pub fn same(reading: Reading) -> Self {
         Self { reading, settles_at: None, or_fewer: false }
     }
 }
 
-/// The state before a step, as the journal keeps it.
+/// The state before a step, which is saved so that the step can be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// No file existed. `folders_made` are the folders that had to be made for it, the outermost first.
+    /// No file existed. `folders_made` lists the folders that were created above the new file, the outermost first.
     Nothing {
         folders_made: Vec<String>,
     },
     Value(String),
-    /// A file existed, whose bytes are in the saved copy of that name. The checksum `sum` (CRC-32) prevents the
-    /// restoring of a damaged copy.
+    /// A file existed, and its bytes were saved in the file `copy`. With the checksum `sum` (CRC-32), a damaged copy is
+    /// not restored.
     File {
         copy: String,
         mode: u32,
@@ -248,7 +250,7 @@ pub enum Before {
         was_active: bool,
         was_masked: bool,
     },
-    /// A program was run, whose earlier state cannot be saved.
+    /// A program was run. The state before it cannot be saved.
     Program,
 }
 

@@ -1,4 +1,4 @@
-//! Turns the kept settings into what is wanted of the boot loader and the init.
+//! Converts kept settings into the settings that the boot loader and the init are to have.
 
 use super::Keep;
 use super::lasting::{self, KeptValue, Wanted};
@@ -6,14 +6,14 @@ use super::lasting::{self, KeptValue, Wanted};
 /// Seconds after which a kernel that panics during its trial boot restarts the machine.
 const PANIC_SECONDS: u32 = 10;
 
-/// Whether a command line has the words that are kept and none that is taken off, so that merging would not change the
-/// line. Other kept settings do not matter.
+/// Whether a command line has all kept words and none of the removed words, so that merging would not change the line.
+/// Settings other than words do not matter.
 pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
     let wanted = wanted(keeps, "");
     lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
 }
 
-/// The last of all settings with the same subject.
+/// The settings that remain if a later setting replaces every earlier setting with the same subject.
 pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
     let mut last: Vec<&Keep> = Vec::new();
     for keep in keeps {

@@ -1,4 +1,4 @@
-//! What the user asks of a plan.
+//! The user's wishes for a plan: the need of the work, and which changes are allowed.
 
 use super::Keep;
 use super::remedies::Preferences;
@@ -7,7 +7,7 @@ use punctual_facts::profile::Need;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// What the machine has to do. If it names no CPUs, the plan chooses them.
+    /// What the real-time work needs of the machine. If the need names no CPUs, the plan chooses them.
     pub need: Need,
     /// The only knobs to change; if empty, every bad knob is changed.
     pub only: Vec<String>,
@@ -17,11 +17,11 @@ pub struct Wishes {
     pub preferences: Preferences,
     /// Whether any change may outlive the next boot.
     pub lasting: bool,
-    /// Whether a process of this program lives as long as the changes do, so that it can hold a latency limit.
+    /// Whether a process of this program lives until the changes are undone, so that it can hold a latency limit.
     pub holds: bool,
-    /// Settings of earlier tunings that are still kept for the boots to come.
+    /// Settings of earlier tunings that are still kept for later boots.
     pub standing: Vec<Keep>,
-    /// The path of this program at boot. The error says why services of root must not run the program from its present
-    /// place.
+    /// The path at which this program is run at boot. The error says why services must not run the program as root from
+    /// its present place.
     pub exe: Result<String, String>,
 }

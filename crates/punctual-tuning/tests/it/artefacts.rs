@@ -1,5 +1,5 @@
-//! Artefacts for people who build images, on machines in `fixtures/plans` that say `# partition: cpus=LIST`, and
-//! fragments of kernel configuration.
+//! Tests artefacts for people who build images: partitions for the machines in `fixtures/plans` that have a line `#
+//! partition: cpus=LIST`, and fragments of kernel configuration.
 
 use crate::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
@@ -35,7 +35,7 @@ fn partitions(text: &str) -> String {
     out
 }
 
-/// The masks of a text for a schemata file: (line, domain) to mask.
+/// The masks in a text for a schemata file, by line name and domain.
 fn masks(text: &str) -> BTreeMap<(String, u32), u64> {
     let mut found = BTreeMap::new();
     for line in text.lines() {
@@ -49,7 +49,7 @@ fn masks(text: &str) -> BTreeMap<(String, u32), u64> {
     found
 }
 
-/// Checks a partition as the kernel would, in another implementation than the planner's.
+/// Checks a partition by the kernel's rules, with an implementation of its own instead of the planner's.
 fn holds(tree: &MemTree, partition: &Partition) {
     use punctual_facts::tree::text;
     let written = |end: &str| {
@@ -91,14 +91,14 @@ fn every_cache_is_partitioned_as_expected() {
     assert!(seen >= 10, "only {seen} machines");
 }
 
-/// Planning ends in a choice or a refusal, whatever a file holds.
+/// Planning returns a choice or a refusal and does not panic, whatever the files hold.
 #[test]
 fn nothing_in_a_file_makes_planning_panic() {
     let mut tried = 0;
     for path in fixtures::files("plans", "machine") {
         let text = std::fs::read_to_string(&path).unwrap();
         let paths = text.lines().filter(|line| line.starts_with('/')).filter_map(|line| line.split(' ').next());
-        // Machines with this line have every file that planning reads.
+        // Only machines with this line have all files that the planner reads.
         if !text.contains("# partition: cpus=2-3\n") {
             continue;
         }
@@ -160,8 +160,9 @@ fn fragments_are_as_expected() {
     );
 }
 
-/// Every symbol can be chosen in each version that gets it. `KERNEL_TREES` is a folder with `linux-6.1`, `linux-6.12`
-/// and `linux-7.3`. If `FRAGMENTS` is set, fragments for `merge_config.sh` are left in that folder.
+/// Every symbol of a fragment exists and can be chosen in each kernel version whose fragment has it. `KERNEL_TREES` is
+/// a folder with `linux-6.1`, `linux-6.12` and `linux-7.3`. If `FRAGMENTS` is set, fragments for `merge_config.sh` are
+/// left in that folder.
 #[test]
 #[ignore = "needs kernel sources: KERNEL_TREES=FOLDER cargo test -p punctual-tuning --test it -- --ignored every_symbol"]
 fn every_symbol_can_be_chosen() {

@@ -1,4 +1,4 @@
-//! The book's reference page of knobs is generated from the catalogue, and never edited.
+//! Tests that the book's reference page of knobs, which is generated from the catalogue, is up to date.
 
 use crate::{check, repository};
 use punctual_facts::profile::Kind;

@@ -1,6 +1,6 @@
-//! Which CPUs are chosen on machines of many shapes: `fixtures/plans/NAME.machine` and `NAME.choice`. Machines too
-//! large to be committed are made here. A machine may have several lines `# need: KIND cpus=LIST`, each with a need to
-//! test.
+//! Tests which CPUs are chosen on many machines: `NAME.choice` in `fixtures/plans` holds the expectation for
+//! `NAME.machine`. Machines too large to be committed are made here. A machine may have several lines `# need: KIND
+//! cpus=LIST`, each with a need to test.
 
 use crate::machines::need_of;
 use crate::{check, repository};
@@ -51,7 +51,7 @@ fn choices(text: &str) -> String {
     out
 }
 
-/// Checks what is true of every choice on every machine.
+/// Checks the rules that hold for every choice on every machine.
 fn holds(machine: &Machine, choice: &Choice) {
     let online = machine.topology.online.known().unwrap();
     assert!(!choice.cpus.is_empty() && !choice.housekeeping.is_empty());
@@ -77,7 +77,7 @@ fn every_machine_gets_the_expected_choice() {
     }
 }
 
-/// CPUs are chosen on captured machines, or refused with a remedy, whatever is missing.
+/// On captured machines, CPUs are chosen or the choice is refused with a remedy, whatever files are missing.
 #[test]
 fn captured_machines_are_chosen_on_or_refused_with_a_remedy() {
     for path in fixtures::files("machines", "machine") {
@@ -143,7 +143,7 @@ pub fn big() -> Vec<(&'static str, String)> {
         |cpu| cpu % 40 / 20,
         |cpu| cpu % 40 / 20,
     );
-    // Even numbers on one socket and odd numbers on the other, as some firmware numbers them.
+    // CPUs with even numbers are on one socket and those with odd numbers on the other, as some firmware numbers them.
     let interleaved = big_machine(
         48,
         &["periodic", "periodic cpus=24-27"],
@@ -161,7 +161,7 @@ pub fn big() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Counts how often each file is read.
+/// A machine that counts how often each file is read.
 struct Counted {
     tree: MemTree,
     reads: RefCell<BTreeMap<String, usize>>,
@@ -193,16 +193,16 @@ fn big_machines_are_read_sparingly() {
     }
 }
 
-/// What is true of every choice that the user did not make: whole cores, one kind, no boot CPU, and a core left on
-/// every node.
+/// The rules for every choice that the user did not make: whole cores of one kind, not the boot CPU, and one core left
+/// on every node.
 mod any_machine {
     use super::*;
     use proptest::prelude::*;
 
     const CPU: &str = "/sys/devices/system/cpu";
 
-    /// A machine from (threads, l2, l3, node, kind) of each core, as small numbers. Threads of a core have distant
-    /// numbers.
+    /// A machine with one core for each tuple (threads, l2, l3, node, kind). The numbers are small, so that cores share
+    /// caches and nodes. The two threads of a core have distant CPU numbers.
     fn machine(cores: &[(bool, u8, u8, u8, bool)]) -> (MemTree, Vec<CpuSet>) {
         let count = u32::try_from(cores.len()).unwrap();
         let threads: Vec<CpuSet> = cores
@@ -252,7 +252,8 @@ mod any_machine {
             let on_node = |node: u8| (0..cores.len()).filter(|n| cores[*n].3 == node).collect::<Vec<_>>();
             prop_assert!(taken.iter().all(|n| cores[*n].3 == cores[taken[0]].3), "several nodes");
             if (0..3).map(on_node).any(|all| !all.is_empty() && all.iter().all(|n| taken.contains(n))) {
-                // Allowed only if every candidate is the only core on its node.
+                // A node may be left without a core only if every core that could be chosen is the only one on its
+                // node.
                 let mut candidates = (1..cores.len()).filter(|n| cores[*n].4 == cores[taken[0]].4);
                 let is_only_way = candidates.all(|n| on_node(cores[n].3).len() == 1);
                 prop_assert!(is_only_way && !choice.warnings.is_empty());

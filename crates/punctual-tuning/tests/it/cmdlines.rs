@@ -1,5 +1,5 @@
-//! The linter on whole lines: a table of verdicts by version, flavour and architecture, and the lines that
-//! distributions ship, which must raise no alarm.
+//! Tests the linter on whole lines: a table of verdicts by version, flavour and architecture, and the lines that
+//! distributions ship, which must all be accepted.
 
 use crate::{check, repository};
 use punctual_facts::cpu_set::CpuSet;

@@ -1,4 +1,4 @@
-//! Machines of the fixtures, compared with each other.
+//! Tests the differences between machines of the fixtures.
 
 use crate::repository;
 use punctual_facts::finding::Finding;

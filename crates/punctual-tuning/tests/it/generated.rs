@@ -1,4 +1,5 @@
-//! Generated machines of any size, with files as a kernel prints them. The benchmark of the audit uses the largest.
+//! Generates machines of any size, with files in the form in which a kernel prints them. The benchmark of the audit
+//! uses the largest machine.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -14,7 +15,7 @@ pub struct Shape {
     pub online: CpuSet,
     /// The CPUs that `isolcpus=` names.
     pub isolated: CpuSet,
-    /// CPU n and n + half share a core, for cores below this number.
+    /// The number of cores with two threads. The threads are CPU n and CPU n + `possible` / 2.
     pub smt_cores: u32,
     /// The number of memory nodes with CPUs.
     pub nodes: u32,

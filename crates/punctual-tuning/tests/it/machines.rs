@@ -1,4 +1,5 @@
-//! Captured machines and the audit's findings: `fixtures/machines/NAME.machine` and `NAME.findings`.
+//! Tests the audit's findings on captured machines: `fixtures/machines/NAME.findings` holds the expectation for
+//! `NAME.machine`.
 
 use crate::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
@@ -15,7 +16,7 @@ pub fn need(text: &str) -> Need {
     need_of(text.lines().find_map(|line| line.strip_prefix("# need:")).unwrap_or_default())
 }
 
-/// The need that the words of such a remark state.
+/// The need that the words of a remark `# need:` state.
 pub fn need_of(words: &str) -> Need {
     let mut need = Need::default();
     for word in words.split_whitespace() {
@@ -62,7 +63,7 @@ fn captured_machines_get_the_expected_findings() {
     }
 }
 
-/// A word that this boot was given without success is neither added again nor, afterwards, to be taken off.
+/// If a word on this boot's command line had no effect, nobody is told to add it again, or to remove it as an undo.
 #[test]
 fn a_word_of_this_boot_is_not_added_again() {
     let mut seen = 0;

@@ -1,4 +1,5 @@
-//! Tests of whole stages as text. `BLESS=1 cargo test -p punctual-tuning` writes the expectations anew.
+//! Tests whole stages by comparing their text output with files. `BLESS=1 cargo test -p punctual-tuning` writes the
+//! expectations anew.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

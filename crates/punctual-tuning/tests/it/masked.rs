@@ -1,4 +1,4 @@
-//! Masking hides what is private and changes no finding.
+//! Tests that masking hides private data and changes no finding.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::State;

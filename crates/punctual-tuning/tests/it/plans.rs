@@ -1,5 +1,5 @@
-//! The plan for every captured machine, as text: `fixtures/plans/NAME.plan` for `fixtures/machines/NAME.machine`; and
-//! what must hold of every plan.
+//! Tests the plan for every captured machine: `fixtures/plans/NAME.plan` holds the expected text for
+//! `fixtures/machines/NAME.machine`. Also tests rules that every plan must follow.
 
 use crate::machines::need;
 use crate::{check, repository};
@@ -30,7 +30,7 @@ fn wishes(need: Need) -> Wishes {
     }
 }
 
-/// The machine. An emulated machine without a boot loader gets systemd and a boot loader that keeps words.
+/// Parses a machine. An emulated machine without a boot loader gets systemd, and a boot loader that can keep words.
 fn with_loader(text: &str) -> MemTree {
     let mut tree = MemTree::parse(text).unwrap();
     let machine = Machine::read(&tree);
@@ -105,7 +105,8 @@ fn every_captured_machine_gets_the_expected_plan() {
     });
 }
 
-/// The words of a plan by the names that the kernel compares. Two words of the same name would undo each other.
+/// The names of the words that a plan adds or removes, in the form in which the kernel compares them. Two words with
+/// the same name would undo each other.
 fn words(plan: &Plan) -> Vec<String> {
     let words = plan.wanted.words.iter().chain(&plan.wanted.no_words);
     words.map(|word| same_dashes(word.split('=').next().unwrap_or(word))).collect()
@@ -132,7 +133,7 @@ fn every_plan_changes_something_says_nothing_twice_and_is_understood_by_the_kern
     });
 }
 
-/// The command line that a plan makes gets no worse verdicts than the earlier line.
+/// Checks that no word has a worse verdict on the plan's command line than on this boot's line.
 fn understood(told: &str, machine: &Machine, plan: &Plan) {
     let (Some(booted), Some(target)) = (machine.cmdline.known(), Target::of(machine)) else { return };
     let booted = booted.for_the_kernel();

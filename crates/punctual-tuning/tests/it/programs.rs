@@ -1,4 +1,4 @@
-//! Tests that probes, remedies and conflicts agree about the table of programs.
+//! Tests that probes, remedies and conflicts use the table of programs consistently.
 
 use punctual_facts::finding::State;
 use punctual_facts::machine::Machine;
@@ -84,7 +84,7 @@ fn entries_are_sound() {
     }
 }
 
-/// Whether a text names a unit of systemd. Names of manual pages, such as `systemd.timer(5)`, do not count.
+/// Whether a text contains the name of a systemd unit. Names of manual pages, such as `systemd.timer(5)`, do not count.
 fn names_a_unit(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "@._-".contains(c);
     text.match_indices(".service").chain(text.match_indices(".timer")).any(|(at, ending)| {
@@ -93,7 +93,7 @@ fn names_a_unit(text: &str) -> bool {
     })
 }
 
-/// The files of Rust below a folder, without those of tests.
+/// Collects the Rust files below a folder, except tests.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -155,7 +155,7 @@ fn what_silences_a_knob_is_one_command_for_what_is_at_work_here() {
     );
     let by_hand = "balooctl disable, as the user whose files it reads";
     assert_eq!(told("baloo", "svc.indexers"), [by_hand, "systemctl --user unmask", by_hand, ""]);
-    // Starting one of these targets would send the machine to sleep.
+    // To start one of these targets again would send the machine to sleep.
     let sleep = told("sleep", "pm.sleep_targets");
     assert!(sleep[0].starts_with("systemctl mask --runtime --now sleep.target"), "{sleep:?}");
     assert!(sleep.iter().all(|command| !command.contains("start ")), "{sleep:?}");

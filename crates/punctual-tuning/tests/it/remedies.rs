@@ -1,4 +1,4 @@
-//! Remedies on small machines made for them, as text, and what must hold of remedies on every machine.
+//! Tests remedies on small machines made for them, as text, and rules that remedies must follow on every machine.
 
 use super::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
@@ -72,7 +72,7 @@ fn shown(found: &KnobRemedy) -> String {
     }
 }
 
-/// One word of a case, such as `cpus=2-3`, `devices=eth1` or `partition`.
+/// Parses one word of a case, such as `cpus=2-3`, `devices=eth1` or `partition`.
 fn wish(need: &mut Need, preferences: &mut Preferences, word: &str) {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let list = || value.split('+').map(str::to_owned).collect();
@@ -118,15 +118,15 @@ fn remedies_on_machines_made_for_them() {
         }
         check(&path.with_extension("steps"), out.trim_end());
     }
-    // A person has to do these.
+    // The remedies of these knobs never have steps, since a person has to make the change.
     let never = ["irq.managed", "pm.rapl", "iso.cpuset", "sched.features"];
     let all = REMEDIES.iter().map(|remedy| remedy.knob);
     let lacking: Vec<&str> = all.filter(|id| !covered.contains(*id) && !never.contains(id)).collect();
     assert!(lacking.is_empty(), "no case with steps for: {}", lacking.join(", "));
 }
 
-/// Checks what holds of every remedy. Values go into files of the kernel, on one line, and no file gets two values. No
-/// thread is moved to real-time CPUs, or above the priority that the kernel itself needs.
+/// Checks rules for every remedy. Values are a single line for a file of the kernel, and no file gets two values. No
+/// thread is moved to real-time CPUs, or gets a higher priority than the kernel's own helpers allow.
 fn sound<'a>(place: &str, found: impl IntoIterator<Item = (&'a str, &'a KnobRemedy)>, rt: &CpuSet) {
     let mut written: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
     for (id, remedy) in found {

@@ -1,4 +1,4 @@
-//! Tests that machines of every size and age get sensible answers.
+//! Tests that the audit gives sensible findings on machines of every size and kernel version.
 
 use crate::generated::Shape;
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
     (cpus, any::<u64>(), any::<u64>(), 0..20_u32, sizes, 0..RELEASES.len(), any::<bool>(), any::<bool>()).prop_map(
         |(possible, offline, isolated, smt_cores, sizes, release, is_rt, is_arm)| {
             let (nodes, memory_nodes, interrupts, queues, tasks) = sizes;
-            // The boot CPU always runs; the others may leave holes.
+            // The boot CPU is always online. Other CPUs may be offline, so that the numbers have gaps.
             let online: CpuSet = (0..possible).filter(|cpu| *cpu == 0 || offline >> (cpu % 64) & 3 != 0).collect();
             let isolated = online.iter().filter(|cpu| (isolated >> (cpu % 64)) % 8 == 0).collect();
             let release = RELEASES[release].to_owned();
@@ -61,10 +61,10 @@ fn findings(tree: &MemTree, need: &Need) -> Vec<Finding> {
     audit(tree, &machine, need)
 }
 
-/// Names words that were requested without effect, and moves nothing.
+/// The knob whose fix names words that were requested without effect, although the fix moves no work.
 const NAMES_WORDS: &str = "agree.requested";
 
-/// What no machine may be told; `None` if the finding is sensible.
+/// Describes a finding that makes no sense on this machine; `None` if the finding is sensible.
 fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     let is_verdict = matches!(finding.state, State::Good | State::Bad);
     if is_verdict && finding.evidence.is_empty() {
@@ -77,7 +77,7 @@ fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     if let Some(open) = open {
         return Some(format!("'{open}' is left in: {}", finding.fix));
     }
-    // If all CPUs are isolated from others, none is.
+    // A fix must not isolate all CPUs, because then none is left for other work.
     let all = shape.online.to_string();
     let all_apart = ["isolcpus=managed_irq,domain,", "nohz_full=", "echo "].into_iter().find(|word| {
         let is_apart = *word != "echo " || finding.fix.contains("cpuset.cpus");
@@ -86,7 +86,7 @@ fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     if shape.isolated.is_empty() && all_apart.is_some() {
         return Some(format!("all CPUs are to be set apart: {}", finding.fix));
     }
-    // With one CPU nothing can be moved anywhere.
+    // On a machine with one CPU, a fix must not move work to other CPUs.
     let moves = ["irqaffinity", "isolcpus", "OTHER-CPUS"];
     let is_move =
         shape.online.len() == 1 && finding.id != NAMES_WORDS && moves.iter().any(|word| finding.fix.contains(word));

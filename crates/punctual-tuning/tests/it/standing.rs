@@ -1,4 +1,4 @@
-//! The status of requests, on kernels that were and were not given the words.
+//! Tests the status of requests on machines whose kernels had the words on their command line, and on others.
 
 use crate::repository;
 use punctual_facts::cpu_set::CpuSet;
@@ -35,12 +35,12 @@ fn written(value: &str, is_this_boot: bool) -> Requested {
 fn what_was_asked_for_is_good_only_by_its_effect() {
     assert_eq!(stands(&machine("debian-13-rt-isolated"), isolcpus()), Standing::InForce);
     assert_eq!(stands(&machine("debian-13-rt-plain"), isolcpus()), Standing::WaitsForBoot);
-    // The word was given, and the kernel did not honour it.
+    // The word is on this boot's command line, but the kernel did not honour it.
     let mut tree = machine("debian-13-rt-isolated");
     tree.file("/sys/devices/system/cpu/isolated", Fact::Known(b"\n".to_vec()));
     tree.file("/sys/fs/cgroup/cpuset.cpus.isolated", Fact::Known(b"\n".to_vec()));
     assert!(matches!(stands(&tree, isolcpus()), Standing::NotHonoured(_)));
-    // The word was given, and nothing shows whether the kernel honoured it.
+    // The word is on this boot's command line, and no file shows whether the kernel honoured it.
     tree.file("/sys/devices/system/cpu/isolated", Fact::Denied);
     tree.file("/sys/fs/cgroup/cpuset.cpus.isolated", Fact::Denied);
     assert!(matches!(stands(&tree, isolcpus()), Standing::Unknown(_)));
@@ -73,12 +73,12 @@ fn what_was_asked_for_again_stands_as_it_was_asked_for_last() {
     assert_eq!(standing(&tree, &Machine::read(&tree), &need, &[no_word, again]).len(), 1);
 }
 
-/// A knob that looks at more than a word does not decide about the word.
+/// A knob that looks at more than one word does not decide the status of a word.
 #[test]
 fn a_word_stands_by_its_own_effect() {
     let of = |id: &str, word: &str| Requested::of_word(id, &Keep::Word(word.to_owned())).unwrap();
     let mut tree = machine("debian-12-rt-isolated");
-    // Kernel threads still roam, so kthr.affinity is bad here.
+    // Kernel threads may still run on the isolated CPUs, so kthr.affinity is bad on this machine.
     assert_eq!(stands(&tree, of("kthr.affinity", "isolcpus=managed_irq,domain,2-3")), Standing::InForce);
     assert_eq!(stands(&tree, of("irq.affinity", "irqaffinity=0-1")), Standing::InForce);
     assert_eq!(stands(&tree, of("iso.rcu_nocbs", "rcu_nocbs=2-3")), Standing::InForce);

@@ -1,7 +1,7 @@
-//! What the next boot will ask for: the words for the kernel in the files of the boot loader.
+//! Reads which words the next boot will give to the kernel, from the files of the boot loader.
 //!
-//! Files are read as their owners read them, as far as that is possible without running them. A shell fragment that
-//! does more than assign variables is reported as unreadable.
+//! The files are interpreted as the programs that own them would do, as far as that is possible without running these
+//! programs. A shell fragment that does more than assign variables is reported as unreadable.
 
 use super::loader::ESPS;
 use super::{Boot, Loader};
@@ -10,12 +10,12 @@ use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::collections::BTreeMap;
 
-/// Marks around the lines in which punctual takes words out of the variables set so far. The words follow the first
-/// mark.
+/// Marks around the lines of shell code in which punctual removes words from variables. The removed words follow the
+/// first mark.
 pub const WITHOUT: &str = "# punctual { without: ";
 pub const WITHOUT_END: &str = "# } without";
 
-/// The words for the kernel in one place.
+/// The words for the kernel in one place of the boot loader's configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configured {
     pub place: String,
@@ -24,8 +24,8 @@ pub struct Configured {
     pub line: Fact<String>,
 }
 
-/// Every place in which this machine's boot loader keeps words for the running kernel. `release` selects among the
-/// entries of several kernels.
+/// Every place in which this machine's boot loader keeps words for the running kernel. If several kernels have entries,
+/// `release` selects the entry.
 pub fn configured(tree: &dyn Tree, boot: &Boot, release: Option<&str>) -> Vec<Configured> {
     let mut found: Vec<Configured> = Vec::new();
     for loader in &boot.loaders {
@@ -60,19 +60,19 @@ impl Configured {
         Self { place: path.to_owned(), files: vec![path.to_owned()], line }
     }
 
-    /// The words in one file, if there is such a file.
+    /// The words in one file; `None` if the file does not exist.
     fn read(tree: &dyn Tree, path: &str, words: impl FnOnce(String) -> Fact<String>) -> Option<Self> {
         let content = text(tree, path);
         (content != Fact::Absent).then(|| Self::one(path, content.and_then(words)))
     }
 }
 
-/// Reads a file that holds the words and nothing else.
+/// Reads a file that contains only the words.
 fn line(tree: &dyn Tree, path: &str) -> Option<Configured> {
     Configured::read(tree, path, |content| Fact::Known(content.replace('\n', " ")))
 }
 
-/// The files of a folder whose name ends in `ending`, in the order of their names.
+/// The files of a folder whose names end in `ending`, in the order of their names.
 fn fragments(tree: &dyn Tree, folder: &str, ending: &str) -> Vec<String> {
     let names = tree.list(folder).known().cloned().unwrap_or_default();
     names.iter().filter(|name| name.ends_with(ending)).map(|name| format!("{folder}/{name}")).collect()
@@ -92,7 +92,7 @@ fn u_boot_menu(tree: &dyn Tree) -> Option<Configured> {
     shell_words(tree, "/etc/default/u-boot, u-boot-menu/conf.d", files, &["U_BOOT_PARAMETERS"])
 }
 
-/// The values of the wanted variables after the files were sourced in order; `None` if none of the files exists.
+/// The values of the wanted variables after a shell sourced the files in order; `None` if none of the files exists.
 fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&str]) -> Option<Configured> {
     files.retain(|path| tree.read(path) != Fact::Absent);
     if files.is_empty() {
@@ -111,7 +111,7 @@ fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&
     Some(Configured { place: place.to_owned(), files, line })
 }
 
-/// Reads assignments, one in each line. The error reports a line that sets a wanted variable in any other way.
+/// Interprets assignments, one in each line. Fails on a line that may set a wanted variable in any other way.
 fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) -> Result<(), String> {
     let joined = content.replace("\\\n", "");
     let mut lines = joined.lines();
@@ -132,7 +132,7 @@ fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str])
         let (adds, value) = match (rest.strip_prefix("+="), rest.strip_prefix('=')) {
             (Some(value), _) => (true, value),
             (None, Some(value)) => (false, value),
-            // Lines of other kinds matter only if they could set a wanted variable.
+            // A line that is no assignment matters only if it could set a wanted variable.
             (None, None) if wanted.iter().any(|name| code.contains(&format!("{name}="))) => {
                 return Err(format!("sets {} in a way that cannot be followed", wanted.join(" or ")));
             }
@@ -152,7 +152,7 @@ fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str])
     Ok(())
 }
 
-/// Takes words out of the variables, as the lines of punctual do when a shell runs them.
+/// Removes words from the variables, with the effect that punctual's lines have when a shell runs them.
 fn take_out(gone: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) {
     let gone: Vec<&str> = gone.split_whitespace().collect();
     let is_gone = |word: &str| {
@@ -200,7 +200,7 @@ fn expand(value: &str, values: &BTreeMap<String, String>) -> Result<String, Stri
     if quote.is_some() { Err("holds a quote that is not closed on its line".to_owned()) } else { Ok(out) }
 }
 
-/// Reads the `options` of that kernel's boot loader entry.
+/// Reads the `options` in the boot loader entry of the kernel with this release.
 fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Configured> {
     let release = release?;
     for place in places {
@@ -210,7 +210,7 @@ fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Conf
             Fact::Denied => return Some(Configured::one(&folder, Fact::Denied)),
             _ => continue,
         };
-        // The highest name belongs to the newest entry of the same kernel.
+        // If a kernel has several entries, the newest one has the highest name.
         for name in names.iter().rev().filter(|name| name.strip_suffix(".conf").is_some()) {
             let path = format!("{folder}/{name}");
             let content = text(tree, &path);
@@ -229,7 +229,8 @@ fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Conf
     None
 }
 
-/// Fills in the variables that GRUB keeps in a separate file. Entries of Fedora and its relatives may name them.
+/// Fills in the variables that GRUB keeps in a separate file. Entries of Fedora and related distributions may contain
+/// them.
 fn with_grubenv(tree: &dyn Tree, options: &str) -> Fact<String> {
     let environment = text(tree, "/boot/grub2/grubenv").or_else(|| text(tree, "/boot/grub/grubenv"));
     environment.and_then(|environment| {
@@ -255,7 +256,7 @@ fn extlinux(tree: &dyn Tree) -> Option<Configured> {
     Configured::read(tree, "/boot/extlinux/extlinux.conf", words)
 }
 
-/// The words of the default label, or of the first one.
+/// The words of the default label or, if there is no default, of the first label.
 fn append_of(content: &str) -> Option<String> {
     let mut default = None;
     let mut labels: Vec<(String, Option<String>)> = Vec::new();

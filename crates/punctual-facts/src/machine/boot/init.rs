@@ -1,4 +1,4 @@
-//! Which init runs the machine, according to the traces it leaves while it runs.
+//! Finds the init that runs the machine, by the traces that it leaves while it runs.
 
 use super::{Sign, has_folder};
 use crate::tree::{Tree, text};
@@ -7,7 +7,7 @@ crate::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Init {
         Systemd = "systemd",
-        /// `OpenRC`, whichever program is process 1.
+        /// `OpenRC`, whatever program process 1 is.
         OpenRc = "OpenRC",
         Runit = "runit",
         S6 = "s6",
@@ -47,7 +47,7 @@ pub(super) fn read(tree: &dyn Tree) -> Option<Sign<Init>> {
             let busybox = links.iter().find(|(_, to)| to.known().is_some_and(|to| to.ends_with("busybox")));
             match busybox {
                 Some((path, _)) => Some(Sign::new(Init::Busybox, format!("{path} -> busybox"))),
-                // An inittab of BusyBox has no run levels.
+                // BusyBox's init has no run levels, so a line of its inittab has an empty field for them.
                 None if text(tree, "/etc/inittab").known().is_some_and(|table| table.contains("::sysinit:")) => {
                     Some(Sign::new(Init::Busybox, "/etc/inittab"))
                 }

@@ -1,4 +1,5 @@
-//! Which boot loader started the machine. Files of several loaders may exist; the traces of the loader that ran decide.
+//! Finds the boot loader that started the machine. Files of several loaders may exist, so traces of the loader that ran
+//! decide.
 
 use super::{Sign, has_file, has_folder, os_release};
 use crate::fact::Fact;
@@ -20,7 +21,7 @@ crate::named! {
         SystemdBoot = "systemd-boot",
         /// A kernel image that contains its command line.
         Uki = "unified kernel image",
-        /// The set-up of systemd-boot that Pop!_OS makes.
+        /// systemd-boot as Pop!_OS sets it up.
         Kernelstub = "systemd-boot (kernelstub)",
         /// `extlinux.conf`, read by U-Boot or by extlinux itself.
         Extlinux = "extlinux.conf",
@@ -51,9 +52,9 @@ impl Loader {
     }
 }
 
-/// Where the EFI system partition may be mounted.
+/// Folders in which the EFI system partition may be mounted.
 pub const ESPS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
-/// The folder of firmware variables, in which a boot loader leaves its name.
+/// The folder of firmware variables. A boot loader leaves its name in one of these variables.
 const EFIVARS: &str = "/sys/firmware/efi/efivars";
 const VENDOR: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 
@@ -66,7 +67,8 @@ pub(super) fn read(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     decide(tree, found)
 }
 
-/// Recognises systems whose image is made elsewhere, whatever their boot loader: an edit on the machine would be lost.
+/// Recognises systems whose image is built elsewhere, whatever their boot loader is. An edit on the machine itself
+/// would be lost there.
 fn image(tree: &dyn Tree) -> Option<Sign<Loader>> {
     let line = text(tree, CMDLINE);
     if line.known().is_some_and(|line| line.split_whitespace().any(|word| word.starts_with("snapd_recovery_mode="))) {
@@ -106,7 +108,7 @@ fn grub(tree: &dyn Tree) -> Option<Sign<Loader>> {
     if has_defaults {
         return Some(Sign::new(Loader::Grub, "/etc/default/grub"));
     }
-    // On some machines only root can read GRUB's configuration, but everybody sees the file's name.
+    // On some machines only root can read GRUB's configuration, but every user can see the file's name.
     let folder = ["/boot/grub", "/boot/grub2"]
         .into_iter()
         .find(|folder| tree.list(folder).known().is_some_and(|names| names.iter().any(|name| name == "grub.cfg")))?;
@@ -128,7 +130,8 @@ fn unified(tree: &dyn Tree) -> Option<Sign<Loader>> {
     Some(Sign::new(Loader::Uki, format!("{}: {stub}", info_path("StubInfo"))))
 }
 
-/// Boot loaders of boards, the most specific first. Several are returned only if U-Boot may use either.
+/// Boot loaders of single-board computers, the most specific first. Several are returned only if U-Boot may use any of
+/// them.
 fn board(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     let mut found = Vec::new();
     let model = text(tree, "/proc/device-tree/model");
@@ -153,7 +156,8 @@ fn board(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     found
 }
 
-/// Keeps the loader that ran, if several left files. A firmware variable tells, or a word that only some loaders add.
+/// If several loaders left files, keeps the loader that ran. A firmware variable shows which loader ran, or a word on
+/// the command line that only some loaders add.
 fn decide(tree: &dyn Tree, mut found: Vec<Sign<Loader>>) -> Vec<Sign<Loader>> {
     let mut keep = |wanted: fn(Loader) -> bool, proof: String| {
         if found.iter().any(|sign| wanted(sign.what)) {
@@ -180,7 +184,7 @@ fn decide(tree: &dyn Tree, mut found: Vec<Sign<Loader>>) -> Vec<Sign<Loader>> {
     if !is_decided && has_image {
         keep(Loader::is_grub, format!("{CMDLINE}: BOOT_IMAGE="));
     }
-    // A kernel image that contains its words takes no other words, whichever loader starts it.
+    // A kernel image that contains its command line takes no other words, whichever loader starts it.
     if found.iter().any(|sign| sign.what == Loader::Uki) {
         found.retain(|sign| sign.what == Loader::Uki);
     }

@@ -1,8 +1,8 @@
-//! The boot loader that starts this machine and the init that runs it, as far as files tell.
+//! The boot loader that starts this machine and the init that runs it, as far as files show them.
 //!
-//! They decide which files have to be edited so that a change outlives the next boot. Every result names the file that
-//! proves it. If several boot loaders left files and nothing says which one ran, all of them are named. This module
-//! knows nothing of knobs.
+//! The boot loader and the init decide which files have to be edited so that a change outlives the next boot. Every
+//! result names the file that proves it. If several boot loaders left files and no trace shows which one ran, all of
+//! them are named.
 
 mod configured;
 mod init;
@@ -22,7 +22,7 @@ use crate::tree::{Tree, text};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sign<T> {
     pub what: T,
-    /// The file that proves the result, with its content if that matters.
+    /// The file that proves the result, followed by its content if the content matters.
     pub seen: String,
 }
 
@@ -46,13 +46,13 @@ const NAME_CHARS: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
-    /// The boot loader; several if nothing tells which one ran, none if none was found.
+    /// The boot loader. There are several entries if no trace shows which one ran, and none if no loader was found.
     pub loaders: Vec<Sign<Loader>>,
     pub init: Option<Sign<Init>>,
-    /// Whether GRUB has its files in `/boot/grub2`, and its programs are called `grub2-...`.
+    /// Whether GRUB's files are in `/boot/grub2` and its programs are named `grub2-...`.
     pub is_grub2: bool,
     pub initramfs: Option<Initramfs>,
-    /// The container engine if this is a container, whose host decides what lasts.
+    /// The container engine, if this is a container. Its host then decides which changes last.
     pub container: Option<String>,
 }
 
@@ -85,7 +85,7 @@ fn initramfs(tree: &dyn Tree) -> Option<Initramfs> {
 }
 
 /// Whether a file exists, readable or not. The file is read and not listed, so that a capture does not keep the names
-/// of its neighbours.
+/// of other files in the folder.
 fn has_file(tree: &dyn Tree, path: &str) -> bool {
     tree.read(path) != Fact::Absent
 }

@@ -1,4 +1,4 @@
-//! Tests of the signs of boot loaders and inits, and of the words in their files.
+//! Tests how boot loaders and inits are recognised, and which words are read from their files.
 
 use super::{Init, Initramfs, Loader, configured};
 use crate::fact::Fact;
@@ -15,7 +15,8 @@ fn loaders(text: &str) -> Vec<Loader> {
     machine(text).1.boot.loaders.iter().map(|sign| sign.what).collect()
 }
 
-/// The variable that systemd-boot leaves: four bytes of attributes, then 16-bit characters.
+/// A snapshot line with a firmware variable as systemd-boot leaves it: four bytes of attributes, then 16-bit
+/// characters.
 fn variable(name: &str, value: &str) -> String {
     let units = value.replace("", "\\x00");
     let units = units.trim_start_matches("\\x00");
@@ -31,7 +32,7 @@ fn one_of_several_is_told_by_what_ran() {
     assert_eq!(loaders(&format!("{both}/proc/cmdline = BOOT_IMAGE=/vmlinuz quiet\n")), [Loader::UpdateGrub]);
     let info = variable("LoaderInfo", "systemd-boot 257.8");
     assert_eq!(loaders(&format!("{both}{info}")), [Loader::SystemdBoot]);
-    // The loader's own variable overrides a word on the command line.
+    // The firmware variable of a loader overrides a word on the command line.
     assert_eq!(loaders(&format!("{both}{info}/proc/cmdline = BOOT_IMAGE=x\n")), [Loader::SystemdBoot]);
     assert_eq!(loaders(&format!("{both}{}", variable("LoaderInfo", "GRUB 2.12"))), [Loader::UpdateGrub]);
     let stub = variable("StubInfo", "systemd-stub 257.8");

@@ -1,16 +1,17 @@
-//! Which words of a kernel command line may be shown with their values: words that the kernel itself takes, and values
-//! that are only numbers or yes and no. Any other value may be an address, a name or a key.
+//! Decides which words of a kernel command line may be shown with their values: words that the kernel itself takes, and
+//! values that are only numbers or yes and no. Any other value may be an address, a name or a key.
 
 use super::{Masks, Secret};
 use std::ops::Range;
 
-/// Files that hold a command line, besides those below [`FOLDERS`].
+/// Files that hold a command line, in addition to the files below [`FOLDERS`].
 const FILES: [&str; 5] =
     ["/proc/cmdline", "/proc/bootconfig", "/etc/default/grub", "/etc/kernel/cmdline", "/etc/lilo.conf"];
 const FOLDERS: [&str; 4] = ["/boot/", "/efi/", "/etc/default/grub.d/", "/etc/cmdline.d/"];
 const LOG: &str = "punctual:/kernel/log";
 
-/// Words whose value is technical. A secret within such a value, such as the UUID of a disk, is recognised by its form.
+/// Words of the kernel whose value is technical, so it is not masked as a whole. A secret within the value, such as the
+/// UUID of a disk, is recognised by its form.
 const KERNELS: &str = "acpi acpi_backlight acpi_enforce_resources acpi_irq_balance acpi_osi acpi_rsdp amd_iommu \
     amd_prefcore amd_pstate apic apparmor arm64 audit audit_backlog_limit boot_delay boot_image bootconfig cgroup \
     cgroup_disable cgroup_enable cgroup_memory clearcpuid clk_ignore_unused clocksource cma coherent_pool console \
@@ -27,7 +28,7 @@ const KERNELS: &str = "acpi acpi_backlight acpi_enforce_resources acpi_irq_balan
     spec_store_bypass_disable spectre_v2 split_lock_detect swapaccount swiotlb sysrq_always_enabled thermal \
     threadirqs tick_sched transparent_hugepage trace_buf_size trace_clock trace_event trace_options tsc tsc_tuned \
     tsx vdso vga video vmalloc vsyscall watchdog watchdog_thresh workqueue x2apic xapic xenomai";
-/// Modules, or parts of the kernel, whose parameters are known to be technical.
+/// Modules and parts of the kernel whose parameters are technical, so their values are not masked.
 const PARTS: &str = "acpi acpi_cpufreq amdgpu amd_pstate ata bcm2708_fb bcm2709 clocksource cobalt cpufreq cpuidle \
     cpuidle_haltpoll drm drm_kms_helper dwc_otg evl haltpoll hugetlb i915 igb intel_idle intel_pstate iommu irq \
     irqchip ixgbe kernel kvm kvm_amd kvm_intel libata module mmc_core nmi_watchdog nouveau nvidia nvidia_drm \
@@ -37,21 +38,21 @@ const PARTS: &str = "acpi acpi_cpufreq amdgpu amd_pstate ata bcm2708_fb bcm2709 
 const WORDS: &str = "on off yes no true false auto none default enable enabled disable disabled force forced always \
     never madvise full lazy voluntary strict relaxed ro rw poll halt performance powersave";
 
-/// Whether a file of that path holds a command line.
+/// Whether the file at this path holds a command line.
 pub(super) fn is_one(path: &str) -> bool {
     let is_config =
         path.rsplit('/').next().is_some_and(|name| name.starts_with("config-") || name.starts_with("System.map"));
     path == LOG || FILES.contains(&path) || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !is_config)
 }
 
-/// The private values in the text of the file at this path.
+/// The private values in the text of a file. `path` decides how the file's lines are split.
 pub(super) fn private_values(path: &str, text: &str) -> Vec<String> {
     let lines = text.lines().flat_map(|line| parts_of_line(line, path == LOG));
     lines.flat_map(|line| private(line, true).into_iter().map(|range| line[range].to_owned())).collect()
 }
 
 impl Masks {
-    /// The text with stand-ins in place of its private values.
+    /// Replaces the private values in the text of a file by stand-ins.
     pub(super) fn command_lines(&mut self, path: &str, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {
@@ -70,8 +71,8 @@ impl Masks {
     }
 }
 
-/// The parts of a line that are command lines. In the kernel's log this is the text after a colon or in quotes; in a
-/// boot loader's file it is the whole line.
+/// The parts of a line that are to be masked like command lines. In the kernel's log this is the text after a colon or
+/// in quotes; in a boot loader's file it is the whole line.
 fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     let line = line.trim_end();
     if let Some((_, rest)) = line.split_once("ommand line: ") {
@@ -83,7 +84,7 @@ fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     if is_log { Vec::new() } else { vec![line] }
 }
 
-/// A command line fit for a report, with its private values masked.
+/// Replaces the private values in a command line, so that a report may show it.
 pub fn without_private_values(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut copied = 0;
@@ -95,7 +96,7 @@ pub fn without_private_values(line: &str) -> String {
     out + &line[copied..]
 }
 
-/// The places of the private values in a command line. After a lone `--` every value is private.
+/// The byte ranges of the private values in a command line. After a lone `--` every value is private.
 fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut is_init, mut is_password) = (false, false);
@@ -108,21 +109,22 @@ fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
             if (is_init && !is_option && !is_simple(inner)) || is_password {
                 found.push(word.clone());
             }
-            // GRUB has lines `password_pbkdf2 USER HASH`.
+            // GRUB's configuration has lines `password_pbkdf2 USER HASH`, so all words after `password...` are private.
             is_password |= inner.to_ascii_lowercase().starts_with("password");
             continue;
         };
         let start = word.start + name.len() + 1;
         let body = value.trim_matches(['"', '\'']);
         let start = start + (value.len() - value.trim_start_matches(['"', '\'']).len());
-        // A variable of a boot loader's settings holds a command line of its own.
+        // The value of a variable in a boot loader's settings is a command line of its own.
         let is_variable = name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
         if is_variable && is_outermost && value.starts_with(['"', '\'']) {
             found.extend(private(body, false).into_iter().map(|range| start + range.start..start + range.end));
         } else if !body.is_empty() && (is_init || !is_kernels(name)) && !is_simple(body) {
             found.push(start..start + body.len());
         } else if let Some(at) = body.find("LABEL=").filter(|_| body.contains(char::is_whitespace)) {
-            // A label in quotes may hold blanks. The scan of the whole text finds labels without blanks.
+            // A label in quotes may contain blanks, so all of it is masked here. The scan of the whole text finds
+            // labels without blanks.
             let (label, end) = (start + at + "LABEL=".len(), start + body.len());
             found.extend((label < end).then_some(label..end));
         }
@@ -130,7 +132,7 @@ fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
     found
 }
 
-/// Words as the kernel splits them: at blanks outside quotes.
+/// The byte ranges of the words, split as in the kernel: at blanks outside quotes.
 fn words(line: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut start, mut quote) = (None, None);
@@ -162,7 +164,7 @@ fn is_kernels(name: &str) -> bool {
     }
 }
 
-/// Whether a value is a number, a size, a list of them, or a word for yes or no.
+/// Whether a value is a number, a size, a list of numbers or sizes, or a word for yes or no.
 fn is_simple(value: &str) -> bool {
     let is_number = |part: &str| {
         let part = part.strip_prefix(['-', '+']).unwrap_or(part);

@@ -1,6 +1,7 @@
-//! Masks serial numbers in the firmware's tables (SMBIOS 3, chapter 7) in place, so that all offsets stay as they are.
+//! Masks serial numbers in the firmware's tables (SMBIOS 3, chapter 7). The bytes are overwritten, so that all offsets
+//! stay the same.
 
-/// Types of structures, and the offsets in them that hold the numbers of strings which identify a machine.
+/// Types of structures, each with the offsets of the fields that refer to identifying strings, such as serial numbers.
 const STRINGS: [(u8, &[usize]); 7] = [
     (1, &[7]),           // system: serial number
     (2, &[7, 8]),        // board: serial number, asset tag
@@ -10,7 +11,7 @@ const STRINGS: [(u8, &[usize]); 7] = [
     (22, &[7]),          // battery: serial number
     (39, &[8, 9]),       // power supply: serial number, asset tag
 ];
-/// Types of structures that hold only free text of the maker or the installer.
+/// Types of structures that hold only free text from the maker or the installer.
 const FREE_TEXT: [u8; 2] = [11, 12];
 const SYSTEM: u8 = 1;
 const UUID: std::ops::Range<usize> = 8..24;
@@ -20,13 +21,13 @@ pub(super) fn is_table(path: &str) -> bool {
     path.contains("/firmware/dmi/tables/") || (path.contains("/firmware/dmi/entries/") && path.ends_with("/raw"))
 }
 
-/// The table with each identifying string overwritten by `x`.
+/// The firmware's table with each identifying string overwritten by `x`.
 pub(super) fn masked(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let mut start = 0;
     while let Some(structure) = out.get_mut(start..).filter(|rest| rest.len() >= HEADER) {
         let (kind, length) = (structure[0], usize::from(structure[1]));
-        // Without a valid length the next structure cannot be found, so everything that follows is cleared.
+        // Without a valid length the next structure cannot be found, so the rest of the table is cleared.
         if length < HEADER || length > structure.len() {
             structure[HEADER..].fill(0);
             return out;

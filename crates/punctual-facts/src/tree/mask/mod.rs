@@ -1,11 +1,11 @@
-//! Masks what identifies a captured machine and its owner, so that the capture can be shown to others.
+//! Masks all data that identify a captured machine and its owner, so that the capture can be shown to others.
 //!
-//! Host names, serial numbers, UUIDs, MAC and IP addresses, user names, keys and passwords are masked, and the values
-//! of command-line words that are not the kernel's. The same secret gets the same stand-in everywhere, in names and in
-//! contents, so that no finding changes.
+//! Masked are host names, serial numbers, UUIDs, MAC and IP addresses, user names, keys and passwords, and the values
+//! of command-line words that are not for the kernel. The same secret gets the same stand-in everywhere, in file names
+//! and in contents, so that no finding changes.
 //!
-//! The modules below recognise secrets in texts. This module knows which files hold which secrets. It processes the
-//! machine twice, because a secret may be recognised in one place only and occur in others.
+//! The modules below recognise secrets in texts. This module lists which files hold which secrets. It processes the
+//! machine twice, because a secret that is recognised in one place may also occur in other places.
 
 mod cmdline;
 mod dmi;
@@ -31,33 +31,34 @@ enum Secret {
     Value,
 }
 
-/// Stand-ins for the secrets that were found so far.
+/// The secrets found so far, and their stand-ins.
 #[derive(Debug, Default)]
 pub struct Masks {
-    /// The number of each secret among those of its kind.
+    /// The number in the stand-in of each secret. Each kind of secret is numbered by itself.
     numbers: BTreeMap<(Secret, String), usize>,
     counts: BTreeMap<Secret, usize>,
-    /// Words that are masked everywhere, with their stand-ins, by the first byte in lower case.
+    /// Words that are masked everywhere, with their stand-ins. The key is the word's first byte, in lower case.
     words: BTreeMap<u8, Vec<(String, String)>>,
     /// The kernel's release, which is kept although it may look like an address.
     release: String,
 }
 
 const CMDLINE: &str = "/proc/cmdline";
-/// Names of files that hold one serial number or another identity.
+/// Names of files that hold one serial number or another identifier.
 const IDENTITIES: &str = "asset_tag board_asset_tag board_serial boot_id chassis_asset_tag chassis_serial eui hostid iccid \
     imei machine-id nguid node_guid phys_port_id phys_switch_id product_serial product_uuid serial serial-number \
     serial_number sys_image_guid unique_id uuid wwid";
-/// Names of files that hold serial numbers in binary forms, and nothing that a finding needs.
+/// Names of files that hold serial numbers in a binary form. No finding needs these files.
 const OPAQUE: [&str; 3] = ["edid", "vpd", "vpd_pg80"];
 const HOST_FILES: [&str; 2] = ["/proc/sys/kernel/hostname", "/etc/hostname"];
-/// Paths below these are kept: their UUIDs belong to makers of firmware and drivers, not to a machine.
+/// Beginnings of paths that are not masked: UUIDs in them belong to makers of firmware and drivers, not to a machine.
 const PUBLIC_NAMES: [&str; 3] = ["/sys/firmware/efi/", "/sys/bus/wmi/", "/sys/bus/vmbus/drivers/"];
-/// Shorter words are not masked, because they occur in other meanings. The length is in characters.
+/// The least length, in characters, of a word that is masked everywhere. Shorter words occur with other meanings.
 const LEAST_CHARS: usize = 4;
-/// Longer words are masked only in the place where they were found. The length is in bytes.
+/// The greatest length, in bytes, of a word that is masked everywhere. Longer words are masked only where they were
+/// found.
 const LONGEST_WORD: usize = 255;
-/// Host and user names that identify nobody, and that occur in other meanings.
+/// Host and user names that identify nobody and that also occur with other meanings.
 const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balance centos cloud conservative daemon \
     debian default desktop fedora gentoo guest hpet intel internal iommu jiffies kernel kvm-clock laptop linux local \
     localhost machine manjaro mask masked menu module nixos node none ondemand opensuse orangepi pcie performance \
@@ -65,23 +66,24 @@ const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balanc
     schedutil server suse switch system systemd test ubuntu unknown user userspace virtual voyage windows workstation \
     xenomai xeon yocto";
 
-/// The machine in which everything is masked that identifies it or its owner.
+/// The machine with everything masked that identifies it or its owner.
 pub fn masked(tree: &MemTree) -> MemTree {
     let mut masks = Masks::default();
     masks.learn(tree);
-    // The first pass recognises secrets; the second one masks them wherever they occur.
+    // The first pass finds the secrets, and the second pass masks them wherever they occur.
     masks.over(tree);
     let mut out = masks.over(tree);
     let is_masked = tree.files.contains_key(CMDLINE_BYTES);
     if let Some(line) = text(tree, CMDLINE).known().filter(|_| !is_masked) {
-        // Stand-ins change the length of the line, which tells whether the kernel cut the line.
+        // Stand-ins change the length of the line. The audit needs the true length to judge whether the kernel cut the
+        // line.
         out.file(CMDLINE_BYTES, Fact::Known(format!("{}\n", line.len()).into_bytes()));
     }
     out
 }
 
 impl Masks {
-    /// Finds the names and numbers of the machine in the files that hold them.
+    /// Collects names and numbers that identify the machine from the files that hold them.
     fn learn(&mut self, tree: &MemTree) {
         let text_of = |path: &str| match tree.files.get(path) {
             Some(Fact::Known(bytes)) => String::from_utf8_lossy(bytes).trim().to_owned(),
@@ -174,8 +176,8 @@ impl Masks {
         masked.into_bytes()
     }
 
-    /// Masks command lines that hold bytes that are not text: the text between them is masked, and these bytes become
-    /// 0xff.
+    /// Masks the command lines in a file with bytes that are not text. The text between these bytes is masked, and the
+    /// bytes become 0xff.
     fn torn_command_lines(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
         let lines = self.command_lines(path, &String::from_utf8_lossy(bytes));
         let text = self.text(&lines);
@@ -183,7 +185,7 @@ impl Masks {
         parts.join(&0xff)
     }
 
-    /// A stand-in for a whole text, with the white space at its end.
+    /// A stand-in for a whole text, followed by the white space at the text's end.
     fn instead(&mut self, kind: Secret, text: &str) -> Vec<u8> {
         let stand_in = self.stand_in(kind, text.trim());
         let end = &text[text.trim_end().len()..];
@@ -197,7 +199,7 @@ impl Masks {
         let words = self.words.entry(first.to_ascii_lowercase()).or_default();
         if !words.iter().any(|(known, _)| known == word) {
             words.push((word.to_owned(), stand_in));
-            // Words are tried longest first, so that the longest one that matches is masked.
+            // Longer words stand first, so that the longest word that matches is masked.
             words.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
         }
     }
@@ -229,7 +231,7 @@ fn is_identity(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| IDENTITIES.split(' ').any(|identity| identity == name))
 }
 
-/// Whether a word identifies a machine or a person, and rarely has another meaning.
+/// Whether a word is likely to identify a machine or a person, because it seldom occurs with another meaning.
 fn is_telling(word: &str) -> bool {
     let is_ordinary = |word: &str| ORDINARY.split_whitespace().any(|known| known.eq_ignore_ascii_case(word));
     word.len() >= LEAST_CHARS
@@ -239,8 +241,8 @@ fn is_telling(word: &str) -> bool {
 
 const DEEPER: [&str; 3] = ["/proc/sys/", "/sys/devices/system/", "/sys/kernel/"];
 
-/// The names near the root, which belong to the kernel: masking a host called `vm` must not mask `/proc/sys/vm`. Below
-/// [`DEEPER`], names one level further down belong to the kernel as well.
+/// The first three parts of all paths, which are names of the kernel: masking a host called `vm` must not mask
+/// `/proc/sys/vm`. Below [`DEEPER`], the fourth part is a name of the kernel as well.
 fn names_of_the_kernel(tree: &MemTree) -> impl Iterator<Item = &str> {
     let paths = tree.files.keys().chain(tree.folders.keys());
     paths.filter(|path| !path.starts_with("/home/") && !path.starts_with("/sys/fs/cgroup/")).flat_map(|path| {
@@ -249,7 +251,7 @@ fn names_of_the_kernel(tree: &MemTree) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The user names in paths of home directories.
+/// The user names in paths of home directories in a text.
 fn homes(text: &str) -> impl Iterator<Item = &str> {
     text.split("/home/").skip(1).map(|rest| &rest[..scan::name_length(rest)])
 }

@@ -1,34 +1,34 @@
-//! Finds addresses, UUIDs, keys and known words in a text, at the beginnings of its words.
+//! Finds addresses, UUIDs, keys and known words in a text, where a word of the text begins.
 
 use super::{Masks, Secret};
 
-/// A row of at least this number of hex digits is a key, a checksum or an identity, not a number.
+/// The least number of hex digits in a row that count as a key, a checksum or an identifier, and not as a number.
 const LEAST_HEX: usize = 32;
-/// A shortened address with fewer digits than this is more likely something else.
+/// The least number of digits in a shortened IPv6 address. A text with fewer digits is more likely something else.
 const LEAST_IPV6: usize = 5;
-/// The longest address in bytes: that of an `InfiniBand` port has twenty pairs of digits. The limit keeps the time for
-/// a line proportional to its length.
+/// The greatest length of an address in bytes: the address of an `InfiniBand` port has twenty pairs of digits. The
+/// limit keeps the time for a line proportional to its length.
 const LONGEST_ADDRESS: usize = 64;
 /// The longest file name on Linux, in bytes.
 const LONGEST_NAME: usize = 255;
-/// Beginnings of network device names that continue with a MAC address.
+/// Beginnings of network device names that are followed by a MAC address.
 const MAC_NAMES: [&str; 4] = ["enx", "wlx", "wwx", "ibx"];
 const HOMES: [&str; 2] = ["/home/", "/Users/"];
-/// Folders and prefixes below which each disk and partition has a name with its serial number or its label.
+/// Beginnings of paths and names that are followed by the serial number or the label of a disk or partition.
 const DISKS: [&str; 2] = ["/dev/disk/by-", "dev-disk-by\\x2d"];
 /// Texts that precede the name of a disk, a partition, a file system or a subvolume.
 const LABELS: [&str; 5] = ["LABEL=", "PARTLABEL=", "PARTUUID=", "UUID=", "subvol="];
 /// Labels that installers give to file systems, without `/` and `@`.
 const ORDINARY_LABELS: [&str; 4] = ["", "root", "rootfs", "home"];
-/// Words that precede a private value.
+/// Names that are followed by a private value.
 const SECRETS: [&str; 9] =
     ["password", "passwd", "passphrase", "secret", "token", "psk", "api_key", "apikey", "credential"];
-/// Words that precede a serial number.
+/// Names that are followed by a serial number.
 const SERIALS: [&str; 4] = ["serialnumber", "serial number", "serial_number", "serial"];
-/// A shorter number after one of [`SERIALS`] is a count.
+/// The least length of a serial number after one of [`SERIALS`]. A shorter number is a count.
 const LEAST_SERIAL: usize = 4;
 
-/// The length of what was found, and its stand-in.
+/// The length of the secret that was found, and its stand-in.
 type Found = Option<(usize, String)>;
 
 impl Masks {
@@ -41,7 +41,7 @@ impl Masks {
         out
     }
 
-    /// Bytes that are not text, with all secrets overwritten and the same length.
+    /// Masks bytes that are not text. All secrets are overwritten, and the length stays the same.
     pub(super) fn binary(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         for chunk in bytes.utf8_chunks() {
@@ -115,7 +115,7 @@ impl Masks {
         let rest = &rest[start.len()..];
         let rest = rest[..rest.len().min(LONGEST_NAME)].utf8_chunks().next()?.valid();
         let name = Some(&rest[..name_length(rest)]).filter(|name| !name.is_empty())?;
-        // The second pass keeps the stand-ins of the first pass.
+        // A stand-in of the first pass stays as it is in the second pass.
         let stand_in =
             if name.starts_with("masked-user-") { name.to_owned() } else { self.stand_in(Secret::User, name) };
         Some((start.len() + name.len(), format!("{start}{stand_in}")))
@@ -125,7 +125,7 @@ impl Masks {
         let start = DISKS.iter().find(|start| rest.starts_with(start.as_bytes()))?;
         let is_unit = !start.starts_with('/');
         let rest = &rest[..rest.len().min(LONGEST_NAME)];
-        // The name follows its kind: `id/NAME`, or `id-NAME` in the name of a unit.
+        // The kind of the name stands before the name: `id/NAME`, or `id-NAME` in the name of a unit.
         let kind = count(&rest[start.len()..], |b| b.is_ascii_alphanumeric());
         let from = start.len() + kind + 1;
         let has_name = rest.get(from - 1) == Some(if is_unit { &b'-' } else { &b'/' });
@@ -134,7 +134,7 @@ impl Masks {
         let name = rest.get(from..).filter(|_| has_name)?;
         let name = &name[..label_length(name)];
         let name = name.split('/').next().unwrap_or_default();
-        // The ending of a unit's name is kept.
+        // The ending of a unit's name, such as `.swap`, is not masked.
         let name = if is_unit { name.rsplit_once('.').map_or(name, |(name, _)| name) } else { name };
         let stand_in = self.stand_in_for_label(name, Secret::Serial)?;
         Some((from + name.len(), format!("{}{stand_in}", &rest[..from])))
@@ -178,7 +178,7 @@ impl Masks {
 
     fn hex(&mut self, rest: &[u8], length: usize) -> Found {
         let digits = std::str::from_utf8(&rest[..length]).ok()?;
-        // Digits 0 and f alone are a mask of CPUs.
+        // Digits that are only 0 and f are a mask of CPUs.
         let is_mask = digits.bytes().all(|b| b"0fF".contains(&b));
         (ends_word(rest, length) && !is_mask).then(|| (length, self.stand_in(Secret::Hex, digits)))
     }
@@ -201,7 +201,7 @@ impl Masks {
             .then(|| (text.len(), self.stand_in(Secret::Ipv4, text)))
     }
 
-    /// Finds an address of at least six pairs of digits; some buses have longer addresses.
+    /// Finds a hardware address of at least six pairs of digits. Some buses have longer addresses than Ethernet.
     fn mac(&mut self, rest: &[u8]) -> Found {
         let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let separator = rest[2];
@@ -246,10 +246,10 @@ impl Masks {
         let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let length = count(rest, |b| b.is_ascii_hexdigit() || b == b':');
         let text = std::str::from_utf8(&rest[..length]).ok()?;
-        // A colon at the end is punctuation.
+        // A colon at the end is punctuation and not part of the address.
         let text = text.strip_suffix(':').filter(|shorter| !shorter.ends_with(':')).unwrap_or(text);
         let groups: Vec<&str> = text.split(':').collect();
-        // A line of /proc/PID/cgroup begins with `0::`.
+        // The number of digits rules out texts like `0::`, with which a line of /proc/PID/cgroup begins.
         let digits = text.len() - (groups.len() - 1);
         let is_short = text.contains("::") && (3..=8).contains(&groups.len()) && digits >= LEAST_IPV6;
         let fits = (is_short || groups.len() == 8) && groups.iter().all(|group| group.len() <= 4);
@@ -260,7 +260,7 @@ impl Masks {
 
     /// The line with its passwords and serial numbers masked; `None` if the line has none.
     fn assignment(&mut self, line: &str) -> Option<String> {
-        // Most lines hold none of the letters with which the names of private values begin.
+        // This check saves time: most lines have none of the letters with which the names of private values begin.
         if line.starts_with("CONFIG_") || !line.bytes().any(|b| matches!(b | 32, b'p' | b's' | b't' | b'a' | b'c')) {
             return None;
         }
@@ -273,7 +273,7 @@ impl Masks {
             found.extend(values.map(|(from, to)| (from, to, kind)));
         }
         found.retain(|(from, to, kind)| {
-            // The kernel logs `Serial: 8250/16550 driver`, which names a kind of port.
+            // The kernel's log line `Serial: 8250/16550 driver` names a kind of port and not a serial number.
             let is_driver = line[..*from].ends_with("Serial: ") && line[*to..].contains(" driver");
             let is_masked = line[*from..*to].starts_with("masked-") || is_driver;
             !is_masked && (*kind != Secret::Serial || to - from >= LEAST_SERIAL)
@@ -296,7 +296,7 @@ impl Masks {
     }
 }
 
-/// The place of the value that follows a name and `=` or `:`.
+/// The start and end of the value that follows a name and `=` or `:`.
 fn value_after(line: &str, end_of_name: usize) -> Option<(usize, usize)> {
     let bytes = line.as_bytes();
     let skip = |from: usize, what: &dyn Fn(u8) -> bool| from + count(&bytes[from..], what);
@@ -310,7 +310,7 @@ fn value_after(line: &str, end_of_name: usize) -> Option<(usize, usize)> {
     (from < to).then_some((from, to))
 }
 
-/// `(user@host)` in the banner of a kernel: the person and the host that built it.
+/// Finds `(user@host)` in the banner of a kernel: the person who built it, and the machine it was built on.
 fn builder(rest: &[u8]) -> Found {
     let end = rest.iter().take(130).position(|b| *b == b')')?;
     let (user, host) = std::str::from_utf8(&rest[1..end]).ok()?.split_once('@')?;
@@ -331,7 +331,7 @@ fn ends_word(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|b| !b.is_ascii_alphanumeric())
 }
 
-/// The length of the domain behind a host name: `.example.org`.
+/// The length in bytes of the domain behind a host name: `.example.org`.
 fn domain_length(rest: &[u8]) -> usize {
     let mut length = 0;
     while rest.get(length) == Some(&b'.') {
@@ -344,12 +344,12 @@ fn domain_length(rest: &[u8]) -> usize {
     length
 }
 
-/// The length of a label, or of a disk's name with the path below it.
+/// The length in bytes of a label, or of a disk's name with the path after it.
 fn label_length(text: &str) -> usize {
     text.find(|c: char| c.is_whitespace() || c.is_control() || "\"',;)(]<>".contains(c)).unwrap_or(text.len())
 }
 
-/// The length of a file name, up to the end of the word or the next part of the path.
+/// The length in bytes of a file name, which ends with the word or before the next part of the path.
 pub(super) fn name_length(text: &str) -> usize {
     text.find(|c: char| c.is_whitespace() || c.is_control() || "/:\"',;)(]<>".contains(c)).unwrap_or(text.len())
 }

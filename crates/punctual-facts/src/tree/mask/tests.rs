@@ -1,4 +1,4 @@
-//! Tests that no planted secret is left, that equal secrets get equal stand-ins, and that no finding changes.
+//! Tests that no secret of a test machine is left, that equal secrets get equal stand-ins, and that no finding changes.
 
 use super::super::{MemTree, Tree};
 use super::{Masks, masked};

@@ -1,4 +1,4 @@
-//! Which CPUs were chosen for the real-time work, against what they share with the others.
+//! Knobs that compare the choice of real-time CPUs with the hardware that CPUs share: cores, caches and memory nodes.
 
 use crate::knobs::prelude::*;
 use punctual_facts::machine::{BOOT_CPU, NODES};
@@ -101,7 +101,8 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     Ok(!online.is_subset(case.rt()) && !online.is_subset(&isolated))
 }
 
-/// Reads a file of each real-time CPU that holds a list of CPUs: the CPUs whose lists are equal, with that list.
+/// Reads, for each real-time CPU, a file that holds a list of CPUs. Real-time CPUs with equal lists are returned
+/// together, with that list.
 fn shares(case: &Case<'_>, path: &str, unseen: &'static str) -> Result<Vec<(CpuSet, CpuSet)>, Doubt> {
     let each = case.per_cpu(path, case.rt(), TellsNothing(unseen))?;
     let set = |OfCpus { cpus, value }| match CpuSet::parse_list(&value) {

@@ -1,4 +1,4 @@
-//! Settings that look right, against what happens all the same.
+//! Settings that look right but do not have the effect they promise.
 
 use super::not_told_by;
 use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER, InterruptCounts, device_lines};
@@ -11,7 +11,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
         title: "Nothing replaces RT throttling that was turned off",
-        // `sched.fair_server` judges the fair server itself, with its weight.
+        // The knob `sched.fair_server` judges the fair server itself, with its own severity.
         applies: |case| {
             Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
             let missing = CannotBe("this kernel has no limit on real-time work");
@@ -110,7 +110,8 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt()));
-    // No interrupt came between the two readings. The state is good only if none may come.
+    // No interrupt came between the two readings. The state is good only if no interrupt line may be delivered to a
+    // real-time CPU.
     let (mut seen, mut reaching) = (0, Vec::new());
     for line in &after {
         let path = format!("/proc/irq/{}/effective_affinity_list", line.name);
@@ -133,8 +134,8 @@ fn irq_counts(case: &Case<'_>) -> Judged {
 const SHALLOW_US: u64 = 10;
 
 fn idle_usage(case: &Case<'_>) -> Judged {
-    // Words of the command line, with the values that rule out every deep idle state. A larger number allows more than
-    // C1.
+    // Words of the command line, with the values that rule out every deep idle state. Values above 1 allow states
+    // deeper than C1.
     const WORDS: [(&str, &[&str]); 4] = [
         ("intel_idle.max_cstate", &["0", "1"]),
         ("processor.max_cstate", &["0", "1"]),

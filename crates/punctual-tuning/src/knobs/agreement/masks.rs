@@ -1,4 +1,4 @@
-//! The kernel's own masks against the CPUs that are set apart.
+//! Compares the kernel's own CPU masks with the CPUs that this machine keeps free of other work.
 
 use super::{not_told_by, set_apart};
 use crate::knobs::case::ROLES_SWAPPED;
@@ -95,7 +95,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    // Then `iso.domain` is bad too and carries the severity.
+    // If the scheduler balances onto the real-time CPUs, the knob `iso.domain` is bad too, and carries the severity.
     if domain(case) == Ok(false) {
         return Info;
     }

@@ -1,8 +1,8 @@
-//! Settings that contradict each other, or that were asked for and are not in force.
+//! Knobs about settings that contradict each other, or that were requested and are not in force.
 //!
-//! Each knob compares two settings and names the files of both, without knowing which one is right. It looks at the
-//! CPUs that the machine isolates, not at those that the user wants to use (`Need`): a machine can be consistent and
-//! still wrong for the work.
+//! Each knob compares two settings and names the files of both, because it cannot decide which one is right. These
+//! knobs look at the CPUs that the machine isolates, and not at the CPUs that the user wants to use (`Need`): a machine
+//! can be consistent and still wrong for the work.
 
 pub(super) mod choice;
 pub(super) mod effects;
@@ -28,17 +28,18 @@ impl Apart {
     }
 }
 
-/// Parses a list of CPUs as the kernel does on the command line; `possible` are the CPUs that can exist.
+/// Parses a list of CPUs as the kernel does on the command line; `possible` holds the CPUs that can exist on this
+/// machine.
 fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
     let Some(last) = possible.iter().last() else { return Err("how many CPUs there can be is not known".to_owned()) };
     CpuSet::parse_kernel(text, last + 1).map_err(|e| e.to_string())
 }
 
-/// The CPUs of isolated cpuset partitions.
+/// The file that lists the CPUs of isolated cpuset partitions.
 const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 
-/// Not applicable if `knob`, which looks at the real-time CPUs only, reports the same bad state: one state is one
-/// finding.
+/// Fails as not applicable if `is_good` is false: `knob`, which looks at the real-time CPUs only, then reports the bad
+/// state already, and one bad state is to appear as one finding.
 fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
     Doubt::not_applicable_if(!is_good, format!("{knob} tells it already"))
 }

@@ -1,5 +1,5 @@
-//! Programs and configuration systems that set the same thing. The last one to run wins, and their order changes from
-//! boot to boot.
+//! Programs and configuration systems that set the same thing. The value of the program that runs last stays in force,
+//! and the order of the programs changes from boot to boot.
 
 use super::requests::matters;
 use crate::knobs::prelude::*;
@@ -7,7 +7,7 @@ use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
-/// Fields shared by the knobs that want a single owner of some settings.
+/// Fields shared by the knobs that are good if at most one program sets certain values.
 const ONE_OWNER: Knob = Knob {
     severity: Weight::of(Medium, Medium, Info),
     fix: Fix::prose("systemctl disable --now all of them but one."),
@@ -71,7 +71,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Files with words for the kernel command line, each with its words.
+/// The files that hold words for the kernel command line, each with its words.
 fn sources(case: &Case<'_>) -> Vec<(String, Cmdline)> {
     let mut sources = Vec::new();
     let mut add = |path: String, names: &[&str]| {
@@ -109,7 +109,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {
             let name = word.split('=').next().unwrap_or(word);
-            // Words outside the list may be given more than once, or do no harm.
+            // A word that does not affect latency may be given more than once.
             if !matters(&name.replace('-', "_")) {
                 continue;
             }

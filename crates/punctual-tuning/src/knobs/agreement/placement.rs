@@ -1,5 +1,5 @@
-//! What places work from user space (systemd, irqbalance, co-kernels, containers), compared with the CPUs that are set
-//! apart.
+//! Compares the CPUs that user space gives to work (by systemd, irqbalance, co-kernels, containers) with the CPUs that
+//! this machine keeps free of other work.
 
 use super::set_apart;
 use crate::knobs::prelude::*;
@@ -55,7 +55,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.irqbalance",
         title: "irqbalance leaves out the CPUs set apart",
-        // `irq.irqbalance` then reports the same.
+        // If `irq.irqbalance` is bad, it reports the same state with its own severity.
         severity: Weight::of(Medium, High, Info).at_most(Info, |case| isolation::irqbalance(case) == Ok(false)),
         check: Check::Probe(irqbalance),
         why: "irqbalance leaves out isolated and tick-free CPUs on its own, but a list of banned CPUs replaces that, and \
@@ -151,7 +151,7 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
             case.note(format!("{path} CPUAffinity"), value);
             let list = value.split_whitespace().collect::<Vec<_>>().join(",");
             match CpuSet::parse_list(&list) {
-                // An empty value discards the earlier ones; others add up.
+                // systemd adds up the values of several lines; an empty value discards the earlier values.
                 Ok(cpus) if cpus.is_empty() => wanted = cpus,
                 Ok(cpus) => wanted = wanted.union(&cpus),
                 Err(_) => return Doubt::unknown(format!("{path} says CPUAffinity={value}")),
@@ -209,7 +209,7 @@ fn cokernel(case: &Case<'_>) -> Judged {
         Flavour::Evl => {
             let served = case.cpu_list("/sys/class/evl/control/cpus", TellsNothing("EVL does not show its CPUs"))?;
             case.note("command line evl.oobcpus", if case.requested("evl.oobcpus") { "there" } else { "not there" });
-            // The kernel ignores the misspelt word silently, and serves all CPUs.
+            // For a misspelt word, the kernel gives no error and lets the co-kernel serve all CPUs.
             Ok(case.rt().is_subset(&served) && !case.requested("evl.oob_cpus"))
         }
         Flavour::Stock | Flavour::Dynamic | Flavour::Rt => Doubt::not_applicable("there is no co-kernel"),

@@ -1,4 +1,4 @@
-//! Whether the boot loader's files, the booted command line and the state in force agree.
+//! Knobs that compare the boot loader's files, the command line of this boot and the state in force.
 
 use super::listed;
 use crate::knobs::prelude::*;
@@ -93,7 +93,7 @@ const WORDS: &str = "isolcpus nohz_full nohz rcu_nocbs rcu_nocb_poll irqaffinity
     systemd.cpu_affinity workqueue.unbound_cpus workqueue.power_efficient rcupdate.rcu_expedited \
     rcupdate.rcu_normal_after_boot rcutree.kthread_prio xenomai.supported_cpus xenomai.smi evl.oobcpus";
 
-/// Whether [`WORDS`] has this name of a word. The name is spelled with underscores instead of dashes.
+/// Whether [`WORDS`] contains a word of this name. `name` is spelled with underscores instead of dashes.
 pub(super) fn matters(name: &str) -> bool {
     WORDS.split(' ').any(|word| word == name)
 }
@@ -109,10 +109,11 @@ fn possible(case: &Case<'_>) -> CpuSet {
     case.possible().cloned().unwrap_or_default()
 }
 
-/// The value of `isolcpus=`: whether it isolates scheduling domains, whether it stops the tick, and its list.
+/// Parses the value of `isolcpus=`. Returns whether it isolates scheduling domains, whether it stops the tick, and its
+/// list of CPUs.
 fn isolcpus(value: &str) -> (bool, bool, &str) {
     let (mut domain, mut tick, mut others, mut rest) = (false, false, false, value);
-    // Everything that begins with a letter is a flag, even `all`. The kernel skips unknown flags.
+    // Everything that begins with a letter is a flag, even `all`. The kernel skips flags it does not know.
     while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
         let (flag, list) = rest.split_once(',').unwrap_or((rest, ""));
         match flag {
@@ -126,14 +127,14 @@ fn isolcpus(value: &str) -> (bool, bool, &str) {
     (domain || !(tick || others), tick, rest)
 }
 
-/// One request about CPUs: the word, its list, and the file that shows the result.
+/// A word of the command line that asks for CPUs: the word, its list of CPUs, and the file that shows the result.
 struct Wish<'a> {
     word: &'static str,
     list: &'a str,
     effect: &'static str,
 }
 
-/// The requests on the command line whose result a file shows.
+/// The words of the command line that ask for CPUs and whose result a file shows.
 fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
     let mut wishes = Vec::new();
     if let Some(value) = line.value("isolcpus") {
@@ -152,7 +153,7 @@ fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
 
 const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
 
-/// Whether another knob reports the consequence of the disagreement.
+/// Whether another knob reports that a requested list of CPUs is not in force.
 fn is_told(case: &Case<'_>) -> bool {
     let is_refused = |word: &Word| {
         let is_list =
@@ -182,7 +183,7 @@ fn requested(case: &Case<'_>) -> Judged {
         let boot: CpuSet = [BOOT_CPU].into_iter().collect();
         if wish.effect == DEFAULT_AFFINITY {
             let mask = case.cpu_mask(wish.effect, TellsNothing("the kernel does not show where new interrupts go"))?;
-            // The kernel always adds the boot CPU, and ignores CPUs that do not exist.
+            // The kernel adds the boot CPU to this mask in any case, and ignores CPUs that do not exist.
             is_in_force &= wanted.is_ok_and(|wanted| {
                 mask.intersection(&online).is_subset(&wanted.union(&boot)) && !mask.intersection(&wanted).is_empty()
             });
@@ -197,7 +198,7 @@ fn requested(case: &Case<'_>) -> Judged {
             Err(doubt) => return Err(doubt),
         };
         is_in_force &= match wanted {
-            // The kernel leaves the boot CPU out, which agree.tick_boot_cpu reports.
+            // The kernel never stops the tick of the boot CPU; `agree.tick_boot_cpu` reports a request to do so.
             Ok(wanted) => {
                 wanted.intersection(&possible(case)).difference(&boot).is_subset(&effective) && !effective.is_empty()
             }
@@ -208,8 +209,8 @@ fn requested(case: &Case<'_>) -> Judged {
     Ok(is_in_force)
 }
 
-/// Whether the threads exist that run the RCU callbacks of these CPUs. A malformed list offloads every CPU, which was
-/// not asked for.
+/// Whether the threads exist that run the RCU callbacks of these CPUs. A malformed list makes the kernel offload every
+/// CPU, which does not count as the requested state.
 fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
     let served = with_rcu_thread(case)?;
@@ -242,7 +243,7 @@ fn unasked(case: &Case<'_>) -> Judged {
     Ok(is_asked)
 }
 
-/// The words of [`WORDS`] on a line: name, and the word as written.
+/// The words of a command line that are in [`WORDS`], each with its name and the word as written.
 fn words(line: &Cmdline) -> Vec<(&'static str, String)> {
     let word = |name: &'static str| {
         let value = line.value(name)?;
@@ -345,8 +346,8 @@ fn missing_cpus(case: &Case<'_>) -> Judged {
     if let Some(line) = case.cmdline() {
         let others = ["rcu_nocbs"].into_iter().filter_map(|word| Some((word, line.value(word)?)));
         for (word, value) in wishes(line).iter().map(|wish| (wish.word, wish.list)).chain(others) {
-            // The kernel refuses a list with CPUs that do not exist, which this knob looks for. Other malformed lists
-            // are reported by cmdline.rejected.
+            // The kernel refuses a list with CPUs that do not exist, and this knob looks for such lists. The knob
+            // `cmdline.rejected` reports lists that are malformed otherwise.
             if let Ok(cpus) = listed(value, &possible(case)).or_else(|_| CpuSet::parse_list(value)) {
                 case.note(format!("{CMDLINE} {word}"), value);
                 named = named.union(&cpus);

@@ -1,4 +1,4 @@
-//! Whether files of sysctls agree with each other and with the values in force.
+//! Whether configuration files for sysctls agree with each other and with the values in force.
 
 use crate::knobs::prelude::*;
 use crate::knobs::{File, Setting};
@@ -37,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Sysctls that are compared in addition to those that knobs write or make last.
+/// Sysctls that are compared in addition to the sysctls that fixes and lasting changes of the catalogue write.
 const NAMES: &str = "kernel.hung_task_timeout_secs kernel.nmi_watchdog kernel.perf_event_max_sample_rate \
     kernel.sched_rr_timeslice_ms kernel.sched_rt_period_us kernel.soft_watchdog kernel.watchdog \
     net.core.netdev_budget net.core.netdev_budget_usecs vm.dirty_background_ratio vm.dirty_ratio \

@@ -1,4 +1,4 @@
-//! Which other work shares the caches of the real-time CPUs.
+//! Knobs about other work that shares the caches of the real-time CPUs.
 
 mod resctrl;
 
@@ -6,7 +6,7 @@ use crate::knobs::prelude::*;
 use resctrl::Partitions;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
-/// Fields shared by the knobs that want a cache without neighbours.
+/// Fields shared by the knobs that are good if only real-time CPUs use a cache.
 const SHARED: Knob = Knob {
     persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
     cost: "CPUs.",
@@ -224,7 +224,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Whether cache `index` of the kernel's list, which must be of this level, serves real-time CPUs only.
+/// Whether cache `index` in the kernel's list serves real-time CPUs only. Unknown if that cache is not of this level.
 fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
     let unseen = TellsNothing("which CPUs share a cache of that level is not shown");
     let folder = format!("/sys/devices/system/cpu/cpu{{cpu}}/cache/index{index}");
@@ -243,7 +243,7 @@ fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
     Ok(true)
 }
 
-/// Whether exactly the siblings of a core share the cache, which `cpu.smt` reports.
+/// Whether the second-level cache is shared by exactly the siblings of a core. `cpu.smt` then reports the same state.
 fn is_told_by_siblings(case: &Case<'_>) -> bool {
     if case.has_housekeeping().is_err() {
         return false;

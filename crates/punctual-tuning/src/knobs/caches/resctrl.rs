@@ -1,14 +1,15 @@
-//! What `/sys/fs/resctrl` says: which group owns which part of which cache.
+//! Reads `/sys/fs/resctrl`: which group of CPUs owns which part of which cache.
 //!
-//! Reads the files of `kernel/filesystems/resctrl.rst`; it judges nothing.
+//! The format of the files is described in `kernel/filesystems/resctrl.rst`. This module does not decide what is good
+//! or bad.
 
 use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
 const FOLDER: &str = "/sys/fs/resctrl";
-/// The folder that describes what the hardware can partition.
+/// The folder that describes the caches and bandwidths that the hardware can partition.
 pub const INFO: &str = "/sys/fs/resctrl/info";
-/// The doubt of a machine on which resctrl is not mounted.
+/// The reason for an unknown verdict on a machine where resctrl is not mounted.
 pub const UNMOUNTED: Missing =
     TellsNothing("resctrl is not mounted; a partition set through MSRs would not show either");
 
@@ -17,7 +18,7 @@ pub struct Partitions {
     groups: Vec<String>,
 }
 
-/// Parses `0=ff;1=ff`: the value of each cache domain, a number to base `radix`.
+/// Parses `0=ff;1=ff`: for each cache domain its value, a number in base `radix`.
 pub fn domains(line: &str, radix: u32) -> BTreeMap<u32, u64> {
     let part = |part: &str| {
         let (domain, value) = part.trim().split_once('=')?;
@@ -34,7 +35,7 @@ pub fn mask(case: &Case<'_>, file: &str) -> Result<u64, Doubt> {
 }
 
 impl Partitions {
-    /// Lists the groups, if resctrl is mounted.
+    /// Lists the groups. Unknown if resctrl is not mounted.
     pub fn read(case: &Case<'_>) -> Result<Self, Doubt> {
         let names = case.names(FOLDER, UNMOUNTED)?;
         if !names.iter().any(|name| name == "schemata") {
@@ -55,14 +56,14 @@ impl Partitions {
         case.peek(&format!("{FOLDER}/{group}/mode")).known().cloned()
     }
 
-    /// The modes of all groups.
+    /// The modes of all groups, such as `exclusive`, which are kept as evidence.
     pub fn modes(&self, case: &Case<'_>) -> Vec<String> {
         let modes: Vec<String> = self.groups.iter().filter_map(|group| Self::mode(case, group)).collect();
         case.note(format!("{FOLDER}/*/mode"), if modes.is_empty() { "no groups".to_owned() } else { modes.join(", ") });
         modes
     }
 
-    /// A group's line for a resource, without the resource's name.
+    /// The line of a group's `schemata` about a resource, without the resource's name.
     pub fn line(case: &Case<'_>, group: &str, resource: &str) -> Result<String, Doubt> {
         let path = format!("{FOLDER}/{group}/schemata").replace("//", "/");
         let schemata = case.content(&path, UNMOUNTED)?;
@@ -96,7 +97,7 @@ impl Partitions {
         Ok(!case.rt().is_empty() && case.rt().is_subset(&exclusive))
     }
 
-    /// The ways of all groups that real-time CPUs belong to, by cache domain.
+    /// The cache ways, by cache domain, of all groups that contain a real-time CPU.
     pub fn own_ways(&self, case: &Case<'_>, resource: &str) -> Result<BTreeMap<u32, u64>, Doubt> {
         let mut own: BTreeMap<u32, u64> = BTreeMap::new();
         for group in self.groups.iter().filter(|group| !Self::cpus(case, group).intersection(case.rt()).is_empty()) {

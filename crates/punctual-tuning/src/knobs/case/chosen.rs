@@ -19,13 +19,13 @@ impl Chosen {
         Self { cpus: if is_known { cpus } else { CpuSet::new() }, is_known, was_asked: Cell::default() }
     }
 
-    /// The CPUs; none if they are not known. Remembers that they were asked for.
+    /// Returns the set, which is empty if it is not known, and remembers that a probe asked for it.
     pub(super) fn ask(&self) -> &CpuSet {
         self.was_asked.set(true);
         &self.cpus
     }
 
-    /// Whether a set that is not known was asked for since the last call of this method.
+    /// Whether a probe asked for this set since the last call of this method although the set is not known.
     pub(super) fn take_asked_in_vain(&self) -> bool {
         self.was_asked.take() && !self.is_known
     }

@@ -1,9 +1,10 @@
-//! How often interrupts came to each CPU: `/proc/interrupts`, and the same table read again a moment later.
+//! How many interrupts came to each CPU: `/proc/interrupts`, and the same table read again a moment later.
 
 use super::Missing::TellsNothing;
 use super::{Case, Doubt, INTERRUPTS};
 
-/// The table read again, at least 30 ms later. The reader of the live machine supplies it.
+/// The path of the table when it is read again, at least 30 ms after the first reading. The reader of the live machine
+/// supplies it.
 pub(crate) const INTERRUPTS_LATER: &str = "punctual:/later/proc/interrupts";
 
 /// The counts of one row of a table of interrupts.
@@ -11,9 +12,9 @@ pub(crate) const INTERRUPTS_LATER: &str = "punctual:/later/proc/interrupts";
 pub(crate) struct InterruptCounts {
     /// The number of the line, or the letters of an interrupt that a CPU raises itself (`LOC`).
     pub name: String,
-    /// In the order of the CPUs.
+    /// The count of each CPU, in the order of the CPUs.
     pub counts: Vec<CpuCount>,
-    /// The text after the counts: the controller, its number of the line, and the device.
+    /// The text after the counts: the interrupt controller, the controller's own number for the line, and the device.
     pub about: String,
 }
 
@@ -24,7 +25,7 @@ pub(crate) struct CpuCount {
 }
 
 impl InterruptCounts {
-    /// The counts that are higher than those of an earlier reading, by their difference.
+    /// The CPUs whose counts are higher than in an earlier reading, each with the difference.
     pub(crate) fn rise(&self, earlier: &Self) -> Vec<CpuCount> {
         let rise = |one: &CpuCount| {
             let at = earlier.counts.binary_search_by_key(&one.cpu, |old| old.cpu).ok()?;
@@ -34,7 +35,8 @@ impl InterruptCounts {
     }
 }
 
-/// The rows that `wanted` picks by their name and by the text after the name.
+/// Parses a table of interrupts, and returns the rows for which `wanted` holds, given the row's name and the text after
+/// the name.
 fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts> {
     let mut lines = table.lines();
     let cpus: Vec<u32> = lines
@@ -65,8 +67,8 @@ pub(crate) fn device_lines(table: &str) -> Vec<InterruptCounts> {
     lines
 }
 
-/// Interrupts of GIC numbers 0 to 31, and 1056 to 1119 of the extended range, belong to one CPU each; so do those of
-/// the RISC-V core itself.
+/// Whether a row is about an interrupt that each CPU raises for itself: GIC numbers 0 to 31, and 1056 to 1119 of the
+/// extended range, and the interrupts of the RISC-V core itself.
 fn is_private(device: &[&str]) -> bool {
     match device {
         [chip, number, ..] if chip.starts_with("GIC") => {
@@ -78,7 +80,8 @@ fn is_private(device: &[&str]) -> bool {
 }
 
 impl Case<'_> {
-    /// By how much each row's counts of the real-time CPUs rose between the two readings, for rows that are in both.
+    /// The rows in both readings for which `wanted` holds, each with the rise of the real-time CPUs' counts between the
+    /// two readings.
     pub(crate) fn rises(&self, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<InterruptCounts>, Doubt> {
         let look = |path: &str| {
             let missing = TellsNothing("interrupts were not counted twice");

@@ -1,4 +1,4 @@
-//! Interrupt lines: where each is delivered, and who handles it.
+//! Interrupt lines: to which CPUs each line is delivered, and which handlers serve it.
 
 use super::{Case, Doubt, Kept, Missing, device_lines};
 use punctual_facts::cpu_set::CpuSet;
@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 #[derive(Clone, Debug)]
 pub(crate) struct InterruptLine {
     pub(crate) number: u32,
-    /// The CPUs the interrupt is delivered to, if the kernel shows them.
+    /// The CPUs to which the interrupt is delivered; `None` if the kernel does not show them.
     pub(crate) delivered: Option<CpuSet>,
     handlers: Kept<Vec<String>>,
 }
@@ -23,7 +23,8 @@ impl InterruptLine {
         }
     }
 
-    /// The names of the handlers: each has a folder among the kernel's files about the line.
+    /// The names of the line's handlers. The kernel has a folder with the name of each handler beside its files about
+    /// the line.
     pub(crate) fn handlers(&self, case: &Case<'_>) -> &[String] {
         const FILES: &str = "smp_affinity smp_affinity_list effective_affinity effective_affinity_list affinity_hint node \
             spurious affinity_list affinity_hint_list";

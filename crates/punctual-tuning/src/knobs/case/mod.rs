@@ -1,7 +1,7 @@
 //! What a probe works with: one machine, one need, and a record of everything the probe looked at.
 //!
-//! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. A probe that
-//! cannot tell returns a [`Doubt`], so a missing or refused file never becomes a guess.
+//! The files that a probe reads through its case become evidence, so a finding cannot make claims about files that were
+//! not read. A probe that cannot decide returns a [`Doubt`], so a missing or refused file never leads to a guess.
 
 mod chosen;
 mod counts;
@@ -31,10 +31,12 @@ use std::collections::BTreeMap;
 use tasks::TaskList;
 
 const CHOOSE: &str = "(choose CPUS first, and leave at least one out).";
-/// Longest value shown as evidence, in characters; the beginning of a longer one is enough to recognise it.
+/// The length, in characters, to which a value is cut when it is shown as evidence. The beginning of a longer value is
+/// enough to recognise it.
 const EVIDENCE_CHARS: usize = 160;
 
-/// The counts of every interrupt on each CPU. The live machine puts a later reading under `punctual:/later`.
+/// The counts of every interrupt on each CPU. The reader of the live machine supplies a later reading of the same file
+/// under `punctual:/later`.
 pub(crate) const INTERRUPTS: &str = "/proc/interrupts";
 
 const NO_CPUS: &str = "which CPUs are online is not known";
@@ -42,15 +44,15 @@ const NO_CPUS: &str = "which CPUs are online is not known";
 /// The kernel's log since boot. The reader of the live machine supplies it.
 pub(crate) const LOG: &str = "punctual:/kernel/log";
 
-/// `Ok(true)` is good and `Ok(false)` is bad.
+/// The verdict of a probe: `Ok(true)` is good and `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
 
 /// Why a knob has no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The state cannot be told, for this reason.
+    /// The state cannot be determined; the text is the reason.
     Unknown(String),
-    /// The knob makes no difference here, for this reason.
+    /// The knob makes no difference on this machine; the text is the reason.
     NotApplicable(String),
 }
 
@@ -63,27 +65,28 @@ impl Doubt {
         Err(Self::NotApplicable(because.into()))
     }
 
-    /// Fails as unknown if this holds.
+    /// Fails with [`Doubt::Unknown`] if the condition `holds`.
     pub fn unknown_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
         if holds { Self::unknown(because) } else { Ok(()) }
     }
 
-    /// Fails as not applicable if this holds.
+    /// Fails with [`Doubt::NotApplicable`] if the condition `holds`.
     pub fn not_applicable_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
         if holds { Self::not_applicable(because) } else { Ok(()) }
     }
 }
 
-/// What it means when a file is not there.
+/// The verdict that follows if a file does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The thing itself is absent, for this reason. This is believed only if the folders above the file can be listed.
+    /// The feature that the file controls is absent, so the knob does not apply; the text is the reason. This is
+    /// believed only if the folders above the file can be listed.
     CannotBe(&'static str),
-    /// Nothing follows from a missing file, for this reason.
+    /// A missing file proves nothing, so the state is unknown; the text is the reason.
     TellsNothing(&'static str),
 }
 
-/// A value that is read once for all callers, with the path that was refused while it was read.
+/// A value that is read once for all callers, and the path that was refused while the value was read, if any.
 pub(crate) type Kept<T> = OnceCell<(T, Option<String>)>;
 
 /// CPUs whose files hold the same value.
@@ -117,7 +120,7 @@ impl<'a> Case<'a> {
             (asked, _) if !asked.is_empty() => asked.clone(),
             (_, Fact::Known(isolated)) if !isolated.is_empty() => isolated.clone(),
             (_, Fact::Known(_) | Fact::Absent) => online.clone(),
-            // Some CPUs may be isolated, so which of them do the work is not known.
+            // A refused or malformed list of isolated CPUs may hide some, so the real-time CPUs are not known.
             (_, Fact::Denied | Fact::Garbled(_)) => CpuSet::new(),
         };
         let is_known = !rt.is_empty();
@@ -140,60 +143,61 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The same case with only these housekeeping CPUs, for a plan that takes the other CPUs offline.
+    /// Returns this case with other housekeeping CPUs, for a plan that takes the remaining CPUs offline.
     #[must_use]
     pub(crate) fn keeping_house(self, cpus: CpuSet) -> Self {
         let is_known = !cpus.is_empty();
         Self { housekeeping: Chosen::new(cpus, is_known), ..self }
     }
 
-    /// The real-time CPUs. An unknown set is empty, and then [`Case::settled`] lets no verdict rest on it.
+    /// The real-time CPUs. If they are not known, the set is empty, and [`Case::settled`] turns a verdict that used it
+    /// into unknown.
     pub fn rt(&self) -> &CpuSet {
         self.rt.ask()
     }
 
-    /// The CPUs that remain for everything else. An unknown set is empty, and then [`Case::settled`] lets no verdict
-    /// rest on it.
+    /// The CPUs that remain for everything else. If they are not known, the set is empty, and [`Case::settled`] turns a
+    /// verdict that used it into unknown.
     pub fn housekeeping(&self) -> &CpuSet {
         self.housekeeping.ask()
     }
 
-    /// The CPUs for the real-time work, of which there is at least one.
+    /// The real-time CPUs. Fails if they are not known.
     pub fn known_rt(&self) -> Result<&CpuSet, Doubt> {
         Doubt::unknown_if(self.rt().is_empty(), NO_CPUS)?;
         Ok(self.rt())
     }
 
-    /// The housekeeping CPUs among these, or all housekeeping CPUs if none of these is one.
+    /// Those of `cpus` that are housekeeping CPUs. If there are none, all housekeeping CPUs.
     pub(crate) fn kept_off(&self, cpus: &CpuSet) -> CpuSet {
         let kept = cpus.intersection(self.housekeeping());
         if kept.is_empty() { self.housekeeping().clone() } else { kept }
     }
 
-    /// The first of the CPUs for the real-time work.
+    /// The first of the real-time CPUs. Fails if they are not known.
     pub fn first_rt(&self) -> Result<u32, Doubt> {
         self.rt().first().map_or_else(|| Doubt::unknown(NO_CPUS), Ok)
     }
 
-    /// Takes the evidence gathered since the last call.
+    /// Returns the evidence gathered since the last call, and removes it from the case.
     pub fn take_evidence(&self) -> Vec<Evidence> {
         self.evidence.take()
     }
 
-    /// Forgets the evidence, refusals, and questions about unknown CPUs.
+    /// Discards the evidence, the refusals, and the record that unknown CPUs were asked for.
     pub fn forget(&self) {
         self.evidence.take();
         self.refused.take();
         self.asked_in_vain();
     }
 
-    /// Whether a probe asked for CPUs that are not known.
+    /// Whether a probe asked for real-time or housekeeping CPUs that are not known.
     fn asked_in_vain(&self) -> bool {
         self.rt.take_asked_in_vain() | self.housekeeping.take_asked_in_vain()
     }
 
-    /// Turns a verdict into unknown if a file was refused meanwhile, since that file might have changed the verdict, or
-    /// if the probe asked for CPUs that are not known.
+    /// Turns a verdict into unknown if the probe asked for CPUs that are not known, or if a file was refused to it,
+    /// since the content of that file might have changed the verdict.
     pub fn settled(&self, judged: Result<State, Doubt>) -> Result<State, Doubt> {
         let (refused, is_in_vain) = (self.refused.take(), self.asked_in_vain());
         match (judged, refused) {
@@ -211,7 +215,8 @@ impl<'a> Case<'a> {
         judged
     }
 
-    /// Whether a knob is bad here; judged at most once. The files read for this do not become the caller's evidence.
+    /// Whether a knob is bad on this machine. The knob is judged at most once, and the files read for that do not
+    /// become evidence of the caller.
     pub(crate) fn is_bad(&self, id: &str) -> bool {
         if let Some(is_bad) = self.verdicts.borrow().get(id) {
             return *is_bad;
@@ -226,14 +231,15 @@ impl<'a> Case<'a> {
         judged == Some(Ok(State::Bad))
     }
 
-    /// Says bad where the files read so far prove it, so that refused files no longer matter.
+    /// Returns the verdict "bad" if the files read so far prove it, and forgets refusals, which can no longer change
+    /// it.
     pub fn bad_anyway(&self) -> Judged {
         self.refused.take();
         Ok(false)
     }
 
-    /// Remembers the path if reading it was refused, which makes the verdict unknown. [`Case::aside`] is for files that
-    /// only repeat other evidence.
+    /// Remembers `path` if reading it was refused, which later makes the verdict unknown. [`Case::aside`] is for files
+    /// that only repeat other evidence.
     pub(crate) fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
         if matches!(fact, Fact::Denied) {
             self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
@@ -241,7 +247,7 @@ impl<'a> Case<'a> {
         fact
     }
 
-    /// Why reading was refused. A caller that is root is not told to become root.
+    /// The text that says why reading was refused. It does not tell a caller who is root already to become root.
     pub(crate) fn refusal(&self, look: &str) -> String {
         if self.reads_as_root() {
             format!("{look} is refused, even to root: a container, kernel lockdown or a mount option stands before it")
@@ -250,14 +256,15 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether the effective user of the reading process is known to be root.
+    /// Whether the process that reads is known to run as root (its effective user).
     fn reads_as_root(&self) -> bool {
         let status = tree::text(self.tree, "/proc/self/status");
         let users = status.known().and_then(|status| status.lines().find_map(|line| line.strip_prefix("Uid:")));
         users.is_some_and(|users| users.split_whitespace().nth(1) == Some("0"))
     }
 
-    /// Reads a value once. A refusal is remembered for every caller, not only for the first.
+    /// Reads a value once. If a file was refused meanwhile, the refusal counts for every caller, not only for the
+    /// first.
     pub(crate) fn kept<'k, T>(&self, kept: &'k Kept<T>, read: impl FnOnce() -> T) -> &'k T {
         let (value, refused) = kept.get_or_init(|| {
             let before = self.refused.take();
@@ -270,7 +277,8 @@ impl<'a> Case<'a> {
         value
     }
 
-    /// Reads what only explains or repeats other evidence: a refusal there does not turn the verdict into unknown.
+    /// Reads files that only explain or repeat other evidence: a refusal of these files does not turn the verdict into
+    /// unknown.
     pub fn aside<T>(&self, look: impl FnOnce(&Self) -> T) -> T {
         let before = self.refused.take();
         let found = look(self);
@@ -278,10 +286,10 @@ impl<'a> Case<'a> {
         found
     }
 
-    /// Fills the blanks of a text of the catalogue with this machine's CPUs.
+    /// Fills the blanks of a text of the catalogue with the CPUs of this case.
     pub fn fill(&self, text: Template<'_>) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
-        // If every CPU is a real-time CPU, none can be set apart: the text says to choose CPUs first.
+        // If every CPU is a real-time CPU, no CPU can be isolated from others: the text then says to choose CPUs first.
         let chooses = self.has_no_others() && text.parts().any(|part| part == Part::CpusApart);
         let filled = text.filled(|part| match part {
             Part::Cpus | Part::CpusApart if chooses => "CPUS".to_owned(),
@@ -294,7 +302,7 @@ impl<'a> Case<'a> {
         if chooses { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
     }
 
-    /// The filled text, unless a person still has to choose something: a blank, or CPUs that are not known.
+    /// The filled text; `None` if a blank is left for a person to fill, or if the CPUs it names are not known.
     pub fn fill_whole(&self, text: Template<'_>) -> Option<String> {
         let is_open = |part: Part<'_>| match part {
             Part::Text(_) => false,
@@ -311,7 +319,7 @@ impl<'a> Case<'a> {
         self.knows_others() && self.housekeeping().is_empty()
     }
 
-    /// The use of this program to suggest if every CPU is a real-time CPU.
+    /// The use of this program to suggest if every CPU is a real-time CPU; `None` otherwise.
     pub fn resort(&self) -> Option<Resort> {
         (self.has_no_others() && self.rt().len() > 1).then_some(Resort::ChooseCpus)
     }
@@ -326,7 +334,7 @@ impl<'a> Case<'a> {
         self.evidence.borrow_mut().push(Evidence { source: printable(&source.into(), EVIDENCE_CHARS), value });
     }
 
-    /// Adds a fact as evidence: its value, or why it has none.
+    /// Adds a fact to the evidence: its value, or the reason why its value is not known.
     pub fn cite(&self, path: &str, fact: &Fact<String>) {
         match fact {
             Fact::Known(value) if value.trim().is_empty() => self.note(path, "(empty)"),
@@ -335,17 +343,18 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A file's text, not kept as evidence.
+    /// Reads the text of a file without adding it to the evidence.
     pub fn peek(&self, path: &str) -> Fact<String> {
         self.seen(path, tree::text(self.tree, path))
     }
 
-    /// A file's text, not kept as evidence, or the doubt that follows from not knowing it.
+    /// Reads the text of a file without adding it to the evidence. Fails with the doubt that `missing` defines if there
+    /// is no text.
     pub fn content(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         self.known(path, self.peek(path), missing)
     }
 
-    /// Like [`Case::content`], but why the file could not be read becomes evidence.
+    /// Like [`Case::content`], but if the file cannot be read, the reason is added to the evidence.
     pub(crate) fn content_or_trouble(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         let fact = self.peek(path);
         if let Some(trouble) = fact.trouble() {
@@ -354,12 +363,13 @@ impl<'a> Case<'a> {
         self.known(path, fact, missing)
     }
 
-    /// The names in a folder, not kept as evidence, or the doubt that follows from not knowing them.
+    /// Lists the names in a folder without adding them to the evidence. Fails with the doubt that `missing` defines if
+    /// they are not known.
     pub fn names(&self, folder: &str, missing: Missing) -> Result<Vec<String>, Doubt> {
         self.known(folder, self.list(folder), missing)
     }
 
-    /// Good if nothing was found. The evidence is what was found, or else the words in `none`.
+    /// Returns the verdict "good" if `found` is empty. The evidence is `found`, or the text `none` if `found` is empty.
     pub fn none_found(&self, source: impl Into<String>, found: String, none: impl Into<String>) -> Judged {
         let is_none = found.is_empty();
         self.note(source, if is_none { none.into() } else { found });
@@ -374,7 +384,7 @@ impl<'a> Case<'a> {
         self.seen(path, self.tree.list(path))
     }
 
-    /// The value of a fact, or the doubt that follows from not knowing it.
+    /// The value of a fact. Fails with the doubt that `missing` defines if the value is not known.
     pub fn known<T>(&self, path: &str, fact: Fact<T>, missing: Missing) -> Result<T, Doubt> {
         match (fact, missing) {
             (Fact::Known(value), _) => Ok(value),
@@ -391,8 +401,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The folder that leads to the path, at most two levels below the root, if it cannot be listed: then the absence
-    /// of the path proves nothing.
+    /// The folder that leads to the path, at most two levels below the root, if that folder cannot be listed. The
+    /// absence of the path then proves nothing.
     fn blind_around(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         let folders = parts.len().saturating_sub(1).min(2);
@@ -404,7 +414,8 @@ impl<'a> Case<'a> {
         (!seen).then_some(folder)
     }
 
-    /// A file's text, kept as evidence. The methods `number`, `cpu_list`, `cpu_mask` and `marked` keep it, too.
+    /// Reads the text of a file and adds it to the evidence. The methods `number`, `cpu_list`, `cpu_mask` and `marked`
+    /// add it, too.
     pub fn text(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         let fact = self.peek(path);
         self.cite(path, &fact);
@@ -427,20 +438,20 @@ impl<'a> Case<'a> {
         CpuSet::parse_mask(&text).or_else(|e| Doubt::unknown(format!("{path}: {e}")))
     }
 
-    /// The word in brackets, in files that list the choices and mark the one in force: `a [b] c`.
+    /// The word in brackets in a file that lists all choices and marks the one in force: `a [b] c`.
     pub fn marked(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         let text = self.text(path, missing)?;
         let word = marked(&text).map(str::to_owned);
         word.map_or_else(|| Doubt::unknown(format!("{path} marks no choice: '{text}'")), Ok)
     }
 
-    /// The values of a file that every real-time CPU has in its folder, as [`Case::per_cpu`] returns them.
+    /// The values of a file that every real-time CPU has in its own folder, grouped as by [`Case::per_cpu`].
     pub fn of_rt(&self, file: &str, missing: Missing) -> Result<Vec<OfCpus>, Doubt> {
         self.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), self.rt(), missing)
     }
 
-    /// The values of files that exist once per CPU; `{cpu}` in the path stands for its number. CPUs with equal values
-    /// are one entry.
+    /// The values of files that exist once per CPU; `{cpu}` in the path stands for the number of the CPU. CPUs with
+    /// equal values are one entry.
     pub fn per_cpu(&self, path: &str, cpus: &CpuSet, missing: Missing) -> Result<Vec<OfCpus>, Doubt> {
         let mut values: BTreeMap<String, CpuSet> = BTreeMap::new();
         for cpu in cpus.iter() {
@@ -473,7 +484,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Fails if no housekeeping CPU remains.
+    /// Fails if no housekeeping CPU remains, or if the housekeeping CPUs are not known.
     pub fn has_housekeeping(&self) -> Result<(), Doubt> {
         Doubt::unknown_if(!self.knows_others(), NO_CPUS)?;
         if !self.housekeeping().is_empty() {
@@ -487,13 +498,13 @@ impl<'a> Case<'a> {
         ))
     }
 
-    /// The hypervisor and the container around this kernel, which must be known.
+    /// The hypervisor and the container around this kernel. Fails if they are not known.
     pub(crate) fn known_virtualisation(&self) -> Result<&Virtualisation, Doubt> {
         let unseen = Missing::TellsNothing("nothing here tells whether there is a hypervisor");
         self.known("/proc/cpuinfo", self.machine.virtualisation.as_ref(), unseen)
     }
 
-    /// Fails in a guest, whose host controls the hardware.
+    /// Fails on a machine that is a virtual guest, since its host controls the hardware.
     pub fn not_a_guest(&self) -> Result<(), Doubt> {
         match self.virtualisation().and_then(|v| v.hypervisor.as_ref()) {
             Some(host) => Doubt::not_applicable(format!("this is a guest of {host}; the host decides this")),
@@ -546,13 +557,14 @@ impl<'a> Case<'a> {
         if self.is(kind) { Doubt::not_applicable(because) } else { Ok(()) }
     }
 
-    /// Whether the command line has this word. A request proves nothing about the state, so this may only explain a
-    /// doubt.
+    /// Whether the command line has this word. A word on the command line does not prove that its effect is in force,
+    /// so callers may use it only to explain a doubt.
     pub fn requested(&self, word: &str) -> bool {
         self.cmdline().is_some_and(|line| line.value(word).is_some())
     }
 
-    /// The words of the command line, judged once; `None` if the line or the kernel is not known.
+    /// The words of the command line with the linter's verdicts, computed once; `None` if the line or the kernel is not
+    /// known.
     pub(crate) fn words(&self) -> Option<&[Word]> {
         let judge = || {
             let line = self.peek_bytes(CMDLINE);
@@ -563,12 +575,13 @@ impl<'a> Case<'a> {
         self.kept(&self.words, judge).as_deref()
     }
 
-    /// Whether the kernel's log still lists the words of the command line that are unknown to the kernel.
+    /// Whether the kernel's log still holds the message that lists the words of the command line unknown to the kernel.
     pub(crate) fn log_lists_unknown_words(&self) -> bool {
         lint::Testimony::live(self.tree, self.machine).lists_unknown()
     }
 
-    /// The list of tasks, read once: many knobs need it, and it takes longest to make on a live machine.
+    /// The list of tasks, read once, because many knobs need it and no other file of a live machine takes longer to
+    /// produce.
     fn task_list(&self) -> &Fact<TaskList> {
         self.kept(&self.tasks, || self.peek(TASKS).map(|list| TaskList::parse(&list)))
     }
@@ -577,8 +590,8 @@ impl<'a> Case<'a> {
         self.seen(path, self.tree.link(path))
     }
 
-    /// The value of a word of the command line, `""` if the word has none. For settings that the kernel shows nowhere
-    /// else and that cannot change after boot.
+    /// The value of a word of the command line: `""` if the word stands there without a value, `None` if it is missing.
+    /// Use it only for settings that no file of the kernel shows and that cannot change after boot.
     pub fn word(&self, name: &str) -> Result<Option<String>, Doubt> {
         let missing = Missing::TellsNothing("what the kernel was booted with is not shown");
         let line = self.known(CMDLINE, self.machine.cmdline.clone(), missing)?;
@@ -600,8 +613,8 @@ impl<'a> Case<'a> {
         if here == arch { Ok(()) } else { Doubt::not_applicable(because) }
     }
 
-    /// The value of a field of the first CPU in `/proc/cpuinfo`, read once: large machines need long to write that
-    /// file.
+    /// The value of a field of the first CPU in `/proc/cpuinfo`, read once, because large machines take long to produce
+    /// that file.
     pub fn cpu_field(&self, name: &str) -> Result<String, Doubt> {
         let path = "/proc/cpuinfo";
         let info = self.kept(&self.cpuinfo, || self.peek(path)).as_ref().and_then(|info| {
@@ -624,8 +637,8 @@ impl<'a> Case<'a> {
         Ok(has)
     }
 
-    /// Reads the interrupt counts for the first time. To be called before any probe, so that enough time passes until
-    /// the second reading.
+    /// Reads the interrupt counts for the first time. Callers do so before any probe runs, so that enough time passes
+    /// until the second reading.
     pub fn begin(&self) {
         if self.has_housekeeping().is_ok() {
             self.interrupts();
@@ -637,7 +650,7 @@ impl<'a> Case<'a> {
         self.kept(&self.interrupts, || self.peek(INTERRUPTS))
     }
 
-    /// What the boot loader's files ask for, read once and not kept as evidence.
+    /// The kernel command lines in the boot loader's files, read once and not kept as evidence.
     pub fn configured(&self) -> &[Configured] {
         let places: &Vec<Configured> = self.kept(&self.configured, || {
             let release = self.machine.kernel.release.known().map(String::as_str);
@@ -646,7 +659,7 @@ impl<'a> Case<'a> {
         places
     }
 
-    /// Whether the folder around a path can be listed and has it.
+    /// Whether the folder around a path can be listed and contains the path's last part.
     pub fn exists(&self, path: &str) -> bool {
         let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
         let names = self.list(if folder.is_empty() { "/" } else { folder });
@@ -654,10 +667,11 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Readers of other modules use the case as a tree, so that what they are refused is remembered, too.
+/// Functions of other modules read files through the case as through any tree, so that the case remembers files refused
+/// to them, too.
 impl Tree for Case<'_> {
-    /// A refusal of the kernel's log is not remembered: nearly every user is refused it, and files say the same. A knob
-    /// that rests on the log alone reads it with [`Case::peek`].
+    /// A refusal of the kernel's log is not remembered: nearly every user is refused the log, and other files show the
+    /// same facts. A knob that depends on the log alone reads it with [`Case::peek`].
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
         if path == LOG { self.tree.read(path) } else { self.peek_bytes(path) }
     }
@@ -669,7 +683,7 @@ impl Tree for Case<'_> {
     }
 }
 
-/// The word in brackets or parentheses, in files that list the choices and mark the one in force: `a [b] c`.
+/// The word in brackets or parentheses in a file that lists all choices and marks the one in force: `a [b] c`.
 pub(crate) fn marked(text: &str) -> Option<&str> {
     text.split(['[', '(']).nth(1).and_then(|rest| rest.split([']', ')']).next())
 }

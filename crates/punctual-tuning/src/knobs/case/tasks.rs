@@ -1,4 +1,5 @@
-//! Which tasks there are: kernel threads prove what parameters only request, and daemons prove that they run.
+//! The running tasks. Kernel threads prove that a feature is in use which a parameter only requests, and processes
+//! prove that a daemon runs.
 
 use super::{Case, Doubt, Missing};
 use crate::programs;
@@ -6,21 +7,21 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
 /// The list of tasks, which the reader of the live machine supplies: a line `FLAGS CPU RTPRIO POLICY NAME` for each
-/// process, with the numbers as in `/proc/PID/stat`. `@CPUS` before the name says where a task may run; kernel threads
-/// that cannot be moved have none. A last line `...` says that the list was cut off.
+/// process, with the numbers as in `/proc/PID/stat`. `@CPUS` before the name lists the CPUs on which the task may run;
+/// it is missing for kernel threads that cannot be moved. A last line `...` says that the list was cut off.
 pub const TASKS: &str = "punctual:/tasks";
 
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The name, which the kernel cuts to 15 bytes for processes.
+    /// The name of the task. The kernel cuts names of processes to 15 bytes.
     pub name: String,
     pub is_kernel: bool,
     pub cpu: u32,
     /// The real-time priority; 0 for tasks outside the real-time class.
     pub rt_priority: u32,
-    /// The scheduling policy, as a number of the kernel.
+    /// The scheduling policy, as the kernel's number for it.
     pub policy: u32,
     /// The CPUs the task may run on; `None` for kernel threads that cannot be moved.
     pub cpus: Option<CpuSet>,
@@ -62,7 +63,7 @@ impl TaskList {
 }
 
 impl Case<'_> {
-    /// Every task that `wanted` picks. An empty answer is given only if the list is complete.
+    /// Every task for which `wanted` holds. Fails instead of returning nothing if the list of tasks is not complete.
     pub fn tasks(&self, wanted: impl Fn(&Task) -> bool) -> Result<Vec<Task>, Doubt> {
         let fact = self.task_list();
         if let Some(trouble) = fact.trouble() {
@@ -71,13 +72,14 @@ impl Case<'_> {
         let list = self.known(TASKS, fact.as_ref(), Missing::TellsNothing("the list of tasks is not known"))?;
         let found: Vec<Task> = list.tasks.iter().filter(|task| wanted(task)).cloned().collect();
         Doubt::unknown_if(found.is_empty() && list.is_cut_off, "there are more tasks than were looked at")?;
-        // A list without any kernel thread is that of a container, which proves no absence.
+        // A list without kernel threads comes from inside a container, so a missing task proves nothing.
         let is_partial = found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel);
         Doubt::unknown_if(is_partial, "only the tasks of this container can be seen")?;
         Ok(found)
     }
 
-    /// The running programs that the table of programs lists for this knob. Their names are kept as evidence.
+    /// The running programs that the table of programs lists for this knob. The names of their processes are kept as
+    /// evidence.
     pub fn running(&self, knob: &str) -> Result<Vec<String>, Doubt> {
         let names = programs::processes(knob);
         let mut found: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
-//! Facts of the machine, as probes ask for them.
+//! Access for probes to the facts of the machine that were read before the case existed.
 //!
-//! The machine was read before the case existed, so the case did not see what was refused then. Each method here
-//! remembers such a refusal when a probe asks for the fact.
+//! The files of these facts were not read through the case, so the case does not know which files were refused. Each
+//! method here adds a refusal to the case when a probe asks for the fact.
 
 use super::Missing::TellsNothing;
 use super::{Case, Doubt, Judged};
@@ -27,7 +27,7 @@ impl Case<'_> {
         self.told("/sys/devices/system/cpu/possible", &self.machine.topology.possible)
     }
 
-    /// What is between the kernel and the hardware.
+    /// The hypervisor and the container between this kernel and the hardware, if they are known.
     pub fn virtualisation(&self) -> Option<&Virtualisation> {
         self.told("/proc/cpuinfo", &self.machine.virtualisation)
     }
@@ -36,7 +36,7 @@ impl Case<'_> {
         self.told("/proc/sys/kernel/version", &self.machine.kernel.flavour) == Some(&Flavour::Rt)
     }
 
-    /// Whether the configuration is known and does not have this option.
+    /// Whether the kernel's configuration is known and this option is off in it.
     pub fn lacks(&self, option: &str) -> bool {
         let config = &self.machine.config;
         self.told(&config.source, &config.value(option)).is_some_and(|value| value == "n")
@@ -67,7 +67,7 @@ impl Case<'_> {
         self.told("/proc/sys/kernel/version", &self.machine.kernel.build)
     }
 
-    /// The value of one of the machine's facts, if it is known. A refusal is remembered.
+    /// The value of one of the machine's facts; `None` if it is not known. The case remembers a refusal of `path`.
     pub fn told<'f, T>(&self, path: &str, fact: &'f Fact<T>) -> Option<&'f T> {
         if matches!(fact, Fact::Denied) {
             self.seen(path, Fact::<()>::Denied);
@@ -84,7 +84,7 @@ impl Case<'_> {
         Ok(is_built)
     }
 
-    /// Fails if the configuration is incomplete, so that an option it does not name may be on. Every whole
+    /// Fails if the configuration is incomplete, because an option that is missing there may then be on. Every complete
     /// configuration names `CONFIG_HZ`.
     pub(crate) fn has_whole_config(&self) -> Result<(), Doubt> {
         let config = &self.machine.config;
@@ -93,8 +93,8 @@ impl Case<'_> {
         Doubt::unknown_if(is_cut, format!("{source} is not a whole configuration: it does not even name CONFIG_HZ"))
     }
 
-    /// Whether a folder has the entry `wanted`. If the folder also lacks `always`, which every machine has, only a part
-    /// of it is seen and the answer is unknown.
+    /// Whether a folder has the entry `wanted`. The answer is unknown if the folder also lacks `always`: every machine
+    /// has that entry, so only a part of the folder is visible.
     fn holds(&self, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
         let names = self.names(folder, TellsNothing("what is there cannot be seen here"))?;
         let has = |name: &str| names.iter().any(|found| found == name);
@@ -102,19 +102,20 @@ impl Case<'_> {
         Ok(has(wanted))
     }
 
-    /// Whether the module is in the kernel: loaded, or built in and with parameters.
+    /// Whether the kernel has this module, either loaded or built in. A built-in module is found only if it has
+    /// parameters.
     pub(crate) fn has_module(&self, module: &str) -> Result<bool, Doubt> {
         let is_there = self.holds("/sys/module", "kernel", module)?;
         self.note("/sys/module", if is_there { module.to_owned() } else { format!("no {module}") });
         Ok(is_there)
     }
 
-    /// Whether there is a bus of that kind.
+    /// Whether this machine has a bus of this kind, such as `pci`.
     pub(crate) fn has_bus(&self, bus: &str) -> Result<bool, Doubt> {
         self.holds("/sys/bus", "platform", bus)
     }
 
-    /// Good if a class has no device whose name starts like this.
+    /// Good if no device of this class has a name that begins with `start`.
     pub(crate) fn has_no_device(&self, class: &str, start: &str) -> Judged {
         let folder = format!("/sys/class/{class}");
         let names = if self.holds("/sys/class", "mem", class)? {
@@ -131,12 +132,12 @@ impl Case<'_> {
         Ok(self.cpu_field("flags")?.split_whitespace().any(|found| found == flag))
     }
 
-    /// Whether the flags promise a TSC that keeps its pace and does not stop, without keeping them as evidence.
+    /// Whether the CPU's flags promise a TSC of constant rate that does not stop. The flags do not become evidence.
     pub(crate) fn has_sound_tsc(&self) -> Judged {
         SOUND_TSC.into_iter().try_fold(true, |all, flag| Ok(all && self.has_flag(flag)?))
     }
 
-    /// Whether this kernel's threads keep off isolated CPUs; `false` where its version is not known.
+    /// Whether this kernel keeps its own threads off isolated CPUs; `false` if the kernel's version is not known.
     pub(crate) fn threads_keep_off_isolated(&self) -> bool {
         self.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED)
     }
@@ -152,9 +153,9 @@ impl Case<'_> {
     }
 }
 
-/// The CPU flags of a TSC that keeps its pace and does not stop.
+/// The CPU flags of a TSC that runs at a constant rate and does not stop.
 pub(crate) const SOUND_TSC: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
 
-/// From this version on, kernel threads keep off CPUs by `isolcpus=`; up to 6.12 they did by `nohz_full=`. The versions
-/// between 6.12 and 7.0 were not looked at.
+/// From this version on, `isolcpus=` keeps kernel threads off CPUs; up to 6.12, `nohz_full=` did. The versions between
+/// 6.12 and 7.0 were not examined.
 pub(crate) const ROLES_SWAPPED: Version = Version::new(7, 0);

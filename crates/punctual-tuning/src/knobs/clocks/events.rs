@@ -1,4 +1,4 @@
-//! Event devices: what wakes a CPU when a timer expires.
+//! Knobs about clock event devices: the timers of the hardware that wake a CPU.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::deep_on_first;

@@ -1,4 +1,4 @@
-//! Clock sources, and the event devices that wake a CPU.
+//! Knobs about clock sources, and about the event devices that wake a CPU.
 
 pub(super) mod events;
 pub(super) mod setting;

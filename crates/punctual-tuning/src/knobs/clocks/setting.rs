@@ -1,4 +1,4 @@
-//! Who sets the time, and how precisely timers expire.
+//! Knobs about programs that set the system's time, and about how precisely timers expire.
 
 use crate::knobs::prelude::*;
 
@@ -68,7 +68,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The lines of chrony's own file, without comments. Files it includes are not read.
+/// The lines of chrony's main configuration file, without comments. Files that it includes are not read.
 fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let file = |path: &str| case.peek(path).map(|text| (path.to_owned(), text));
     let found = file(CHRONY[0]).or_else(|| file(CHRONY[1]));
@@ -94,7 +94,8 @@ fn ntp(case: &Case<'_>) -> Judged {
             if words.next() != Some("makestep") {
                 continue;
             }
-            // The second number limits how many updates may step the time; a negative one never ends the permission.
+            // The second number of `makestep` limits how many updates may step the time. A negative number lets every
+            // update step it.
             match words.nth(1).map(str::parse::<i64>) {
                 Some(Ok(updates)) if updates < 0 => return Ok(false),
                 Some(Ok(_)) => {}
@@ -123,7 +124,7 @@ fn rtc_sync(case: &Case<'_>) -> Judged {
     Ok(!chrony_lines(case)?.iter().any(|line| line.split_whitespace().next() == Some("rtcsync")))
 }
 
-/// Whether the firmware writes the battery clock, a call that may run any code of the firmware.
+/// Whether the battery clock is written by a call of the firmware, which may run any code of the firmware meanwhile.
 fn is_firmwares(case: &Case<'_>) -> bool {
     let driver = case.link("/sys/class/rtc/rtc0/device/driver");
     driver.known().is_some_and(|driver| driver.ends_with("rtc-efi"))

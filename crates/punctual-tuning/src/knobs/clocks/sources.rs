@@ -1,4 +1,4 @@
-//! Clock sources: where the kernel reads the time.
+//! Knobs about clock sources: the counters from which the kernel reads the time.
 
 use crate::knobs::case::SOUND_TSC;
 use crate::knobs::prelude::*;
@@ -102,7 +102,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The TSC is asked for only where it is sound.
+/// The lasting change asks for the TSC on the command line only where the TSC is sound.
 const TSC: Lasting = Lasting::Either {
     when: When::TscIsSound,
     then: &Lasting::word("clocksource=tsc"),
@@ -118,7 +118,7 @@ const FAST: &[&str] = &["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksou
 /// Clock sources that are slow, whether read by the vDSO or by the kernel.
 const SLOW: &[&str] = &["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
 
-/// Why a knob about the same slow clock source does not apply.
+/// The reason why another knob about a slow clock source does not apply: `clk.source` reports it already.
 const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read, see clk.source";
 
 fn vdso(case: &Case<'_>) -> Judged {
@@ -132,7 +132,8 @@ fn vdso(case: &Case<'_>) -> Judged {
             other => Doubt::unknown(format!("whether the vDSO can read '{other}' is not known to this program")),
         };
     }
-    // A slow machine, debugger or emulator makes every reading slow; a reading by a system call takes longer still.
+    // A slow machine, a debugger or an emulator makes every reading slow, so this range proves nothing. A reading that
+    // needs a system call takes longer than 1000 ns.
     match cost_ns {
         ..=300 => Ok(true),
         301..=1000 => Doubt::unknown(format!(
@@ -154,7 +155,8 @@ fn tsc(case: &Case<'_>) -> Judged {
     Ok(there.len() == SOUND_TSC.len())
 }
 
-/// The largest number of packages with which a sound TSC is trusted. Kernel 6.1 counts NUMA nodes instead of packages.
+/// The largest number of CPU packages in a machine whose sound TSC the kernel trusts without a check. Kernel 6.1 counts
+/// NUMA nodes instead of packages.
 fn trusted_packages(version: Version) -> usize {
     if version < Version::new(6, 12) { 2 } else { 4 }
 }
@@ -162,7 +164,8 @@ fn trusted_packages(version: Version) -> usize {
 fn watchdog(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the TSC of x86 is what the kernel checks against another clock")?;
     Doubt::not_applicable_if(case.text(CLOCKSOURCE, UNSHOWN)? != "tsc", "the TSC is not in use")?;
-    // Where the hypervisor says that the TSC is reliable, the kernel compares nothing, whatever the other flags.
+    // If the hypervisor states that the TSC is reliable, the kernel checks it against no other clock, whatever the
+    // other flags are.
     let is_vouched_for = case.cpu_flag("tsc_reliable")?;
     Doubt::not_applicable_if(
         !is_vouched_for && !case.has_sound_tsc()?,
@@ -188,7 +191,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
     } else {
         let path = "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id";
         let online = case.online().cloned().unwrap_or_default();
-        // CPUs of one package hold the same number, so there are as many sets as packages.
+        // CPUs of one package have the same package number, so the number of groups is the number of packages.
         ("packages", case.per_cpu(path, &online, TellsNothing("which package a CPU is in is not shown"))?.len())
     };
     case.note(what, format!("{packages}; a TSC is trusted up to {trusted}"));
@@ -204,7 +207,7 @@ fn hpet(case: &Case<'_>) -> Judged {
     let is_there = names.split_whitespace().any(|name| name == "hpet");
     let switched_off = case.word("hpet")?.as_deref() == Some("disable") || case.word("nohpet")?.is_some();
     Doubt::not_applicable_if(!is_there && !switched_off, "this machine has no HPET, or the kernel does not use it")?;
-    // Without the HPET, the ACPI timer checks the TSC just as well if the machine has it.
+    // Without an HPET, the kernel can check the TSC just as well against the ACPI timer, if the machine has one.
     Ok(is_there || names.split_whitespace().any(|name| name == "acpi_pm"))
 }
 

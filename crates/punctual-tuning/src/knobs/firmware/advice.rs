@@ -1,4 +1,4 @@
-//! Settings of the firmware that leave no trace: where to look for each of them.
+//! Knobs about settings of the firmware that leave no trace. Each knob says where to look for its setting.
 
 use super::memory::may_have_ecc;
 use super::{has_intel_setup, has_setup};

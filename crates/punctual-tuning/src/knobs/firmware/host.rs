@@ -1,4 +1,4 @@
-//! Other software on this machine: a hypervisor, firmware at run time, the secure world.
+//! Knobs about other software on this machine: a hypervisor, firmware that runs beside the kernel, the secure world.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::NO_DRIVER;
@@ -180,7 +180,8 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
     let own = case.cpu_mask(path, TellsNothing(because))?;
     let unshown = TellsNothing("this kernel does not show where unbound work may run");
     let common = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", unshown)?;
-    // A queue's mask that shares no CPU with the mask of all unbound work is replaced by that mask.
+    // If a queue's own mask has no CPU in common with the mask of all unbound work, the kernel uses the mask of all
+    // unbound work.
     let both = own.intersection(&common);
     let in_force = if both.is_empty() { common } else { both };
     Ok(in_force.intersection(case.rt()).is_empty())

@@ -1,12 +1,12 @@
-//! System management mode: the firmware stops all CPUs, unnoticed by the kernel.
+//! Knobs about system management mode, in which the firmware stops all CPUs, unnoticed by the kernel.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::has_tracers;
 
-/// How often a CPU entered system management mode since power-on, from a model-specific register that only Intel's CPUs
-/// have. The reader of the live machine supplies it.
+/// How often a CPU entered system management mode since power-on, read from a model-specific register that only Intel's
+/// CPUs have. The reader of the live machine supplies it.
 const COUNT: &str = "punctual:/msr/34";
-/// System management interrupts tolerated for the start of the firmware, before a kernel runs.
+/// The number of system management interrupts that is tolerated because the firmware causes them before a kernel runs.
 const AT_START: u64 = 1000;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };

@@ -1,12 +1,12 @@
-//! Memory modules: how many, on how many channels, how fast. The firmware's table is read as a fact of the live machine
-//! and not as a file, because the table also holds serial numbers.
+//! Knobs about memory modules: their number, their channels and their speed. The reader of the live machine extracts
+//! these facts from the firmware's table, because the table itself also holds serial numbers.
 
 use super::has_setup;
 use crate::knobs::prelude::*;
 
 /// The modules, which the reader of the live machine supplies: a line `slot=NAME bank=NAME size_mib=N width=TOTAL/DATA
-/// rated_mts=N configured_mts=N` for each slot. A number is 0 where the firmware does not tell it, and an empty slot
-/// has size 0.
+/// rated_mts=N configured_mts=N` for each slot. A number is 0 if the firmware does not state it, and an empty slot has
+/// size 0.
 const MODULES: &str = "punctual:/dmi/memory";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Firmware) };
@@ -96,17 +96,18 @@ fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
     if found.is_empty() { Doubt::unknown("the firmware describes no memory module") } else { Ok(found) }
 }
 
-/// The channel that the name of a slot tells: `channela-dimm0`, `p0_channel_b`, `controller0-channelb`.
+/// The channel in the name of a slot, such as `channela-dimm0`, `p0_channel_b` or `controller0-channelb`.
 fn channel(place: &str) -> Option<String> {
     let at = place.find("channel")?;
     let name: String = place[at + "channel".len()..].trim_start_matches(['_', '-', ' ']).chars().take(1).collect();
     let before = place[..at].trim_end_matches(['_', '-', ' ']);
-    // Every controller or node numbers its channels from the start, so its name is kept as well.
+    // Every controller or node numbers its channels from the start, so the name of the controller or node is kept as
+    // well.
     let of = before.rsplit(' ').next().unwrap_or("");
     (!name.is_empty()).then(|| format!("{of} {name}"))
 }
 
-/// Not applicable if the firmware says that no module has bits to correct errors with.
+/// Not applicable if the firmware says that no memory module has additional bits for error correction.
 pub(super) fn may_have_ecc(case: &Case<'_>) -> Result<(), Doubt> {
     let text = case.peek(MODULES);
     let Some(text) = text.known() else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! What is below the kernel, firmware and host: its state as far as software can tell, or where to look.
+//! Knobs about the layers below the kernel: firmware and host. Each shows the state if software can determine it, and
+//! otherwise says where to look.
 
 pub(super) mod advice;
 pub(super) mod host;
@@ -8,13 +9,13 @@ pub(super) mod settings;
 
 use crate::knobs::prelude::*;
 
-/// Not applicable without a firmware setup menu of the usual kind.
+/// Not applicable on a machine without a firmware setup menu as x86 machines have it.
 fn has_setup(case: &Case<'_>) -> Result<(), Doubt> {
     case.only_on(Arch::X86, "ARM boards have no such menu; their boot loader and device tree decide")?;
     case.not_a_guest()
 }
 
-/// Not applicable without a firmware setup menu on a machine with Intel's CPU.
+/// Not applicable on a machine without a firmware setup menu or without a CPU from Intel.
 fn has_intel_setup(case: &Case<'_>) -> Result<(), Doubt> {
     has_setup(case)?;
     if case.cpu_field("vendor_id")? == "GenuineIntel" {

@@ -1,4 +1,4 @@
-//! Settings of the firmware whose effect software can see, so that they have evidence.
+//! Settings of the firmware whose effect software can see, so that a verdict is possible.
 
 use super::{has_intel_setup, has_setup};
 use crate::knobs::prelude::*;
@@ -6,8 +6,8 @@ use crate::knobs::seen::frequency::governor;
 use crate::knobs::seen::idle::{deep_on_first, names_on_first};
 use crate::knobs::seen::links;
 
-/// What the PCI links' own registers say, which the reader of the live machine supplies: a line `DEVICE aspm=N clkpm=N`
-/// for each device whose registers could be read.
+/// The power management in the registers of the PCI links, which the reader of the live machine supplies: a line
+/// `DEVICE aspm=N clkpm=N` for each device whose registers could be read.
 const LINKS: &str = "punctual:/pci/links";
 const GRAPHICS: &str = "/sys/class/drm";
 
@@ -156,7 +156,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.pcie_aspm",
         title: "PCIe links do not sleep, whether Linux or the firmware decides",
-        // `pm.aspm` then reports the links.
+        // If the kernel controls the links, `pm.aspm` reports them.
         severity: Weight::of(Medium, Medium, Info).at_most(Info, links::controls_links),
         check: Check::Probe(awake_links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
@@ -227,7 +227,7 @@ fn c1e(case: &Case<'_>) -> Judged {
 
 fn turbo(case: &Case<'_>) -> Judged {
     has_setup(case)?;
-    // If the firmware turned turbo off, the CPU does not offer it.
+    // If the firmware turned turbo off, the CPU does not have the flag for it.
     if !(case.cpu_flag("ida")? | case.cpu_flag("cpb")?) {
         return Ok(true);
     }

@@ -1,4 +1,4 @@
-//! Frequency governors and drivers, and the limits of the frequency.
+//! Knobs about frequency governors and drivers, and about limits of the frequency.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::{NO_DRIVER, governor};
@@ -113,7 +113,7 @@ fn driver(case: &Case<'_>) -> Judged {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver");
     let driver = match case.text(&path, NO_DRIVER) {
         Ok(driver) => driver,
-        // This hardware can change its clock, but no driver does.
+        // There is no frequency driver. The state is bad only if this hardware can change its clock.
         Err(Doubt::NotApplicable(_)) => {
             case.only_on(Arch::X86, "this board offers no control of its clock")?;
             let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
@@ -128,7 +128,7 @@ fn driver(case: &Case<'_>) -> Judged {
     if driver.starts_with("intel_") || case.arch() != Some(&Arch::X86) {
         return Ok(true);
     }
-    // Once enabled, HWP cannot be turned off, and only the driver intel_pstate controls it.
+    // Once HWP is enabled, it cannot be turned off, and only the driver intel_pstate controls it.
     let is_autonomous = case.cpu_flag("hwp")?;
     Doubt::unknown_if(
         is_autonomous,
@@ -152,7 +152,8 @@ fn clock_domain(case: &Case<'_>) -> Judged {
     let mut shown: Vec<String> = Vec::new();
     for cpu in case.rt().iter() {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
-        // Where hardware couples the clocks of CPUs with separate policies, only `freqdomain_cpus` tells.
+        // If the hardware couples the clocks of CPUs with separate policies, only `freqdomain_cpus` lists the coupled
+        // CPUs.
         let coupled = case.peek(&format!("{folder}/freqdomain_cpus"));
         let listed = coupled.or_else(|| case.peek(&format!("{folder}/affected_cpus")));
         let path = format!("{folder}/affected_cpus");

@@ -1,8 +1,8 @@
-//! Heat and power limits, which lower the clock whatever the governor says.
+//! Knobs about heat and power limits, which lower the clock whatever the governor says.
 
 use crate::knobs::prelude::*;
 
-/// At most this number of cooling devices is read. There is one for each CPU.
+/// The most cooling devices that are read. A machine has about one for each CPU.
 const MOST_DEVICES: usize = 1024;
 const POWERCLAMP: &str = "intel_powerclamp";
 

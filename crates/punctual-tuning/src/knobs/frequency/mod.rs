@@ -1,4 +1,4 @@
-//! How fast a CPU runs. The aim is a constant clock, not the highest one.
+//! Knobs about the frequency of CPUs. The aim is a constant frequency, not the highest one.
 
 pub(super) mod governors;
 pub(super) mod heat;

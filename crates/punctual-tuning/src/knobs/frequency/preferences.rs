@@ -1,4 +1,4 @@
-//! Which preference the CPU was given for choosing its own clock.
+//! Knobs about the preference, for power or for speed, that is set for CPUs that choose their frequency themselves.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::NO_DRIVER;
@@ -84,7 +84,7 @@ fn turbo(case: &Case<'_>) -> Judged {
             if case.text("/sys/devices/system/cpu/cpufreq/boost", none)? == "0" {
                 return Ok(true);
             }
-            // Turbo is allowed in general, but single CPUs may have it switched off.
+            // Turbo is allowed for the machine as a whole, but may be switched off for single CPUs.
             let has_switch = |cpu| case.exists(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost"));
             if case.rt().first().is_some_and(has_switch) { turbo_policy(case) } else { Ok(false) }
         }
@@ -98,7 +98,7 @@ fn turbo_policy(case: &Case<'_>) -> Judged {
     Ok(boosts.iter().all(|boost| boost.value == "0"))
 }
 
-/// Whether the CPU has the newer preference, which then decides.
+/// Whether the CPU has `energy_performance_preference`, which then takes the place of the older preference.
 fn has_preference(case: &Case<'_>) -> bool {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference");
     case.rt().first().is_some_and(|cpu| case.exists(&path(cpu)))

@@ -1,4 +1,4 @@
-//! The drivers that put a CPU to sleep, and the words of the command line that replace them.
+//! Knobs about the drivers that put a CPU to sleep, and about words of the command line that replace a driver.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::deep_on_first;
@@ -115,7 +115,7 @@ fn intel_idle(case: &Case<'_>) -> Judged {
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {
         "intel_idle" => Ok(true),
-        // If all states of acpi_idle are shallow, intel_idle would offer nothing better.
+        // If all states of acpi_idle are shallow, intel_idle would offer no better ones.
         "acpi_idle" => Ok(deepest != 0 || deep_on_first(case)?.is_none()),
         other => Doubt::not_applicable(format!("the idle driver is {other}")),
     }
@@ -131,7 +131,7 @@ fn idle_poll(case: &Case<'_>) -> Judged {
     Ok(false)
 }
 
-/// Whether spinning slows a sibling CPU or other guests down.
+/// Whether polling in the idle loop slows a sibling CPU or other guests down.
 fn slows_others(case: &Case<'_>) -> bool {
     case.machine.topology.smt_active.known() == Some(&true) || case.not_a_guest().is_err()
 }

@@ -1,9 +1,9 @@
-//! Limits on how deep CPUs may sleep, and whether each limit has the effect that its owner meant.
+//! Knobs about limits on the depth of idle states, and about limits without the effect that their owner meant.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::{DEVICE, read_device_us, tolerable_us};
 
-/// What the device reads while no program limits the sleep: 2000 seconds, in microseconds.
+/// The value of `/dev/cpu_dma_latency` while no program sets a limit: 2000 seconds, in microseconds.
 const NO_LIMIT_US: i64 = 2_000_000_000;
 
 const KNOB: Knob = Knob::of(Family::Idle);

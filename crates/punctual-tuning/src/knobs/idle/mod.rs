@@ -1,4 +1,4 @@
-//! How deep a CPU sleeps. It takes longer to wake from a deeper state.
+//! Knobs about idle states. It takes longer to wake a CPU from a deeper state.
 
 pub(super) mod drivers;
 pub(super) mod limits;

@@ -1,4 +1,4 @@
-//! The idle states: which of them may be entered, and which were entered.
+//! Knobs about the idle states: which states may be entered, and which were entered.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::{
@@ -150,7 +150,7 @@ fn haltpoll(case: &Case<'_>) -> Judged {
     let driver =
         case.text("/sys/devices/system/cpu/cpuidle/current_driver", TellsNothing("the idle driver is not shown"))?;
     if driver != "haltpoll" {
-        // The driver loads only on hosts that are KVM.
+        // The driver haltpoll loads only in guests of KVM, which have kvm-clock.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
         Doubt::not_applicable_if(is_kvm == Fact::Known(false), "it works on KVM only, and there is no kvm-clock here")?;

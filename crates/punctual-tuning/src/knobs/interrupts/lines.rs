@@ -1,4 +1,4 @@
-//! Interrupt lines: where each may be delivered, where it is delivered, and what handles it.
+//! Knobs about interrupt lines: where each may be delivered, where it is delivered, and which handlers serve it.
 
 use crate::knobs::case::InterruptLine;
 use crate::knobs::prelude::*;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 const KNOB: Knob = Knob { cost: "None.", blast: Blast::Disturbing, ..Knob::of(Family::Interrupts) };
 
-/// Places that keep device interrupts on the housekeeping CPUs.
+/// Places for a lasting change that keeps device interrupts on the housekeeping CPUs.
 const PLACES: &[Lasting] = &[
     Lasting::word("irqaffinity=<H>"),
     Lasting::other("A unit after the network that writes the lists; look again after link changes and module loads."),
@@ -154,13 +154,13 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Adds the lines that were found to the evidence, or that none of the `of` lines was.
+/// Adds `found` to the evidence. If it is empty, the evidence says that none of the `of` lines reaches a real-time CPU.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
     case.note(source, shown);
 }
 
-/// Whether all interrupts that may be moved away belong to one device.
+/// Whether all interrupts that reach real-time CPUs and could be moved away belong to one device.
 fn is_one_device(case: &Case<'_>) -> bool {
     let Ok(lines) = case.delivered_lines() else { return false };
     let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
@@ -172,7 +172,7 @@ fn is_one_device(case: &Case<'_>) -> bool {
 fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = case.delivered_lines()?;
-    // `irq.managed` reports the lines that nobody can move.
+    // The lines whose affinity the kernel manages cannot be moved; `irq.managed` reports them.
     let lines: Vec<&InterruptLine> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
     let intruder = |line: &&&InterruptLine| line.intrudes(case);
     let show = |line: &&InterruptLine| {
@@ -201,10 +201,10 @@ fn requested(case: &Case<'_>) -> Judged {
     if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 
-/// Why debugfs does not show which interrupts the kernel manages.
+/// The reason why debugfs does not show which interrupts the kernel manages.
 fn unshown(case: &Case<'_>) -> &'static str {
     let debugfs = case.aside(|case| case.list("/sys/kernel/debug"));
-    // An unmounted debugfs is an empty folder.
+    // A folder without names means that debugfs is not mounted there.
     match debugfs.known() {
         Some(names) if !names.is_empty() && !names.iter().any(|name| name == "irq") => {
             "which interrupts the kernel manages itself is only shown in debugfs, and this kernel was built without \
@@ -224,7 +224,7 @@ fn managed(case: &Case<'_>) -> Judged {
         lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
     let (mut found, mut doubt) = (Vec::new(), None);
     for line in &ours {
-        // A queue's name suffices, and needs no debugfs.
+        // The name of a queue's handler proves that the kernel manages the interrupt, even without debugfs.
         let said = if line.is_managed_queue(case) { Ok(true) } else { is_said_managed(line, case) };
         match said {
             Ok(true) => found.push(format!("{} ({})", line.number, line.handlers(case).join(", "))),
@@ -239,7 +239,7 @@ fn managed(case: &Case<'_>) -> Judged {
     if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 
-/// Whether debugfs says that the kernel places this interrupt itself.
+/// Whether debugfs says that the kernel chooses the CPUs of this interrupt (a managed interrupt).
 fn is_said_managed(line: &InterruptLine, case: &Case<'_>) -> Result<bool, Doubt> {
     let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
     let state = case.peek(&path);
@@ -273,7 +273,7 @@ fn gic_target(case: &Case<'_>) -> Judged {
     Ok(targets.len() > 1)
 }
 
-/// The two readings themselves may cause up to this number of interrupts.
+/// The largest number of interrupts that the two readings may cause themselves.
 const MOST_IPIS: u64 = 3;
 
 fn ipis(case: &Case<'_>) -> Judged {

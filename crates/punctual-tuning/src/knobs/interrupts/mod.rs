@@ -1,4 +1,5 @@
-//! Which CPUs handle devices. Written and effective affinities differ often.
+//! Knobs about the CPUs that handle device interrupts. The affinity that was written often differs from the effective
+//! one.
 
 pub(super) mod lines;
 pub(super) mod threads;

@@ -1,4 +1,4 @@
-//! Interrupt handlers that run in threads, and the priorities of these threads.
+//! Knobs about interrupt handlers that run in threads, and about the priorities of these threads.
 
 use crate::knobs::prelude::*;
 
@@ -44,7 +44,7 @@ fn line_of(name: &str) -> Option<u32> {
     name.strip_prefix("irq/")?.split('-').next()?.parse().ok()
 }
 
-/// Good if most lines have a thread. A single thread proves nothing, since some drivers always bring one.
+/// Good if most interrupt lines have a thread. A single thread proves nothing, since some drivers always create one.
 fn threadirqs(case: &Case<'_>) -> Judged {
     let is_rt = case.flavour()? == Flavour::Rt;
     Doubt::not_applicable_if(is_rt, "PREEMPT_RT always does, and does not know the word threadirqs")?;
@@ -57,7 +57,7 @@ fn threadirqs(case: &Case<'_>) -> Judged {
     Ok(threaded * 2 > used.len())
 }
 
-/// A higher priority would hold up the kernel's own helper threads.
+/// The highest priority for interrupt threads. With a higher one, they would delay the kernel's own helper threads.
 const HIGHEST: u32 = 95;
 
 fn order(case: &Case<'_>) -> Judged {

@@ -1,4 +1,4 @@
-//! Which CPUs control groups, systemd and process 1 may use.
+//! Knobs about the CPUs that control groups, systemd and process 1 may use.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::SLICES;
@@ -6,7 +6,7 @@ use crate::knobs::seen::isolation;
 
 /// Where control groups of version 2 are mounted.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-/// At most this number of groups is read.
+/// The most control groups that are read.
 const MOST_GROUPS: usize = 256;
 
 const KNOB: Knob =
@@ -79,7 +79,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The groups below a folder. Every other entry is a file, whose name begins with a controller and a dot.
+/// The names of the groups below a folder. All other names there are files, which begin with the name of a controller
+/// and a dot.
 fn groups(case: &Case<'_>, folder: &str) -> Vec<String> {
     const FILES: [&str; 11] =
         ["cgroup", "cpu", "cpuset", "io", "memory", "pids", "hugetlb", "rdma", "misc", "irq", "dmem"];

@@ -1,4 +1,4 @@
-//! CPUs kept free of other work by the scheduler, the tick, RCU and the work queues.
+//! Knobs about keeping other work off CPUs: by the scheduler, the tick, RCU and the work queues.
 
 pub(super) mod cpusets;
 pub(super) mod rcu;

@@ -1,4 +1,4 @@
-//! How RCU, which frees memory once all readers are done, treats the real-time CPUs.
+//! Knobs about RCU, the part of the kernel that frees memory once all its readers are done, on real-time CPUs.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation;
@@ -63,7 +63,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.kthread_prio",
         title: "RCU's threads have a priority from 1 to 49",
         severity: Weight::of(Info, Medium, Info),
-        // Interrupt threads have priority 50 unless somebody changed it, and RCU's threads must stay below.
+        // Interrupt threads have priority 50 by default, and RCU's threads must have a lower one.
         check: Check::seen(
             "/sys/module/rcutree/parameters/kthread_prio",
             Want::Within(1, 49),
@@ -91,7 +91,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Not applicable if the callbacks of these CPUs are not moved to other threads.
+/// Not applicable if the RCU callbacks of the real-time CPUs are not moved to other CPUs.
 fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
     if isolation::rcu_nocbs(case)? {
         return Ok(());
@@ -107,7 +107,8 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
         case.note(LOG, "Poll for callbacks from no-CBs CPUs");
         return Ok(true);
     }
-    // The kernel prints both messages in a row, so one without the other is an answer.
+    // At boot, the kernel prints the message about offloading directly before the message about polling. So if the log
+    // has only the first, RCU's threads do not poll.
     if log.contains("Offload RCU callbacks from CPUs:") {
         case.note(LOG, "Offload RCU callbacks from CPUs, and no word of polling");
         return Ok(false);

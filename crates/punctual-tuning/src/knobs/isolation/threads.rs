@@ -1,4 +1,4 @@
-//! The kernel's own threads: on which CPUs they may run, and at which priority.
+//! Knobs about the kernel's own threads: the CPUs they may run on, and their priorities.
 
 use crate::knobs::case::ROLES_SWAPPED;
 use crate::knobs::prelude::*;
@@ -74,14 +74,14 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Good if no kernel thread that could run elsewhere may run on the real-time CPUs.
+/// Good if no kernel thread that is free to use several CPUs may run on a real-time CPU.
 fn roaming(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    // The thread of an interrupt follows that interrupt, which `irq.affinity` judges.
+    // The thread of an interrupt runs where that interrupt is delivered, which `irq.affinity` judges.
     let movable = case.tasks(|task| task.is_kernel && task.cpus.is_some() && !task.name.starts_with("irq/"))?;
     Doubt::unknown_if(movable.is_empty(), "where kernel threads may run was not read")?;
     let cpus = |task: &Task| task.cpus.clone().unwrap_or_default();
-    // A thread that may run on one CPU only was bound there on purpose.
+    // A thread that may run on one CPU only was bound to that CPU on purpose.
     let intrudes = |task: &&Task| {
         let cpus = cpus(task);
         cpus.len() > 1 && !cpus.intersection(case.rt()).is_empty()
@@ -95,8 +95,9 @@ fn roaming(case: &Case<'_>) -> Judged {
     )
 }
 
-/// Whether nothing better can be done for periodic work: its CPUs are isolated and keep their tick, on a kernel before
-/// 7.0. Nothing keeps kernel threads off such CPUs for good, and removing the tick costs periodic work more.
+/// Whether the placement of kernel threads is the best possible one for periodic work: its CPUs are isolated and keep
+/// their tick, on a kernel before 7.0. Nothing keeps kernel threads off such CPUs for good, and stopping the tick costs
+/// periodic work more.
 fn is_best_placed(case: &Case<'_>) -> bool {
     let is_in = |set: &Fact<CpuSet>| set.known().is_some_and(|set| case.rt().is_subset(set));
     let is_older = case.machine.kernel.version.known().is_some_and(|version| *version < ROLES_SWAPPED);
@@ -104,7 +105,7 @@ fn is_best_placed(case: &Case<'_>) -> bool {
     case.is(Kind::Periodic) && is_older && is_best
 }
 
-/// The priority of interrupt threads, unless somebody changed it.
+/// The default priority of interrupt threads.
 const INTERRUPTS: u32 = 50;
 
 fn priorities(case: &Case<'_>) -> Judged {
@@ -132,7 +133,7 @@ fn priorities(case: &Case<'_>) -> Judged {
 fn leftovers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_ours = |name: &str| ["punctual", "punctual-reader"].contains(&name);
-    // A sleeping task stays listed on the CPU it last ran on, even if it may no longer run there.
+    // A sleeping task stays listed on the CPU where it last ran, even if it may no longer run there.
     let may_run = |task: &Task| task.cpus.as_ref().is_none_or(|cpus| !cpus.intersection(case.rt()).is_empty());
     let is_there = |task: &Task| case.rt().contains(task.cpu) && may_run(task);
     let found =

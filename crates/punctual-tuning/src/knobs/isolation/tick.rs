@@ -1,4 +1,4 @@
-//! The tick, and the timers that expire on it.
+//! Knobs about the tick, and about the timers that expire on it.
 
 use crate::knobs::case::CpuCount;
 use crate::knobs::prelude::*;
@@ -101,11 +101,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// One CPU in `/proc/timer_list`.
+/// The state of one CPU's tick, as `/proc/timer_list` shows it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tick {
     cpu: u32,
-    /// When the CPU's next tick is due; if the tick is stopped, when it last came.
+    /// The time at which the CPU's next tick is due or, if the tick is stopped, at which the last tick came.
     at_ns: Option<u64>,
     /// Whether the CPU may stop its tick when idle.
     may_stop: Option<bool>,
@@ -134,7 +134,7 @@ fn ticks(list: &str) -> Vec<Tick> {
             match (name.trim(), number(value)) {
                 (".nohz" | ".nohz_mode", Some(mode)) => current.may_stop = Some(mode != 0),
                 (".last_tick", when) => last_tick = when,
-                // While the tick is stopped, its timer is set to the next other event.
+                // While the tick is stopped, its timer expires at another event, so the time of the last tick is used.
                 (".tick_stopped", Some(1)) => current.at_ns = last_tick,
                 _ => {}
             }
@@ -152,7 +152,7 @@ fn skew(case: &Case<'_>) -> Judged {
     let ticks = timer_list(case)?;
     let hz = case.config("HZ")?;
     let hz: u64 = hz.parse().ok().filter(|hz| *hz > 0).map_or_else(|| Doubt::unknown(format!("HZ is '{hz}'")), Ok)?;
-    // Rounded as in the kernel (`TICK_NSEC`).
+    // The tick's period is rounded as in the kernel (`TICK_NSEC`).
     let period = (1_000_000_000 + hz / 2) / hz;
     let phases: Vec<(u32, u64)> =
         ticks.iter().filter_map(|tick| Some((tick.cpu, tick.at_ns? % period.max(1)))).collect();
@@ -165,7 +165,8 @@ fn skew(case: &Case<'_>) -> Judged {
     Ok(is_skewed)
 }
 
-/// More severe for periods below 1 ms: the kernel's own guide recommends this for loops of 100 us.
+/// Whether the work is periodic with a period below 1 ms, which makes the tick more severe. The kernel's own guide
+/// recommends to stop the tick for loops of 100 us.
 fn is_fast(case: &Case<'_>) -> bool {
     case.is(Kind::Periodic) && case.need.period.is_some_and(|period| period < Nanos::from_ms(1))
 }
@@ -194,7 +195,7 @@ fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(takes_no_part, "from 7.3 on isolated CPUs take no part in it, unless they are tick-free")
 }
 
-/// A stopped tick still comes up to this number of times between the two readings.
+/// The largest number of ticks between the two readings with which the tick counts as stopped.
 const MOST_TICKS: u64 = 2;
 
 fn stopped(case: &Case<'_>) -> Judged {

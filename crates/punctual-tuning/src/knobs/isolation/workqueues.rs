@@ -1,9 +1,9 @@
-//! Work queues: work that the kernel puts off, and the CPUs it may then run on.
+//! Knobs about work queues, which run work that the kernel puts off, and about the CPUs that the work may run on.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::{QUEUES, WORKQUEUES, common_mask, unbound};
 
-/// At most this number of queues is read. Storage with many devices has some dozens.
+/// The most work queues that are read. A machine with many storage devices has some dozens.
 const MOST_QUEUES: usize = 256;
 
 const KNOB: Knob = Knob::of(Family::Isolation);
@@ -133,7 +133,8 @@ fn named(case: &Case<'_>) -> Judged {
         let Fact::Known(mask) = case.peek(&path) else { continue };
         let Ok(own) = CpuSet::parse_mask(&mask) else { return Doubt::unknown(format!("{path} holds '{mask}'")) };
         seen += 1;
-        // A queue's mask that shares no CPU with the mask of all unbound work is replaced by that mask.
+        // If a queue's own mask has no CPU in common with the mask of all unbound work, the kernel uses the mask of all
+        // unbound work.
         let both = own.intersection(&common);
         let in_force = if both.is_empty() { &common } else { &both };
         if !in_force.intersection(case.rt()).is_empty() {

@@ -1,5 +1,5 @@
-//! What the kernel was built to be able to do. If the running system shows the same thing, the system decides and not
-//! the configuration.
+//! Knobs about the options that the kernel was built with. If the running system shows the same fact, the running
+//! system decides and not the configuration.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::has_tracers;
@@ -336,7 +336,7 @@ fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
 fn default_governor(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
     Doubt::not_applicable_if(!case.built_with("CPU_FREQ")?, "this kernel has no governors, see kconf.cpu_freq")?;
-    // The governor that was built in, unless a word of the command line chose another.
+    // This file shows the built-in default governor, or the one that a word of the command line chose instead.
     let unshown = TellsNothing("the default governor is not shown");
     match case.text("/sys/module/cpufreq/parameters/default_governor", unshown) {
         Ok(governor) if !governor.is_empty() => Ok(governor == "performance"),
@@ -353,7 +353,8 @@ fn ondemand(case: &Case<'_>) -> Judged {
     Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
 }
 
-/// Drivers of displays that only show what the CPU wrote, as in servers' management controllers and virtual machines.
+/// Drivers of displays without graphics acceleration, as servers' management controllers and virtual machines have
+/// them.
 const ONLY_PIXELS: [&str; 9] =
     ["ast", "mgag200", "hibmc-drm", "bochs-drm", "cirrus", "hyperv_drm", "simple-framebuffer", "efidrm", "vesadrm"];
 
@@ -391,7 +392,7 @@ fn drm(case: &Case<'_>) -> Judged {
     })
 }
 
-/// Kernel 6.12 has the option; from 7.0 on it is gone, and so are the lists.
+/// Kernel 6.12 has the option `SLUB_CPU_PARTIAL`. From 7.0 on, the option and the lists that it adds are gone.
 fn slub_partial(case: &Case<'_>) -> Judged {
     let is_gone = case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")?;
     Doubt::not_applicable_if(is_gone, "this kernel does without these lists")?;
@@ -406,7 +407,8 @@ fn slub_partial(case: &Case<'_>) -> Judged {
         match case.peek(&path) {
             Fact::Known(number) if number.trim() == "0" => seen += 1,
             Fact::Absent => {}
-            // The first cache that has such a list, or whose list only root may read, decides.
+            // One cache with a list that is not empty makes the state bad. One cache whose list only root may read
+            // makes it unknown.
             fact => {
                 case.cite(&path, &fact);
                 return case.known(&path, fact, TellsNothing("not shown")).map(|_| false);
@@ -417,5 +419,5 @@ fn slub_partial(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::unknown("no cache shows such a list") } else { Ok(true) }
 }
 
-/// At most this number of caches is read. Machines have some hundreds.
+/// The most slab caches whose files are read. Machines have some hundreds.
 const MOST_CACHES: usize = 512;

@@ -1,4 +1,4 @@
-//! How the kernel was built and how it preempts, which no run-time setting can replace.
+//! Knobs about how the kernel was built and how it preempts. No setting at run time can make up for a wrong build.
 
 pub(super) mod build;
 
@@ -124,7 +124,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
-        // A group with a budget may have real-time threads, which `sched.rt_runtime` then judges.
+        // If the caller's group has a budget, it may have real-time threads, and `sched.rt_runtime` judges the budget.
         severity: Weight::all(High).at_most(Info, |case| may_be_real_time(case) == Ok(true)),
         check: Check::Probe(|case| has_rt_group(case).map(|is_on| !is_on)),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
@@ -201,8 +201,8 @@ fn preempt(case: &Case<'_>) -> Judged {
             let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
                            what the command line asks for proves nothing";
             let mode = case.marked("/sys/kernel/debug/sched/preempt", TellsNothing(because))?;
-            // Lazy preemption delays real-time work behind no task. It spares ordinary tasks, which a desktop's audio
-            // depends on.
+            // Lazy preemption delays real-time work behind no task. But ordinary tasks then preempt one another later,
+            // and the audio of a desktop depends on ordinary tasks.
             Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
         }
         Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),
@@ -219,7 +219,7 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
         match config.is_on(option) {
             Fact::Known(true) => on.push(format!("CONFIG_{option}=y")),
             Fact::Known(false) => {}
-            // Reading the option through the case says why the configuration is not known.
+            // Reading the option through the case returns the doubt that says why the configuration is not known.
             _ => return case.config(option).map(|_| false),
         }
     }

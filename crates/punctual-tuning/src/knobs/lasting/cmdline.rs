@@ -1,14 +1,14 @@
-//! Words of the kernel command line, added where this machine's boot loader reads them.
+//! How to add words to the kernel command line, or remove them, where this machine's boot loader reads them.
 //!
-//! A command names files and options that their manuals describe. If a command could not be checked against a manual or
-//! another tool's code, its text says so.
+//! The files and options in the commands are documented in manuals. If a command could not be checked against a manual
+//! or another tool's code, its text says so.
 
 use super::{Case, Direction};
 use crate::own_files::GRUB;
 use punctual_facts::machine::{Cmdline, Initramfs, Loader};
 
-/// How to add a word, or how to take it off again. A word that the machine was booted with is not added again, unless
-/// the loader's files lack it. A word that stood there before is not taken off.
+/// How to add a word, or how to remove it again. A word that this boot's command line has already is neither added nor
+/// removed, unless the loader's files lack it.
 pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String {
     let name = word.split('=').next().unwrap_or(word);
     let standing = standing(case, name);
@@ -77,24 +77,24 @@ pub(super) fn no_word(case: &Case<'_>, name: &str, direction: Direction) -> Stri
     how.unwrap_or_else(|| format!("Kernel command line: without {word}"))
 }
 
-/// Whether a text of the machine may be part of a command that a person will copy: without quotes, blanks and
-/// everything else that a shell or sed interprets.
+/// Whether a text that comes from the machine may be part of a command that a person will copy: it holds no quotes,
+/// blanks or other characters that a shell or sed interprets.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b"=,.:-_/+@%".contains(&b))
 }
 
-/// Whether a word may be given several times, because each of them counts.
+/// Whether a word may be given several times on one command line, with each occurrence taking effect.
 fn accumulates(name: &str) -> bool {
     matches!(name, "console" | "earlycon" | "module_blacklist" | "initcall_blacklist" | "hugepagesz" | "hugepages")
 }
 
-/// The file of the boot loader that holds a word, and the word as it is written there.
+/// The file of the boot loader that holds a word of this name, and the word as it is written there.
 fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
     case.configured().iter().find_map(|place| {
         let line = Cmdline::parse(place.line.known()?);
         let value = line.value(name)?;
         let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
-        // The last file that contains the name, since a later file overrides an earlier one.
+        // Of several files that contain the name, the last one is returned, since it overrides the earlier ones.
         let names_it = |file: &&String| case.peek(file).known().is_some_and(|text| text.contains(name));
         let file = place.files.iter().rev().find(names_it).unwrap_or(&place.place);
         let file = if is_plain(file) { file.as_str() } else { "the boot loader's files" };
@@ -102,8 +102,8 @@ fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
     })
 }
 
-/// What to do with the loader that started the machine. If several may have, the text says it for each of them; `None` if
-/// no loader is known.
+/// What to do with the boot loader that started the machine. If several loaders may have, the text covers each of them.
+/// `None` if no loader is known.
 fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String> {
     match case.machine.boot.loaders.as_slice() {
         [] => None,
@@ -116,7 +116,7 @@ fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String
     }
 }
 
-/// Whether the loader has a program that edits words, so that the text names no file.
+/// Whether the loader comes with a program that edits the words, so that the text names no file.
 fn has_tool(loader: Loader) -> bool {
     matches!(loader, Loader::Bls | Loader::Ostree | Loader::Kernelstub | Loader::MachineConfig)
 }
@@ -137,7 +137,7 @@ fn put_back(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String 
     }
 }
 
-/// The edit of a file, followed by the command that puts it into force.
+/// A text with the edit of a file, followed by the command that puts the edited file into force.
 fn edited(case: &Case<'_>, loader: Loader, edit: &str) -> String {
     match loader {
         Loader::UpdateGrub => format!("{edit}, then update-grub"),
@@ -167,7 +167,8 @@ fn mkconfig(case: &Case<'_>) -> &'static str {
     }
 }
 
-/// Rebuilds the boot loader entry of the running kernel, whose image Debian keeps in another folder.
+/// The command that writes the boot loader entry of the running kernel again. Debian keeps the kernel's image in
+/// another folder than other distributions.
 fn install(case: &Case<'_>) -> &'static str {
     if case.machine.boot.initramfs == Some(Initramfs::InitramfsTools) {
         "kernel-install add \"$(uname -r)\" \"/boot/vmlinuz-$(uname -r)\""
@@ -198,7 +199,7 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
             "mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> {GRUB} && \
              update-grub"
         ),
-        // The file is a shell script to its readers, so a line at its end counts whatever stands before it.
+        // A shell reads this file, so a line appended at its end takes effect whatever the lines before it are.
         Loader::Grub => {
             format!(
                 "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> /etc/default/grub && {}",

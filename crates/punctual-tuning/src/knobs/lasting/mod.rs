@@ -1,6 +1,7 @@
-//! How a change is made to outlive the next boot, as data. The audit prints it for this machine's boot loader and init.
+//! The places in which a change can be made to outlive the next boot, as data. The audit prints it for this machine's
+//! boot loader and init.
 //!
-//! Each kind of place is a variant. [`Lasting::Other`] describes what fits no kind, in words. [`Lasting::here`] and
+//! Each variant is a kind of place. [`Lasting::Other`] is a text for places of no other kind. [`Lasting::here`] and
 //! [`Lasting::undo_here`] return commands as text; nothing here runs them.
 
 mod cmdline;
@@ -18,7 +19,7 @@ use punctual_facts::profile::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
     Word(Template<'static>),
-    /// A word to take off the kernel's command line: its name, without a value.
+    /// A word to remove from the kernel's command line: its name, without a value.
     NoWord(&'static str),
     /// A value to write at boot: a line of `/etc/sysctl.d`, or a file.
     Set(Setting),
@@ -26,22 +27,22 @@ pub enum Lasting {
     /// An `options` line of `/etc/modprobe.d`, without the word `options`.
     Module(Template<'static>),
     NoModule(&'static str),
-    /// The programs that the table of programs wants silent for the knob of this id.
+    /// The programs that the table of programs lists to be silenced for the knob with this id.
     Silence(&'static str),
     /// A setting of the application's own unit, in its `[Service]` section.
     Unit(Template<'static>),
-    /// Restricts everything that systemd starts to the housekeeping CPUs, in systemd's own configuration.
+    /// The configuration of systemd itself, which restricts everything that systemd starts to the housekeeping CPUs.
     Manager,
     Limit(Template<'static>),
-    /// An option to build the kernel with, or without.
+    /// An option that the kernel has to be built with or, if `is_on` is false, without.
     Kernel {
         option: &'static str,
         is_on: bool,
     },
-    /// A setting of the firmware, and where its menus usually have it.
+    /// A setting of the firmware, with its usual place in the firmware's menus.
     Firmware(&'static str),
     Other(Template<'static>),
-    /// One of two places, depending on the machine or the work.
+    /// One of two places, chosen by the machine or the work.
     Either {
         when: When,
         then: &'static Lasting,
@@ -160,7 +161,7 @@ impl Lasting {
         }
     }
 
-    /// The place to name if nothing is known about the machine and the work.
+    /// The place to name if nothing is known about the machine and the work: the first one of [`Self::Either`].
     pub(super) fn usual(&self) -> &Self {
         if let Self::Either { then, .. } = self { then.usual() } else { self }
     }
@@ -169,8 +170,8 @@ impl Lasting {
         self.chosen(case).on(case, Direction::Do)
     }
 
-    /// How to undo the change on this machine; values written at run time stay until the next boot. `None` if the
-    /// knob's own undo suffices.
+    /// How to undo the lasting change on this machine. Values that were written at run time stay until the next boot.
+    /// `None` if the knob's own undo suffices.
     pub fn undo_here(&self, case: &Case<'_>) -> Option<String> {
         let chosen = self.chosen(case);
         let undone = (!matches!(chosen, Self::Firmware(_) | Self::Other(_))).then(|| chosen.on(case, Direction::Undo));
@@ -225,8 +226,8 @@ enum Direction {
     Undo,
 }
 
-/// Fills in a word about CPUs. If no housekeeping CPU remains, the user has not chosen CPUs yet, so the word names a
-/// blank and not all CPUs.
+/// Fills in a word about CPUs. If no housekeeping CPU remains, the user has not chosen CPUs yet, so the word then holds
+/// a blank and not the list of all CPUs.
 fn choice(case: &Case<'_>, word: Template<'_>) -> String {
     if case.housekeeping().is_empty() {
         word.filled(|part| match part {

@@ -10,7 +10,7 @@ fn is_nixos(case: &Case<'_>) -> bool {
     case.machine.boot.loaders.iter().any(|loader| loader.what == Loader::NixOs)
 }
 
-/// A line of the configuration of NixOS, and the command that puts it into force.
+/// A line for the configuration of NixOS, followed by the command that puts it into force.
 fn nixos(line: &str, how: &str, direction: Direction) -> String {
     match direction {
         Direction::Do => format!("{line} in the configuration, then nixos-rebuild {how}"),
@@ -46,7 +46,8 @@ pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direct
 pub(super) fn write(case: &Case<'_>, file: File, value: &str, direction: Direction) -> String {
     let path = file.path_of("$c");
     let cpus = file.each().map(|each| if each == Each::RealTime { case.rt() } else { case.housekeeping() });
-    // tmpfiles runs in parallel with the mounting of debugfs, so its lines may come too early.
+    // systemd-tmpfiles runs in parallel with the mounting of debugfs and tracefs, so it may write before the files
+    // exist.
     let is_early = !path.starts_with("/sys/kernel/debug") && !path.starts_with("/sys/kernel/tracing");
     if case.machine.boot.is_systemd() && is_early {
         return tmpfiles(case, &path, cpus, value, direction);
@@ -74,7 +75,7 @@ pub(super) fn write(case: &Case<'_>, file: File, value: &str, direction: Directi
 }
 
 fn tmpfiles(case: &Case<'_>, path: &str, cpus: Option<&CpuSet>, value: &str, direction: Direction) -> String {
-    // A percent sign starts a specifier in a line of tmpfiles.
+    // The percent sign is doubled because it starts a specifier in a line of tmpfiles.
     let line = format!("w {path} - - - - {}", value.replace('%', "%%"));
     if is_nixos(case) {
         let line = line.replace("cpu$c", "cpuN");
@@ -124,7 +125,8 @@ pub(super) fn udev(rule: &str, direction: Direction) -> String {
     }
 }
 
-/// A line for modprobe. The initramfs is built again, since the module may be loaded from there.
+/// How to add a line to modprobe's configuration. The initramfs is built again, since the module may be loaded from
+/// there.
 pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> String {
     let boot = &case.machine.boot;
     let is_ostree = boot.loaders.iter().any(|loader| loader.what == Loader::Ostree);
@@ -145,7 +147,7 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
     }
 }
 
-/// Keeps programs from running, or lets them run again. Steps by hand are not undone here.
+/// How to keep programs from running, or how to let them run again. Steps that a person took by hand are not undone.
 pub(super) fn silence(case: &Case<'_>, silencing: &Silencing, direction: Direction) -> String {
     if matches!(init(case), Some(Init::Systemd) | None) && !is_nixos(case) {
         return match direction {
@@ -159,7 +161,7 @@ pub(super) fn silence(case: &Case<'_>, silencing: &Silencing, direction: Directi
     units.chain(by_hand).collect::<Vec<_>>().join("; ")
 }
 
-/// Like `silence`, for one unit of a machine without systemd or with NixOS.
+/// Like `silence`, for one unit on a machine with NixOS or without systemd.
 fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
     let (name, kind) = unit.rsplit_once('.').unwrap_or((unit, "service"));
     if is_nixos(case) {
@@ -215,8 +217,8 @@ pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String 
     }
 }
 
-/// CPUs for everything the init starts, which only systemd offers. Lists in several files add up, and an empty list
-/// discards the earlier ones.
+/// How to set the CPUs of everything that the init starts, which only systemd can. Lists in several files add up, and
+/// an empty list discards the earlier ones.
 pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     let cpus = case.fill(Template::new("<H>")).replace(',', " ");
     match (init(case), direction) {
@@ -239,7 +241,8 @@ pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     }
 }
 
-/// A limit is set in two places: PAM applies it to log-ins, and systemd applies the one of a unit to its service.
+/// How to set a limit. Two places need it: PAM applies its limits to log-ins, and systemd applies a unit's limits to
+/// the service.
 pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String {
     if direction == Direction::Undo {
         return format!("{}, and the limit out of the application's unit", cut(line, LIMITS));
@@ -262,7 +265,7 @@ pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String
 fn service_limit(item: &str, value: &str) -> Option<String> {
     let value = match value {
         "unlimited" | "infinity" | "-1" if item != "nice" => "infinity".to_owned(),
-        // PAM counts these limits in KiB.
+        // PAM's unit for these limits is KiB, so the suffix K is added.
         kib if matches!(item, "memlock" | "stack" | "as" | "data") => format!("{kib}K"),
         other => other.to_owned(),
     };

@@ -1,4 +1,4 @@
-//! A udev rule for devices that come and go: which devices it matches, and what it sets.
+//! A udev rule for devices that may appear at any time: which devices it matches, and what it sets.
 
 use crate::knobs::case::Case;
 use crate::knobs::template::Template;
@@ -20,11 +20,11 @@ pub enum Event {
     AddOrChange,
 }
 
-/// What a rule does to a device.
+/// The action that a rule takes on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     Set(&'static [Attribute]),
-    /// A program to run. Only people install such a rule, see `Rule::is_ours`.
+    /// The rule runs a program. Only a person may install a rule like this, see `Rule::is_ours`.
     Run(&'static str),
 }
 
@@ -44,8 +44,8 @@ impl Rule {
         Self { event: Event::Add, subsystem, kernel: "", when: &[], then: Then::Set(set) }
     }
 
-    /// Whether this program may write the rule itself. It writes no rule for network cards, since the rule would change
-    /// every card and not only those of the real-time work.
+    /// Whether this program may write the rule itself. It writes no rule for network cards, since a rule would change
+    /// every card and not only the cards that the real-time work uses.
     pub(crate) fn is_ours(self) -> bool {
         matches!(self.then, Then::Set(_)) && self.subsystem != "net"
     }
@@ -54,7 +54,7 @@ impl Rule {
         matches!(self.then, Then::Set(set) if set.iter().any(|attribute| attribute.value.names_housekeeping()))
     }
 
-    /// The rule as udev reads it; `None` while a blank is left that a person has to fill.
+    /// The rule as a line for udev; `None` if a blank is left for a person to fill.
     pub(crate) fn whole(self, case: &Case<'_>) -> Option<String> {
         let Then::Set(set) = self.then else { return None };
         let is_whole = set.iter().all(|attribute| case.fill_whole(attribute.value).is_some());

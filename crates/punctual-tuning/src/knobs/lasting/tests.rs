@@ -1,5 +1,5 @@
-//! Compares what each machine of `fixtures/boot`, one per boot loader and init, is told to do. `BLESS=1 cargo test`
-//! writes the expectations anew.
+//! Compares the texts about lasting changes for each machine of `fixtures/boot` with expectations. There is one machine
+//! for each boot loader and init. `BLESS=1 cargo test` writes the expectations anew.
 
 use super::{Lasting, Rule, attribute};
 use crate::knobs::Case;
@@ -9,7 +9,7 @@ use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
 use std::fmt::Write as _;
 
-/// One sample of each kind.
+/// One sample of each kind of lasting place.
 const SAMPLES: &[Lasting] = &[
     Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
     Lasting::word("nosmt"),

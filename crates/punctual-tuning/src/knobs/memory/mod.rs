@@ -1,4 +1,5 @@
-//! What makes memory slow to reach: pages that are moved, merged, split or taken away while a thread runs.
+//! Knobs about memory that becomes slow to reach because pages are moved, merged, split or taken away while a thread
+//! runs.
 
 mod probes;
 
@@ -36,7 +37,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)"),
         ),
         why: "khugepaged collapses pages under a running program, and making room for huge pages moves others.",
-        // Writing the file makes the kernel compute vm.min_free_kbytes again, which no undo of ours would restore.
+        // This fix is not undone automatically: writing the file makes the kernel compute `vm.min_free_kbytes` again,
+        // and the undo would not restore that value.
         fix: Fix::prose("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
         persist: &[Lasting::word("transparent_hugepage=madvise")],
         cost: "More TLB misses in programs that do not ask for huge pages.",

@@ -2,7 +2,7 @@
 
 use crate::knobs::prelude::*;
 
-/// The number in a field of `/proc/meminfo`, in kilobytes or pages as the field has it.
+/// The number in a field of `/proc/meminfo`. The unit, kilobytes or pages, depends on the field.
 pub(super) fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     let path = "/proc/meminfo";
     let info = case.content(path, TellsNothing("/proc/meminfo is not there"))?;
@@ -23,7 +23,7 @@ pub(super) fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     Ok(areas)
 }
 
-/// Not applicable if nothing is swapped.
+/// Not applicable if the machine has no swap area.
 pub(super) fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(swap_areas(case)?.is_empty(), "nothing is swapped here")
 }
@@ -56,19 +56,19 @@ pub(super) fn compact(case: &Case<'_>) -> Judged {
     let moves_locked = case.number("/proc/sys/vm/compact_unevictable_allowed", none)? != 0;
     match case.number("/proc/sys/vm/compaction_proactiveness", none) {
         Ok(proactiveness) => Ok(!moves_locked && proactiveness == 0),
-        // Kernels before 5.9 compact only when asked.
+        // Kernels before 5.9 do not compact memory in advance.
         Err(Doubt::NotApplicable(_)) => Ok(!moves_locked),
         Err(doubt) => Err(doubt),
     }
 }
 
-/// Not applicable if the kernel leaves isolated CPUs out of its statistics.
+/// Not applicable if the kernel leaves the real-time CPUs out of its memory statistics because they are isolated.
 pub(super) fn counts_isolated(case: &Case<'_>) -> Result<(), Doubt> {
     let is_left_out = case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12);
     Doubt::not_applicable_if(is_left_out, "from 6.12 isolated CPUs are left out")
 }
 
-/// Whether locked pages stay where they are, so that compaction is only work in the background.
+/// Whether compaction leaves locked pages in place, so that it is only work in the background.
 pub(super) fn keeps_locked(case: &Case<'_>) -> bool {
     case.peek("/proc/sys/vm/compact_unevictable_allowed") == Fact::Known("0".to_owned())
 }
@@ -102,7 +102,7 @@ pub(super) fn oom(case: &Case<'_>) -> Result<(), Doubt> {
 const NODES: &str = "/sys/devices/system/node";
 const NO_NODES: Missing = CannotBe("this kernel knows one memory node");
 
-/// The nodes that a file lists. Not applicable with a single node.
+/// The memory nodes that a file lists. Not applicable on a machine with a single node.
 pub(super) fn nodes(case: &Case<'_>, file: &str) -> Result<CpuSet, Doubt> {
     // Lists of nodes have the format of lists of CPUs.
     let online = case.cpu_list(&format!("{NODES}/online"), NO_NODES)?;
@@ -124,7 +124,7 @@ pub(super) fn numa(case: &Case<'_>) -> Judged {
     if touched == 0 { Doubt::unknown("no node names the real-time CPUs") } else { Ok(touched == 1) }
 }
 
-/// Folders of balloon drivers, and the beginning of the entry that each has for a device.
+/// Folders of memory balloon drivers, each with the beginning of the name that an entry for a device has.
 const BALLOONS: [(&str, &str); 3] = [
     ("/sys/bus/virtio/drivers/virtio_balloon", "virtio"),
     ("/sys/bus/vmbus/drivers/hv_balloon", "vmbus"),

@@ -3,10 +3,11 @@
 use super::{Nic, nics};
 use crate::knobs::prelude::*;
 
-/// The settings of each device and subject, which the reader of the live machine supplies: a line `name value` each.
+/// The settings that ethtool reads, one file per device and subject. The reader of the live machine supplies them, with
+/// a line `name value` for each setting.
 pub(super) const ETHTOOL: &str = "punctual:/ethtool";
 
-/// Settings of one device.
+/// The settings of one device about one subject, as lines of text.
 pub(super) struct Settings(String);
 
 impl Settings {
@@ -16,7 +17,7 @@ impl Settings {
     }
 }
 
-/// Good if the settings are as wanted on every device that has them.
+/// Good if `is_wanted` holds on every device that has settings of this subject.
 pub(super) fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
     for Nic { name, driver } in nics(case)? {

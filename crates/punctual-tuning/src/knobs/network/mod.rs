@@ -1,4 +1,4 @@
-//! The work that packets cause, and the CPUs it runs on.
+//! Knobs about the work that network packets cause, and about the CPUs it runs on.
 
 mod hardware;
 mod receiving;
@@ -246,13 +246,13 @@ pub(crate) const KNOBS: &[Knob] = &[
 const FOLDER: &str = "/sys/class/net";
 const NO_NETWORK: Missing = CannotBe("there is no network");
 
-/// A network device with hardware behind it.
+/// A network device that is backed by hardware.
 struct Nic {
     name: String,
     driver: String,
 }
 
-/// Every network device, with or without hardware.
+/// Every network device, including those without hardware, such as bridges.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.names(FOLDER, NO_NETWORK)
 }

@@ -1,9 +1,9 @@
-//! In which context packets are handled.
+//! Knobs about the context in which packets are handled: interrupt, thread or caller.
 
 use super::{FOLDER, Nic, devices, nics};
 use crate::knobs::prelude::*;
 
-/// Good if the file holds what is wanted on every device with hardware that has the file.
+/// Good if `is_wanted` holds for the file's number on every hardware device that has the file.
 pub(super) fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Judged {
     let (mut seen, mut all) = (false, true);
     for Nic { name, .. } in nics(case)? {

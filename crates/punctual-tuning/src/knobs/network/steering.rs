@@ -1,9 +1,9 @@
-//! The CPUs to which the kernel itself steers packets.
+//! Knobs about the CPUs to which the kernel's own software steers packets.
 
 use super::{FOLDER, devices};
 use crate::knobs::prelude::*;
 
-/// Good if no queue of that kind has real-time CPUs in its mask.
+/// Good if no queue of this kind (its name begins with `kind`) has real-time CPUs in the mask that `file` holds.
 pub(super) fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
     case.has_housekeeping()?;
     let (mut queues, mut steered) = (0_usize, Vec::new());

@@ -1,4 +1,4 @@
-//! USB, storage and sound: devices that sleep while they are idle.
+//! Knobs about USB, storage and sound devices that sleep while they are idle.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{MOST_DEVICES, sata};
@@ -105,7 +105,7 @@ fn nvme(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(drives.is_empty(), "there is no NVMe drive")?;
     let mut all_awake = true;
     for drive in drives.iter().take(64) {
-        // A drive that does not choose its sleep states itself has no such file.
+        // This file exists only if the drive chooses its sleep states itself.
         let path = format!("{folder}/{drive}/power/pm_qos_latency_tolerance_us");
         let cannot = CannotBe("the drive does not choose sleep states itself");
         match case.text(&path, cannot) {

@@ -1,4 +1,4 @@
-//! PCI links that sleep, and the devices behind them.
+//! Knobs about PCI links that sleep, and about the devices behind them.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
@@ -121,7 +121,7 @@ fn runtime(case: &Case<'_>) -> Judged {
     let (mut looked_at, mut sleepy) = (0_usize, Vec::new());
     for device in devices(case)?.iter().take(MOST_DEVICES) {
         let Fact::Known(class) = case.peek(&format!("{PCI}/{device}/class")) else { continue };
-        // The classes of network controllers of any kind, and of CAN controllers.
+        // PCI classes: `0x02` is a network controller of any kind, `0x0c09` a CAN controller.
         if !["0x02", "0x0c09"].iter().any(|start| class.starts_with(start)) {
             continue;
         }

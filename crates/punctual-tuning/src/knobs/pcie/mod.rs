@@ -1,4 +1,4 @@
-//! Links and devices that sleep between transfers.
+//! Knobs about links and devices that sleep between transfers.
 
 pub(super) mod devices;
 pub(super) mod links;

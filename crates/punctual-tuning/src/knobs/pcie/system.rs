@@ -1,4 +1,4 @@
-//! Suspending the whole machine.
+//! Knobs about suspending the whole machine.
 
 use crate::knobs::prelude::*;
 use crate::programs::Silencing;

@@ -1,4 +1,4 @@
-//! What the scheduler does besides choosing tasks: balancing, accounting, boosting and debugging.
+//! Knobs about what the scheduler does besides choosing tasks: balancing, accounting, boosting and debugging.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::domain;
@@ -92,8 +92,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// For each CPU of `/proc/schedstat`, all CPUs that the scheduler balances it with; none for a CPU without a domain.
-/// `None` if a line cannot be read.
+/// For each CPU in `/proc/schedstat`, the set of all CPUs that the scheduler balances it with. The set is empty for a
+/// CPU without a scheduling domain. `None` if a line cannot be parsed.
 fn widest(schedstat: &str) -> Option<Vec<(u32, CpuSet)>> {
     let mut found: Vec<(u32, CpuSet)> = Vec::new();
     for line in schedstat.lines() {
@@ -151,8 +151,8 @@ fn features(case: &Case<'_>) -> Judged {
 }
 
 impl Case<'_> {
-    /// The features of the scheduler in this list that only serve its debugging, or that the running kernel has off by
-    /// default.
+    /// The scheduler features in this list that do harm: features that only serve the scheduler's debugging, and
+    /// features that the running kernel has off by default.
     pub(crate) fn harmful_features<'t>(&self, features: &'t str) -> Vec<&'t str> {
         const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
         let is_rt = self.is_rt();

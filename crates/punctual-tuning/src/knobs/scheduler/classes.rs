@@ -1,4 +1,4 @@
-//! Other tasks in the real-time classes, and the terms on which they share the CPUs.
+//! Knobs about other tasks in the real-time classes, and about how these tasks share the CPUs.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
@@ -116,7 +116,8 @@ fn names(tasks: &[&Task]) -> String {
 }
 
 fn deadline(case: &Case<'_>) -> Judged {
-    // A governor's kernel threads (sugov:N) are deadline tasks by design, and run only briefly.
+    // Kernel threads are left out: a frequency governor's threads (sugov:N) are deadline tasks by design, and run only
+    // briefly.
     let ours = case
         .tasks(|task| !task.is_kernel && case.rt().contains(task.cpu) && [FIFO, RR, DEADLINE].contains(&task.policy))?;
     let (deadline, fixed): (Vec<&Task>, Vec<&Task>) = ours.iter().partition(|task| task.policy == DEADLINE);
@@ -127,7 +128,8 @@ fn deadline(case: &Case<'_>) -> Judged {
 }
 
 fn dl_period(case: &Case<'_>) -> Judged {
-    // A governor's kernel threads are deadline tasks as well, but need no such period.
+    // Kernel threads are left out: a frequency governor's threads are deadline tasks as well, but do not depend on this
+    // limit of the period.
     let users = case.tasks(|task| !task.is_kernel && task.policy == DEADLINE)?;
     case.note("deadline tasks", names(&users.iter().collect::<Vec<_>>()));
     Doubt::not_applicable_if(users.is_empty(), "no task with a deadline runs here")?;

@@ -1,4 +1,4 @@
-//! Which tasks may run, and for how long.
+//! Knobs about the scheduler: which tasks may run, and for how long.
 
 pub(super) mod balance;
 pub(super) mod classes;
@@ -154,7 +154,7 @@ fn energy_aware(case: &Case<'_>) -> Judged {
     let missing = CannotBe("this kernel has no energy-aware placement for this machine");
     let path = "/proc/sys/kernel/sched_energy_aware";
     let is_on = match case.text(path, missing)?.trim() {
-        // From 6.12 on the file is empty on a chip without this ability.
+        // From 6.12 on, the file is empty on a chip that lacks the feature.
         "" => return Doubt::not_applicable("this machine cannot do it"),
         text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
     };
@@ -174,7 +174,7 @@ fn stats(case: &Case<'_>) -> Judged {
     match (statistics, delays) {
         (Ok(statistics), Ok(delays)) => Ok(statistics == 0 && delays == 0),
         (Ok(one), Err(Doubt::NotApplicable(_))) | (Err(Doubt::NotApplicable(_)), Ok(one)) => Ok(one == 0),
-        // If one of the two is on, the state is bad whatever the other is.
+        // If one of the two values is known to be on, the state is bad whatever the other value is.
         (Ok(one), Err(_)) | (Err(_), Ok(one)) if one != 0 => case.bad_anyway(),
         (Err(doubt), _) | (_, Err(doubt)) => Err(doubt),
     }

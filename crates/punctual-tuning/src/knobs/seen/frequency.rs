@@ -1,4 +1,4 @@
-//! How the clock of the real-time CPUs is set.
+//! Whether the clock of the real-time CPUs is constant.
 
 use crate::knobs::case::Missing::CannotBe;
 use crate::knobs::case::{Case, Judged, Missing};

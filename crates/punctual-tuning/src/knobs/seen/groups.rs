@@ -2,7 +2,7 @@
 
 use crate::knobs::case::{Case, Doubt, Judged};
 
-/// The topmost groups of systemd, which hold everything it starts.
+/// The topmost groups of systemd, which hold everything that systemd starts.
 pub(crate) const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
 
 /// Where the CPU controller of cgroup v1 is usually mounted.
@@ -14,7 +14,8 @@ enum Group {
     Second(String),
 }
 
-/// The path of the group of a controller (`""` for cgroup v2) in a `cgroup` file of a process.
+/// The path of a process's group for a controller (`""` for cgroup v2), found in the text of the process's `cgroup`
+/// file.
 pub(crate) fn group_of<'t>(cgroup: &'t str, controller: &str) -> Option<&'t str> {
     cgroup.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -36,7 +37,8 @@ fn caller(case: &Case<'_>) -> Result<Group, Doubt> {
     }
 }
 
-/// The file with the real-time budget of the caller's group, and its content, if cgroup v1 is mounted.
+/// The file with the real-time budget of the caller's group, and the file's content; `None` if cgroup v1 is not
+/// mounted.
 fn budget(case: &Case<'_>) -> Option<(String, String)> {
     let group = match caller(case) {
         Ok(Group::First(group)) => group,
@@ -63,8 +65,8 @@ pub(crate) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
     Ok(is_on)
 }
 
-/// Whether the caller's group may have real-time threads. A group in cgroup v2 cannot be given a budget: it has none
-/// once the CPU controller is enabled for it.
+/// Whether the caller's group may have real-time threads. A group in cgroup v2 cannot be given a real-time budget, so
+/// it may not have real-time threads once the CPU controller is enabled for it.
 pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
     if let Some((file, budget)) = budget(case) {
         return budget
@@ -76,7 +78,8 @@ pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
     Ok(counted(case)?.is_none())
 }
 
-/// The `cpu.max` of the cgroup v2 group that accounts the caller's CPU time, unless that is the root group.
+/// The path of the `cpu.max` file of the cgroup v2 group that accounts for the caller's CPU time; `None` if that is the
+/// root group.
 pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let group = match caller(case)? {
         Group::Second(group) => group,

@@ -12,18 +12,18 @@ pub(crate) struct Sleep {
     pub(crate) folder: String,
 }
 
-/// The longest exit latency that the need tolerates, in microseconds: a quarter of the budget, or 10 us without a
-/// budget.
+/// The longest exit latency that the real-time work tolerates, in microseconds: a quarter of its latency budget, or 10
+/// us if it states no budget.
 pub(crate) fn tolerable_us(case: &Case<'_>) -> u64 {
     case.need.budget.map_or(10, |budget| budget.whole(Nanos::from_us(1)) / 4)
 }
 
-/// The states of a CPU that are not switched off. A latency limit may still exclude some of them.
+/// The idle states of a CPU that are not switched off. A latency limit may still exclude some of them.
 pub(crate) fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Doubt> {
     states(case, cpu, true)
 }
 
-/// All states of a CPU, or only those that are not switched off.
+/// All idle states of a CPU, or only the states that are not switched off.
 pub(crate) fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, Doubt> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     let missing = CannotBe("no idle driver: an idle CPU only halts");
@@ -60,10 +60,10 @@ pub(crate) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, 
     })
 }
 
-/// The file that a program keeps open to limit the sleep of all CPUs.
+/// The file that a program keeps open to limit the depth of idle states on all CPUs.
 pub(crate) const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// What that file reads, in microseconds.
+/// The number in [`DEVICE`], in microseconds.
 pub(crate) fn read_device_us(case: &Case<'_>) -> Fact<i32> {
     case.peek_bytes(DEVICE).and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
         Ok(four) => Fact::Known(i32::from_le_bytes(four)),
@@ -71,8 +71,8 @@ pub(crate) fn read_device_us(case: &Case<'_>) -> Fact<i32> {
     })
 }
 
-/// The limit that programs hold on the sleep of all CPUs, in microseconds. The file holds a binary number of four
-/// bytes.
+/// The limit that programs set for the exit latency on all CPUs, in microseconds. [`DEVICE`] holds it as a binary
+/// number of four bytes.
 pub(crate) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
     read_device_us(case)
         .and_then(|limit_us| u64::try_from(limit_us).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known))
@@ -88,8 +88,8 @@ pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     Ok(names)
 }
 
-/// The deepest state that the first real-time CPU may enter, if its exit latency is not tolerable. The first CPU
-/// represents all of them; `pm.idle_state` judges each.
+/// The deepest idle state that the first real-time CPU may enter; `None` if the exit latency of that state is
+/// tolerable. The first real-time CPU represents all of them here; `pm.idle_state` judges each real-time CPU.
 pub(crate) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
     let cpu = case.first_rt()?;
     let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);

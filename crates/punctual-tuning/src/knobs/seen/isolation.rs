@@ -1,4 +1,4 @@
-//! Which work keeps off the real-time CPUs. Several families use these probes.
+//! Probes about work that is kept off the real-time CPUs. Several families of knobs use these probes.
 
 use crate::knobs::case::Missing::{CannotBe, TellsNothing};
 use crate::knobs::case::{Case, Doubt, Judged};
@@ -7,7 +7,7 @@ use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
 use punctual_facts::profile::Kind;
 
 pub(crate) const QUEUES: &str = "/sys/devices/virtual/workqueue";
-/// The CPUs on which the kernel may run unbound work.
+/// The file with the CPUs on which the kernel may run unbound work.
 pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 
 /// Whether the scheduler leaves the real-time CPUs out of its balancing.
@@ -27,12 +27,13 @@ pub(crate) fn domain(case: &Case<'_>) -> Judged {
     Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
 }
 
-/// The CPU whose RCU callbacks a kernel thread of this name runs. A kernel without preemptible RCU calls it `rcuos/`.
+/// The CPU whose RCU callbacks a kernel thread of this name runs; `None` for other threads. On kernels without
+/// preemptible RCU, the name begins with `rcuos/`.
 pub(crate) fn offloaded_cpu(thread: &str) -> Option<u32> {
     thread.strip_prefix("rcuop/").or_else(|| thread.strip_prefix("rcuos/"))?.parse().ok()
 }
 
-/// The CPUs that have a thread for their RCU callbacks, kept as evidence.
+/// The CPUs that have a thread for their RCU callbacks. The CPUs are kept as evidence.
 pub(crate) fn with_rcu_thread(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let threads = case.tasks(|task| task.is_kernel && offloaded_cpu(&task.name).is_some())?;
     let cpus: CpuSet = threads.iter().filter_map(|task| offloaded_cpu(&task.name)).collect();
@@ -46,7 +47,8 @@ pub(crate) fn rcu_nocbs(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let with_thread = with_rcu_thread(case)?;
     let online = case.online().cloned().unwrap_or_default();
-    // Kernels before 6.1 create these threads only for the CPUs they offload, later kernels for all CPUs.
+    // Kernels before 6.1 create these threads only for the CPUs whose callbacks they offload, later kernels for all
+    // CPUs.
     if !case.rt().is_subset(&with_thread) || !online.is_subset(&with_thread) {
         return Ok(case.rt().is_subset(&with_thread));
     }
@@ -67,7 +69,7 @@ fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(list) = line.value("rcu_nocbs") else {
         case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
-        // A kernel built to offload every CPU offloads the tick-free CPUs only, if there are any.
+        // A kernel that is built to offload every CPU offloads only the tick-free CPUs if there are any.
         let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
         return Ok(if is_all { case.rt().clone() } else { tick_free });
     };
@@ -94,7 +96,7 @@ pub(crate) fn default_affinity(case: &Case<'_>) -> Judged {
     Ok(mask.intersection(case.rt()).is_empty())
 }
 
-/// Whether irqbalance does not run, or leaves out the real-time CPUs.
+/// Whether irqbalance does not run, or runs and leaves out the real-time CPUs.
 pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
     if case.running("irq.irqbalance")?.is_empty() {
         return Ok(true);
@@ -109,7 +111,7 @@ pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
     Ok(!case.rt().is_empty() && case.rt().is_subset(&left_alone))
 }
 
-/// The CPUs on which process 1, and so everything it starts, may run.
+/// The CPUs on which process 1 may run. Everything that process 1 starts inherits them.
 pub(crate) fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let path = "/proc/1/status";
     let missing = TellsNothing("process 1 cannot be seen");

@@ -4,13 +4,14 @@ use crate::knobs::case::Missing::CannotBe;
 use crate::knobs::case::{Case, Doubt, Judged};
 use punctual_facts::fact::Fact;
 
-/// At most this number of devices is read on one bus.
+/// The most devices that are read on one bus.
 pub(crate) const MOST_DEVICES: usize = 512;
 pub(crate) const PCI: &str = "/sys/bus/pci/devices";
 pub(crate) const NO_PCI: &str = "there is no PCI bus";
 pub(crate) const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
 
-/// Whether the kernel controls the power management of any link. It shows the states of the links it controls.
+/// Whether the kernel controls the power management of any PCI link. The kernel shows the link states only of links
+/// that it controls.
 pub(crate) fn controls_links(case: &Case<'_>) -> bool {
     let devices = case.list(PCI);
     devices.known().into_iter().flatten().any(|device| {

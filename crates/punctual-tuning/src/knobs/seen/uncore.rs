@@ -7,7 +7,7 @@ pub(crate) const NO_UNCORE: Missing = CannotBe("no control of the uncore frequen
 pub(crate) const UNCORE: &str = "/sys/devices/system/cpu/intel_uncore_frequency";
 pub(crate) const DEVFREQ: &str = "/sys/class/devfreq";
 
-/// A kind of device that devfreq controls.
+/// A kind of device whose frequency devfreq controls.
 #[derive(Clone, Copy)]
 pub(crate) struct Clocked {
     /// Parts of names: a device belongs to this kind if its name contains one of them.
@@ -22,7 +22,7 @@ pub(crate) const GPU: Clocked = Clocked { parts: &["gpu", "mali"], what: "a GPU"
 pub(crate) const NPU: Clocked = Clocked { parts: &["npu"], what: "a neural unit" };
 
 impl Case<'_> {
-    /// The folders that hold the clock limits of this machine's uncore.
+    /// The names of the folders that hold the frequency limits of this machine's uncore.
     pub(crate) fn uncore_places(&self) -> Result<Vec<String>, Doubt> {
         let names = self.names(UNCORE, NO_UNCORE)?;
         let is_place = |name: &&String| name.starts_with("package_") || name.starts_with("uncore");
@@ -30,7 +30,7 @@ impl Case<'_> {
         if places.is_empty() { Doubt::not_applicable("no control of the uncore frequency here") } else { Ok(places) }
     }
 
-    /// The names of the devices of a kind. A memory bus does not count as a bus.
+    /// The names of the devices of one kind. A memory bus does not count as a bus.
     pub(crate) fn clocked(&self, kind: Clocked) -> Result<Vec<String>, Doubt> {
         let mut devices = self.names(DEVFREQ, CannotBe("no device here changes its frequency by devfreq"))?;
         let is_memory_bus = |name: &str| name.contains("mbus") && !kind.parts.contains(&"mbus");
@@ -38,7 +38,7 @@ impl Case<'_> {
         Ok(devices)
     }
 
-    /// Whether a governor of this name keeps the clock constant.
+    /// Whether a frequency governor of this name keeps the clock constant.
     pub(crate) fn is_steady(governor: &str) -> bool {
         matches!(governor, "performance" | "powersave")
     }

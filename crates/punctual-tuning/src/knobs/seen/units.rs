@@ -1,4 +1,4 @@
-//! Units of systemd, and which programs are at work or start at boot.
+//! Finds the systemd units that are active, and the programs that run or start at boot.
 
 use crate::knobs::case::Missing::TellsNothing;
 use crate::knobs::case::{Case, Doubt, Judged};
@@ -8,10 +8,10 @@ use punctual_facts::fact::Fact;
 /// The folder in which systemd keeps a link for each active unit.
 const UNITS: &str = "/run/systemd/units";
 
-/// The beginning of the name of such a link.
+/// The beginning of the name of a link in [`UNITS`]; the unit's name follows.
 const ACTIVE: &str = "invocation:";
 
-/// Folders with links of enabled units, below `/etc/systemd/system`.
+/// Folders with links of the units that are enabled, below `/etc/systemd/system`.
 const WANTED: [&str; 5] = [
     "multi-user.target.wants",
     "graphical.target.wants",
@@ -21,14 +21,14 @@ const WANTED: [&str; 5] = [
 ];
 
 pub(crate) struct AtWork {
-    /// The unit; `None` if only the process is known.
+    /// The systemd unit; `None` if only the process is known.
     pub(crate) unit: Option<&'static str>,
-    /// How the program shows: its running process, the active unit, or the target that starts the unit.
+    /// The evidence: the program's running process, its active unit, or the target that starts the unit.
     pub(crate) how: String,
 }
 
 impl Case<'_> {
-    /// Good if no unit is active that the table of programs calls bad for this knob.
+    /// Good if none of the systemd units is active that the table of programs lists as bad for this knob.
     pub(crate) fn no_unit_of(&self, knob: &str) -> Judged {
         let is_inside = self.virtualisation().is_some_and(|v| v.container.is_some());
         Doubt::unknown_if(is_inside, "only the services of this container can be seen")?;
@@ -46,19 +46,20 @@ impl Case<'_> {
         self.none_found(UNITS, found.join(", "), format!("none of {}", wanted.join(", ")))
     }
 
-    /// The names of the units that a target of systemd starts.
+    /// The names of the units that a systemd target starts.
     fn enabled(&self, target: &str) -> Fact<Vec<String>> {
         self.list(&format!("/etc/systemd/system/{target}"))
     }
 
-    /// Whether the links of enabled units can be listed.
+    /// Whether at least one folder with links of enabled units can be listed.
     fn sees_enabled_units(&self) -> bool {
         WANTED.iter().any(|target| self.enabled(target).known().is_some())
     }
 
-    /// Good if at most one program is at work of those the table calls owners of this knob's settings.
+    /// Good if at most one of the programs runs, or starts at boot, that the table of programs lists as owners of this
+    /// knob's settings.
     pub(crate) fn one_owner(&self, knob: &str) -> Judged {
-        // Fails if the list of tasks cannot prove that a program does not run.
+        // This fails if the list of tasks cannot prove that a program does not run.
         self.tasks(|task| programs::owners(knob).any(|owner| owner.processes.contains(&task.name.as_str())))?;
         let mut found = 0;
         for owner in programs::owners(knob) {
@@ -76,8 +77,8 @@ impl Case<'_> {
         Ok(found <= 1)
     }
 
-    /// What silences those programs that the knob wants silent and that are at work; if none is at work, what silences
-    /// all of them.
+    /// How to silence the programs that disturb the knob's setting. Only programs that run or start at boot are
+    /// included, unless there are none.
     pub(crate) fn silencing(&self, knob: &str) -> Silencing {
         let mut found = Silencing::default();
         for program in programs::ended_for(knob) {
@@ -88,8 +89,8 @@ impl Case<'_> {
         if found.is_empty() { Silencing::of(knob) } else { found }
     }
 
-    /// Every unit of a program that is at work: its process runs, the unit is active, or a target starts the unit at
-    /// boot.
+    /// The units of a program that are at work: the program's process runs, the unit is active, or a target starts the
+    /// unit at boot.
     pub(crate) fn at_work(&self, program: &Program) -> Vec<AtWork> {
         let running = self.tasks(|task| !task.is_kernel && program.processes.contains(&task.name.as_str()));
         let running = running.ok().and_then(|mut tasks| tasks.pop()).map(|task| format!("runs ({})", task.name));

@@ -1,8 +1,8 @@
-//! Hardware errors: how the kernel learns of them, and whether there are any.
+//! Knobs about hardware errors: how the kernel learns of them, and whether any have occurred.
 
 use crate::knobs::prelude::*;
 
-/// At most this number of PCI devices is asked for errors.
+/// The most PCI devices whose error counts are read.
 const MOST_DEVICES: usize = 512;
 const MACHINE_CHECKS: &str = "/sys/devices/system/machinecheck/machinecheck0";
 const NO_MACHINE_CHECKS: Missing = CannotBe("this machine reports no machine checks to this kernel");

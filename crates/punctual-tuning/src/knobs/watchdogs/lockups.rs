@@ -1,4 +1,4 @@
-//! Detectors of lock-ups and hangs, in software and in hardware.
+//! Knobs about detectors of lock-ups and hangs, in software and in hardware.
 
 use crate::knobs::prelude::*;
 
@@ -28,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.soft",
         title: "No lock-up detector on the real-time CPUs",
-        // One mask serves both detectors, and `wd.nmi` then reports it.
+        // One mask of CPUs serves both detectors. If the hardware detector is on, `wd.nmi` reports the mask.
         severity: Weight::of(Medium, Medium, Info).at_most(Info, |case| nmi(case) == Ok(false)),
         check: Check::Probe(soft),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
@@ -96,7 +96,7 @@ fn nmi(case: &Case<'_>) -> Judged {
     Ok(watched(case)?.intersection(case.rt()).is_empty())
 }
 
-/// The CPUs that both detectors watch.
+/// The CPUs that the lock-up detectors in software and in hardware watch.
 fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.cpu_list("/proc/sys/kernel/watchdog_cpumask", TellsNothing("which CPUs are watched is not shown"))
 }

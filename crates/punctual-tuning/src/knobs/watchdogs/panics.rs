@@ -1,4 +1,4 @@
-//! What the kernel does when it reports trouble: panic, or interrupt every CPU for a trace.
+//! Knobs about the kernel's reaction to trouble: it may panic, or interrupt every CPU for a trace.
 
 use crate::knobs::prelude::*;
 
@@ -121,7 +121,7 @@ fn backtrace(case: &Case<'_>) -> Judged {
     let mut all_off = true;
     for what in ["hung_task", "oops", "softlockup", "hardlockup"] {
         let path = format!("/proc/sys/kernel/{what}_all_cpu_backtrace");
-        // Which of these files exist depends on how the kernel was built.
+        // Some of these files exist only if the kernel was built with the feature.
         if case.exists(&path) {
             seen += 1;
             all_off &= case.number(&path, UNSHOWN)? == 0;

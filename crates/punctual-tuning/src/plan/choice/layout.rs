@@ -1,7 +1,8 @@
 //! What matters for a choice of CPUs: which of them share a core, a cache, a memory node or a kind.
 //!
 //! Files that exist once per CPU are read at most once, and not at all for a CPU that another CPU's file has named
-//! already: a machine of hundreds of CPUs costs some hundreds of small reads. This module chooses nothing.
+//! already: a machine of hundreds of CPUs costs some hundreds of small reads. This module only reads, and does not
+//! choose CPUs.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::allowed;
@@ -9,9 +10,10 @@ use punctual_facts::machine::{Arch, BOOT_CPU, CoreKind, Machine, Node};
 use punctual_facts::tree::{Tree, text};
 
 const CPUS: &str = "/sys/devices/system/cpu";
-/// CPUs of the topmost control group that can be seen. In a container this is the container's own group.
+/// The file with the CPUs of the topmost control group that can be seen, for cgroup v2 and v1. In a container this is
+/// the container's own group.
 const GROUP_CPUS: [&str; 2] = ["/sys/fs/cgroup/cpuset.cpus.effective", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"];
-/// CPUs of isolated cpuset partitions, which the scheduler avoids like those isolated at boot.
+/// The file with the CPUs of isolated cpuset partitions, which the scheduler avoids like CPUs isolated at boot.
 const PARTITIONED: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 /// Cores whose capacity is at least this percentage of the fastest core's count as one kind, because clusters of the
 /// same core often differ a little in their highest clock.
@@ -19,12 +21,12 @@ const SAME_KIND_PERCENT: u128 = 90;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindOfCore {
-    /// The name of the kind in a sentence.
+    /// The name of the kind, as used in a sentence.
     pub name: String,
     pub cpus: CpuSet,
 }
 
-/// CPUs that the scheduler does not use, and the means that isolates them.
+/// CPUs that the scheduler does not use, and the setting that isolates them.
 #[derive(Clone, Debug)]
 pub(super) struct Isolated {
     pub cpus: CpuSet,
@@ -36,21 +38,21 @@ pub(super) struct Layout {
     /// CPUs that exist, online or not, if they are known.
     pub present: Option<CpuSet>,
     pub online: CpuSet,
-    /// CPUs that can be chosen: all online CPUs or, in a container, those it was given.
+    /// CPUs that can be chosen: all online CPUs or, in a container, the CPUs that the container was given.
     pub usable: CpuSet,
     pub isolated: Option<Isolated>,
-    /// The online CPUs by core; single CPUs if the machine does not show which CPUs share a core.
+    /// The online CPUs by core. If the machine does not show which CPUs share a core, each CPU stands alone.
     pub cores: Vec<CpuSet>,
     /// Whether the machine shows which CPUs share a core.
     pub knows_cores: bool,
-    /// CPUs that share a second-level cache.
+    /// The sets of CPUs that share a second-level cache.
     pub l2: Vec<CpuSet>,
-    /// CPUs that share a third-level cache.
+    /// The sets of CPUs that share a third-level cache.
     pub l3: Vec<CpuSet>,
-    /// Kinds of cores, the fastest first; empty if there is one kind, or nothing is known of kinds.
+    /// Kinds of cores, the fastest first. Empty if there is only one kind, or if the kinds are not known.
     pub kinds: Vec<KindOfCore>,
     pub nodes: Vec<Node>,
-    /// Whether there is a host, which may hide siblings from this machine.
+    /// Whether this machine is a virtual guest, from which the host may hide that CPUs share a core.
     pub is_guest: bool,
     pub is_contained: bool,
 }
@@ -99,7 +101,7 @@ impl Layout {
     }
 }
 
-/// The set that contains the CPU; the CPU alone if no set does.
+/// The first set that contains the CPU; the CPU alone if no set does.
 pub(super) fn share(sets: &[CpuSet], cpu: u32) -> CpuSet {
     sets.iter().find(|set| set.contains(cpu)).cloned().unwrap_or_else(|| [cpu].into_iter().collect())
 }
@@ -121,7 +123,7 @@ fn isolated(tree: &dyn Tree, machine: &Machine) -> Option<Isolated> {
     found.into_iter().find(|isolated| !isolated.cpus.is_empty())
 }
 
-/// The online CPUs by core, and whether the machine shows all of them.
+/// The online CPUs by core, and whether the machine shows for every CPU which CPUs share its core.
 fn cores(tree: &dyn Tree, online: &CpuSet) -> (Vec<CpuSet>, bool) {
     let mut cores: Vec<CpuSet> = Vec::new();
     let (mut seen, mut is_known) = (CpuSet::new(), true);
@@ -141,7 +143,7 @@ fn cores(tree: &dyn Tree, online: &CpuSet) -> (Vec<CpuSet>, bool) {
 
 /// The levels of caches that are compared when CPUs are chosen.
 const LEVELS: [&str; 2] = ["2", "3"];
-/// The indices that such a cache may have in the kernel's list, the usual ones first.
+/// The indices that caches of these levels may have in the kernel's list of caches, the usual indices first.
 const INDEXES: [u32; 3] = [2, 3, 1];
 
 fn caches(tree: &dyn Tree, online: &CpuSet) -> [Vec<CpuSet>; 2] {
@@ -184,7 +186,7 @@ fn kinds(tree: &dyn Tree, machine: &Machine, online: &CpuSet) -> Vec<KindOfCore>
     }))
 }
 
-/// CPUs by their capacity, the fastest first; empty if all CPUs are alike.
+/// CPUs grouped by their capacity, the fastest first; empty if all CPUs are alike.
 fn by_capacity(capacities: impl Iterator<Item = (u64, u32)>) -> Vec<KindOfCore> {
     let mut capacities: Vec<(u64, u32)> = capacities.collect();
     capacities.sort_by_key(|(capacity, cpu)| (std::cmp::Reverse(*capacity), *cpu));

@@ -1,8 +1,8 @@
 //! Which CPUs do the real-time work, and which are housekeeping CPUs.
 //!
-//! CPUs that the user names are checked, and warnings say what is questionable. Otherwise the isolated CPUs are chosen,
-//! or some others where none is isolated. A sentence explains every step. This module changes nothing, and knows nothing
-//! of how a choice is put into force.
+//! CPUs that the user names are checked, and warnings state doubts about them. Otherwise the isolated CPUs are chosen,
+//! or other CPUs if none is isolated. A sentence explains each step. This module changes nothing on the machine; other
+//! modules put the choice into force.
 
 mod layout;
 mod pick;
@@ -20,7 +20,7 @@ use punctual_facts::tree::Tree;
 use refusal::{named, verb};
 use serde::Serialize;
 
-/// CPUs for the real-time work, and for everything else.
+/// The division of the CPUs into CPUs for the real-time work and CPUs for everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
@@ -38,7 +38,7 @@ pub struct Choice {
     pub warnings: Vec<Warning>,
 }
 
-/// Chooses the CPUs, or checks those that `need` names.
+/// Chooses the CPUs, or checks the CPUs that `need` names.
 pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice, ChoiceRefusal> {
     let layout = Layout::read(tree, machine).ok_or(ChoiceRefusal::Unknown)?;
     if !need.cpus.is_empty() {
@@ -62,7 +62,7 @@ pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice,
     Ok(chosen(&layout, pick.cpus, pick.reasons))
 }
 
-/// Refuses CPUs that cannot be chosen.
+/// Fails if these CPUs cannot be chosen.
 fn check(layout: &Layout, cpus: &CpuSet) -> Result<(), ChoiceRefusal> {
     let present =
         layout.present.as_ref().map_or_else(|| layout.online.clone(), |present| present.union(&layout.online));

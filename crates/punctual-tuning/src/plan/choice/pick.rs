@@ -1,7 +1,8 @@
 //! Chooses CPUs if the user named none: whole cores of one kind on one node, near to each other and far from the rest.
 //!
-//! It chooses half of the cores and at most four, or one for audio on a desktop. A control job is a loop or two and
-//! what wakes them, so one more core would gain nothing and be missing elsewhere. A user who needs more names the CPUs.
+//! This module chooses half of the cores and at most four, or one core for audio on a desktop. A control program
+//! consists of a loop or two and the tasks that wake them. A further core would not help it, and other work would lack
+//! that core. A user who needs more names the CPUs.
 
 use super::layout::{Layout, share};
 use super::refusal::{ChoiceRefusal, named, verb};
@@ -10,7 +11,7 @@ use punctual_facts::machine::Node;
 use punctual_facts::profile::Kind;
 use std::cmp::Reverse;
 
-/// The most cores that are chosen without a request.
+/// The largest number of cores to choose if the user named no CPUs.
 const MOST_CORES: usize = 4;
 
 pub(super) struct Pick {
@@ -18,7 +19,7 @@ pub(super) struct Pick {
     pub reasons: Vec<String>,
 }
 
-/// Chooses among the usable CPUs.
+/// Chooses CPUs among the usable ones, for this kind of work.
 pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, ChoiceRefusal> {
     let cores: Vec<CpuSet> =
         layout.cores.iter().filter(|core| !core.intersection(&layout.usable).is_empty()).cloned().collect();
@@ -72,7 +73,7 @@ fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
     format!("{taken} of {cores} cores: {rule}.")
 }
 
-/// The cores of the fastest kind that has a core left.
+/// The cores among `cores` of one kind, which is the fastest kind that has a core there.
 fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -> Vec<CpuSet> {
     for kind in &layout.kinds {
         let found: Vec<CpuSet> = cores.iter().filter(|core| core.is_subset(&kind.cpus)).cloned().collect();
@@ -87,7 +88,8 @@ fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -
     cores
 }
 
-/// The cores of one node, and how many of them may be taken so that the node keeps a housekeeping CPU.
+/// The cores among `cores` that are on the best memory node, and how many of these cores may be taken so that the node
+/// keeps a housekeeping CPU.
 fn of_one_node(
     layout: &Layout,
     all: &[CpuSet],
@@ -119,18 +121,18 @@ fn of_one_node(
             ));
             (mine, most)
         }
-        // Every core is the only one on its node.
+        // On every node, taking one core would leave no housekeeping CPU.
         None => (cores, 1),
     }
 }
 
-/// The cores that share a cache and can be chosen, and all CPUs that share it.
+/// A cache: all CPUs that share it, and the cores among them that can be chosen.
 struct Domain {
     cores: Vec<CpuSet>,
     cpus: CpuSet,
 }
 
-/// The cores by the cache that they share; one domain if no caches are known.
+/// Groups the cores by the cache that they share. If no caches are known, all cores are one group.
 fn domains(caches: &[CpuSet], cores: &[CpuSet]) -> Vec<Domain> {
     let mut found: Vec<Domain> = Vec::new();
     for core in cores {
@@ -152,14 +154,15 @@ fn is_free(domain: &Domain, all: &[CpuSet]) -> bool {
     !domain.cpus.is_empty() && sharing == domain.cores.len()
 }
 
-/// The key by which cores are preferred: first cores with fewer threads, because the siblings of a loop stay idle; then
-/// the highest numbers, because interrupts and daemons gather on the lowest.
+/// The key by which cores are sorted, best first: cores with fewer threads come first, because the siblings of a loop's
+/// CPU would stay idle. Among those, the highest numbers come first, because interrupts and daemons gather on the CPUs
+/// with the lowest numbers.
 fn preferred(core: &CpuSet) -> (usize, Reverse<Option<u32>>) {
     (core.len(), Reverse(core.first()))
 }
 
-/// Chooses up to `most` cores: those with a last-level cache of their own if such a group fits, otherwise cores of one
-/// last-level cache, in groups with a whole second-level cache where possible.
+/// Chooses up to `most` cores. If a group of cores with its own last-level cache fits, that group is chosen. Otherwise
+/// the cores come from one last-level cache, in groups with a whole second-level cache if possible.
 fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, reasons: &mut Vec<String>) -> Vec<CpuSet> {
     let keeper = layout.keeper();
     let l3 = domains(&layout.l3, cores);

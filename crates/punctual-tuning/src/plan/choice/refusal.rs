@@ -1,16 +1,17 @@
-//! Why a choice of CPUs is refused, and doubts about a choice, with a sentence and a remedy for each.
+//! Reasons to refuse a choice of CPUs, and doubts about a choice, each with a sentence and a remedy.
 
 use super::layout::KindOfCore;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Node;
 use std::fmt;
 
-/// Why CPUs cannot be chosen.
+/// The reason why CPUs cannot be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceRefusal {
     #[error("which CPUs run is not known: neither /sys nor /proc says so")]
     Unknown,
-    /// The request names CPUs that do not exist; `present` are those that exist, or those that are online.
+    /// The request names CPUs that do not exist. `present` holds the CPUs that exist or, if they are not known, the
+    /// online CPUs.
     #[error("{} {} not exist: there {} {present}", named(.cpus), verb(.cpus, "does", "do"), verb(.present, "is", "are"))]
     Missing { cpus: CpuSet, present: CpuSet },
     #[error("{} {} offline", named(.cpus), verb(.cpus, "is", "are"))]
@@ -18,14 +19,14 @@ pub enum ChoiceRefusal {
     /// The request names CPUs that the container was not given.
     #[error("{} {} not this container's: it was given {given}", named(.cpus), verb(.cpus, "is", "are"))]
     NotGiven { cpus: CpuSet, given: CpuSet },
-    /// The request leaves no CPU for everything else.
+    /// The request leaves no CPU for housekeeping.
     #[error(
         "{cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and everything else"
     )]
     NoHousekeeping { cpus: CpuSet, usable: CpuSet },
     #[error("there is one CPU ({cpu}), and it has to do everything")]
     OneCpu { cpu: u32 },
-    /// All CPUs are threads of one core, so that none can be chosen unless the user names it.
+    /// All CPUs are threads of one core, so this program chooses none of them unless the user names it.
     #[error(
         "{} are threads of one core: whichever did real-time work, the others would take half of it away",
         named(.cpus)
@@ -33,12 +34,12 @@ pub enum ChoiceRefusal {
     OneCore { cpus: CpuSet },
 }
 
-/// `CPU 3` or `CPUs 2-3`.
+/// The CPUs as words: `CPU 3` or `CPUs 2-3`.
 pub(super) fn named(cpus: &CpuSet) -> String {
     format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
 }
 
-/// The verb in the singular for one CPU, else in the plural.
+/// Returns `one` for one CPU, and otherwise `more`.
 pub(super) fn verb<'a>(cpus: &CpuSet, one: &'a str, more: &'a str) -> &'a str {
     if cpus.len() == 1 { one } else { more }
 }
@@ -65,11 +66,12 @@ impl ChoiceRefusal {
     }
 }
 
-/// A doubt about a choice that is possible all the same.
+/// A doubt about a choice of CPUs that is nevertheless made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum Warning {
-    /// A core is chosen in part; `offline` are those of its other threads that can be taken offline.
+    /// Only some threads of a core are chosen. `siblings` holds its other threads, and `offline` the siblings that can
+    /// be taken offline.
     SplitCore {
         cpus: CpuSet,
         siblings: CpuSet,
@@ -77,7 +79,7 @@ pub enum Warning {
     },
     /// The machine does not show which CPUs share a core.
     CoresUnknown,
-    /// The chosen CPUs are of several kinds, each with its chosen CPUs.
+    /// The chosen CPUs are of several kinds. Each kind lists its chosen CPUs.
     MixedKinds {
         kinds: Vec<KindOfCore>,
     },
@@ -89,16 +91,16 @@ pub enum Warning {
         node: u32,
         cpus: CpuSet,
     },
-    /// The chosen CPUs are near to several memory nodes, each with its chosen CPUs.
+    /// The chosen CPUs belong to several memory nodes. Each node lists its chosen CPUs.
     SeveralNodes {
         nodes: Vec<Node>,
     },
-    /// Chosen CPUs share a second-level cache with these housekeeping CPUs.
+    /// The chosen CPUs `cpus` share a second-level cache with the housekeeping CPUs `with`.
     SharedL2 {
         cpus: CpuSet,
         with: CpuSet,
     },
-    /// CPUs that are not chosen are kept from the scheduler by this means.
+    /// CPUs that were not chosen are isolated from the scheduler, by the setting `by`.
     IsolatedBeside {
         cpus: CpuSet,
         by: &'static str,

@@ -6,7 +6,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{BOOT_CPU, Node};
 
 /// Siblings of the chosen CPUs that were not chosen and can be taken offline: not the boot CPU, not from within a
-/// container, and not where no housekeeping CPU would be left.
+/// container, and not if no housekeeping CPU would be left.
 pub(super) fn offline(layout: &Layout, cpus: &CpuSet) -> CpuSet {
     let siblings = layout.whole_cores(cpus).difference(cpus).difference(&[BOOT_CPU].into_iter().collect());
     let rest = layout.usable.difference(cpus).difference(&siblings);
@@ -37,7 +37,8 @@ pub(super) fn warnings(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet, of
     found
 }
 
-/// One warning for all split cores whose siblings can be taken offline, and one for those whose siblings cannot.
+/// At most two warnings: one for all split cores whose siblings can be taken offline, and one for all other split
+/// cores.
 fn split_cores(layout: &Layout, cpus: &CpuSet, offline: &CpuSet) -> Vec<Warning> {
     let mut ways: [(CpuSet, CpuSet); 2] = Default::default();
     for core in &layout.cores {
@@ -72,8 +73,8 @@ fn nodes(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Vec<Warning> 
     found
 }
 
-/// The warning about housekeeping CPUs on the same second-level cache. Siblings of chosen CPUs are left out, since the
-/// warning about split cores names them.
+/// The warning about housekeeping CPUs that share a second-level cache with chosen CPUs. Siblings of chosen CPUs are
+/// left out, since the warning about split cores names them.
 fn shared_l2(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Option<Warning> {
     let (mut mine, mut with) = (CpuSet::new(), CpuSet::new());
     for cpu in cpus.iter() {

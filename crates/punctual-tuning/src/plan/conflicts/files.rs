@@ -1,5 +1,5 @@
-//! Files of others that set the same values at boot. Files of one kind are read in the order of their names, across
-//! their folders; a name in `/etc` hides the same name elsewhere.
+//! Finds configuration files, other than ours, that set the same values at boot as the plan. Files of one kind are read
+//! in the order of their names, whatever their folder. A file in `/etc` hides files of the same name in other folders.
 
 use super::{Conflict, Resolution, Touched, is_same};
 use crate::knobs::Case;
@@ -7,12 +7,12 @@ use crate::own_files;
 use crate::plan::pattern::fits;
 use std::collections::BTreeMap;
 
-/// A kind of file. A name in the first folder hides the same name in the others.
+/// A kind of configuration file. A file in the first folder hides files of the same name in the others.
 struct Family {
     folders: &'static [&'static str],
-    /// Our file of this kind.
+    /// The path of our own file of this kind.
     own: &'static str,
-    /// Whether the first line about a subject decides, instead of the last.
+    /// Whether the first line about a setting takes effect, instead of the last.
     first_wins: bool,
 }
 
@@ -20,10 +20,10 @@ const SYSCTL: Family = Family { folders: own_files::SYSCTL_FOLDERS, own: own_fil
 const TMPFILES: Family = Family { folders: own_files::TMPFILES_FOLDERS, own: own_files::TMPFILES, first_wins: true };
 const RULES: Family = Family { folders: own_files::UDEV_FOLDERS, own: own_files::UDEV, first_wins: false };
 const MODPROBE: Family = Family { folders: own_files::MODPROBE_FOLDERS, own: own_files::MODPROBE, first_wins: false };
-/// A larger file is not a configuration, and is not read.
+/// The size in bytes above which a file is not read, because it is no configuration.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A line of a file that is in force.
+/// A line that takes effect, in a file that is not ours.
 struct ForeignLine {
     path: String,
     text: String,
@@ -31,7 +31,7 @@ struct ForeignLine {
     wins: bool,
 }
 
-/// The lines of all files of a kind except ours, without comments.
+/// The lines of all files of a kind except ours. Comments are left out.
 fn lines(case: &Case<'_>, kind: &Family) -> Vec<ForeignLine> {
     let own = own_files::name(kind.own);
     let ending = own.rfind('.').map_or("", |dot| &own[dot..]);
@@ -64,12 +64,12 @@ fn conflict(line: &ForeignLine, what: String) -> Conflict {
     Conflict { what, evidence: line.path.clone(), resolved }
 }
 
-/// The words of a value with single blanks between them.
+/// The value with single blanks between its words.
 fn plain(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The conflicts of a plan with the files of others.
+/// The conflicts of a plan with configuration files that are not ours.
 pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     type Clashes = fn(&str, &Touched) -> Vec<String>;
     let kinds: [(&Family, bool, Clashes); 4] = [
@@ -91,7 +91,7 @@ pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     found
 }
 
-/// The lines of the file that inits other than systemd read last.
+/// The lines of `/etc/sysctl.conf`, which inits other than systemd read last.
 fn sysctl_conf(case: &Case<'_>) -> Vec<ForeignLine> {
     let path = "/etc/sysctl.conf";
     let text = case.peek(path);
@@ -100,7 +100,7 @@ fn sysctl_conf(case: &Case<'_>) -> Vec<ForeignLine> {
     text.lines().filter(|text| !text.trim_start().starts_with(['#', ';'])).map(line).collect()
 }
 
-/// A sysctl that is set to another value.
+/// The sysctl in this line, if the plan sets it to another value.
 fn sysctl(line: &str, touched: &Touched) -> Vec<String> {
     let Some((name, value)) = line.split_once('=') else { return Vec::new() };
     let (name, value) = (name.trim().trim_start_matches('-').replace('/', "."), plain(value));
@@ -108,13 +108,14 @@ fn sysctl(line: &str, touched: &Touched) -> Vec<String> {
     differs.then(|| format!("{name} = {value}")).into_iter().collect()
 }
 
-/// Whether two paths may mean the same file. In each, `*` stands for anything within one part.
+/// Whether two paths may match the same file. In both paths, `*` stands for any text within one part.
 fn meet(a: &str, b: &str) -> bool {
     let (a, b): (Vec<&str>, Vec<&str>) = (a.split('/').collect(), b.split('/').collect());
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| fits(a, b) || fits(b, a))
 }
 
-/// The file of the kernel to which a line `type path mode user group age argument` of tmpfiles writes another value.
+/// The kernel file in a line `type path mode user group age argument` of tmpfiles, if the plan writes another value to
+/// it.
 fn tmpfile(line: &str, touched: &Touched) -> Vec<String> {
     let mut words = line.split_whitespace();
     let (Some(kind), Some(path)) = (words.next(), words.next()) else { return Vec::new() };
@@ -124,14 +125,14 @@ fn tmpfile(line: &str, touched: &Touched) -> Vec<String> {
     is_conflict.then(|| format!("{value} written to {path}")).into_iter().collect()
 }
 
-/// The attributes that a rule of udev sets: the text between `ATTR{` and `}="..."`; `==` only compares.
+/// The attributes that a udev rule sets, with their values: `ATTR{name}="value"`. A rule with `==` only compares.
 fn assigned(rule: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = rule;
     while let Some((before, after)) = rest.split_once("ATTR{") {
         rest = after;
         let Some((name, value)) = after.split_once("}=\"") else { continue };
-        // ATTRS, SYSCTL and names with a quote assign no attribute of the device.
+        // `ATTRS`, `SYSCTL` and names with a quote do not set an attribute of the device itself.
         let is_own = before.is_empty() || before.ends_with([' ', ',', '\t']);
         let Some((value, _)) = value.split_once('"').filter(|_| is_own && !name.contains(['"', '}'])) else { continue };
         found.push((name.to_owned(), value.to_owned()));
@@ -139,7 +140,7 @@ fn assigned(rule: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Attributes of devices that a rule of udev sets to other values.
+/// The device attributes that a udev rule sets, if the plan sets them to other values.
 fn rule(line: &str, touched: &Touched) -> Vec<String> {
     let differs = |(name, value): &(String, String)| {
         let ending = format!("/{name}");
@@ -149,7 +150,7 @@ fn rule(line: &str, touched: &Touched) -> Vec<String> {
     clashing.map(|(name, value)| format!("a rule of udev sets {name} to {value}")).collect()
 }
 
-/// Parameters of a module that are set to other values.
+/// The module parameters in this line, if the plan sets them to other values.
 fn module(line: &str, touched: &Touched) -> Vec<String> {
     let mut words = line.split_whitespace();
     let (Some("options"), Some(module)) = (words.next(), words.next()) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! Conflicts of a plan with others: programs that write the same values, files that set them at boot, words that are on
-//! the command line already. The plan shows each conflict with its resolution.
+//! Conflicts of a plan with the rest of the system: programs that write the same values, files that set them at boot,
+//! and words that are on the command line already. The plan shows each conflict with its resolution.
 //!
 //! This module only reads. Silencing a program or replacing a word is a change of the plan like any other.
 
@@ -15,9 +15,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conflict {
-    /// What sets which value.
+    /// The program, file or word, and the value that it sets.
     pub what: String,
-    /// The file, or the process, that proves it.
+    /// The file, or the process, that proves the conflict.
     pub evidence: String,
     pub resolved: Resolution,
 }
@@ -29,20 +29,20 @@ pub struct Conflict {
 pub enum Resolution {
     /// The plan stops the program and keeps it from starting.
     Silenced,
-    /// The value of the plan overrides the other one.
+    /// The value of the plan takes effect, and the other value stays where it is.
     Overridden,
-    /// The value of the plan replaces the other one.
+    /// The value of the plan is written in place of the other value.
     Replaced,
     /// The other value stays as it is, for this reason.
     LeftAlone(String),
 }
 
-/// What a plan changes and others may set as well.
+/// The values that a plan changes and that something else may set as well.
 #[derive(Debug, Default)]
 struct Touched {
     /// Words of the command line with their values, which may be empty.
     words: Vec<(String, String)>,
-    /// Names of words that are taken off the command line.
+    /// Names of words that the plan removes from the command line.
     no_words: Vec<String>,
     /// Sysctls with their values: `kernel.nmi_watchdog`, `0`.
     sysctls: Vec<(String, String)>,
@@ -50,7 +50,7 @@ struct Touched {
     files: Vec<(String, String)>,
     /// Modules with a parameter: `snd_hda_intel`, `power_save=0`.
     modules: Vec<(String, String)>,
-    /// Names of threads that get another priority.
+    /// Names of threads whose priority the plan changes.
     threads: Vec<String>,
     silenced: Vec<String>,
 }
@@ -105,7 +105,7 @@ impl Touched {
         }
     }
 
-    /// Whether a file of the kernel is written whose path contains this part.
+    /// Whether the plan writes a kernel file whose path contains this text.
     fn writes(&self, part: &str) -> bool {
         self.files.iter().any(|(path, _)| path.contains(part))
     }
@@ -126,12 +126,13 @@ fn owners(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     found
 }
 
-/// Whether two names are the same to the kernel, which treats `-` and `_` alike.
+/// Whether the kernel treats two names as the same: `-` and `_` are equal.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| a == b || matches!((a, b), (b'-', b'_') | (b'_', b'-')))
 }
 
-/// Words that already have another value, in the files of the boot loader, or else on the command line of this boot.
+/// Conflicts with words that have another value in the files of the boot loader or, if there are no such files, on the
+/// command line of this boot.
 fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let wanted = touched.words.iter().map(|(name, value)| (name, Some(value)));
     let all = wanted.chain(touched.no_words.iter().map(|name| (name, None)));
@@ -164,7 +165,8 @@ fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     for (name, wanted) in &touched.sysctls {
         let word = format!("sysctl.{name}");
         if let Some(value) = case.cmdline().and_then(|line| line.value(&word)).filter(|value| value != wanted) {
-            // The kernel sets the word before init starts, and the files of the plan are read after that.
+            // The kernel sets the value of the word before init starts, and init reads the files of the plan after
+            // that.
             let what = format!("{word}={value} on the command line");
             found.push(Conflict { what, evidence: CMDLINE.to_owned(), resolved: Resolution::Overridden });
         }

@@ -1,4 +1,4 @@
-//! Conflicts with programs that write what a plan writes, at boot or later.
+//! Finds programs that write the same values as a plan, at boot or later.
 
 use super::{Conflict, Resolution, Touched};
 use crate::knobs::Case;

@@ -1,4 +1,4 @@
-//! The conflicts that are found, and their resolutions.
+//! Tests of the conflicts that are found, and of their resolutions.
 
 use super::{Conflict, Resolution, Touched, owners};
 use crate::knobs::Case;
@@ -75,7 +75,7 @@ fn the_last_file_wins() {
             "kernel.watchdog = 1 | /usr/lib/sysctl.d/99-zzz.conf | it counts more than ours at the next boot",
         ]
     );
-    // A file in /etc hides a package's of the same name.
+    // A file in /etc hides a package's file of the same name.
     let hidden = "/etc/sysctl.d/99-zzz.conf = vm.swappiness = 1\n/usr/lib/sysctl.d/99-zzz.conf = kernel.watchdog=1";
     assert!(found(hidden, &wanted).is_empty());
     assert_eq!(found("/proc/1/comm = init\n/etc/sysctl.conf = kernel.watchdog=1", &wanted).len(), 1);

@@ -1,4 +1,4 @@
-//! Armbian, whose boot script reads one file of settings and knows one command line.
+//! Armbian, whose boot script reads one file of settings and has a single command line.
 
 use super::line::Settled;
 use super::{Lasted, Obstacle, Wanted, block, edit, required};
@@ -6,7 +6,8 @@ use super::{Lasted, Obstacle, Wanted, block, edit, required};
 const ENV: &str = "/boot/armbianEnv.txt";
 const NAME: &str = "extraargs=";
 
-/// Replaces the extra words. U-Boot skips lines that begin with a hash, and obeys the last line of a name.
+/// Replaces the extra words of the command line in that file. U-Boot skips lines that begin with a hash, and of several
+/// lines with the same name it uses the last.
 pub(super) fn adopt(tree: &dyn punctual_facts::tree::Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, ENV)?;
     let base = block::base(&seen);

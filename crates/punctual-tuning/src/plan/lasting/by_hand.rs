@@ -1,5 +1,5 @@
-//! Systems whose command line is made elsewhere: an edit on the machine would be lost, or would invalidate the
-//! signature of the image. The obstacle says what to do instead.
+//! Systems whose command line is not kept in a file of the machine: an edit on the machine would be lost, or would
+//! invalidate the signature of the image. The obstacle says what to do instead.
 
 use super::{Obstacle, Wanted};
 use punctual_facts::machine::Loader;
@@ -39,7 +39,7 @@ fn quoted(wanted: &Wanted) -> String {
     wanted.words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" ")
 }
 
-/// One command, so that rpm-ostree can roll it back as one transaction.
+/// All words go into one command, so that rpm-ostree can roll back the change as one transaction.
 fn ostree(wanted: &Wanted) -> String {
     let add = wanted.words.iter().map(|word| format!(" --append-if-missing='{word}'"));
     let del = wanted.no_words.iter().map(|word| format!(" --delete-if-present='{word}'"));

@@ -3,14 +3,14 @@
 use super::{Obstacle, Wanted};
 use crate::plan::{may_be_written, sysctl_file};
 
-/// Longest value of a sysctl, of a kernel's file and of a rule.
+/// The greatest length, in bytes, of a value of a sysctl, of a kernel file and of a udev rule.
 const VALUE_BYTES: usize = 512;
 
-/// Why this program does not write certain files of the kernel.
+/// The reason why this program does not write certain kernel files.
 const NEVER: &str =
     "it reaches further than a value does: it names programs, or puts the machine to sleep, or is firmware's";
 
-/// Refuses the value for this reason, unless `is_fit`.
+/// Fails with the reason `why`, unless `is_fit` is true.
 fn ensure(is_fit: bool, value: &str, why: &str) -> Result<(), Obstacle> {
     let unfit = || Obstacle::Unfit { value: value.to_owned(), why: why.to_owned() };
     if is_fit { Ok(()) } else { Err(unfit()) }
@@ -20,7 +20,7 @@ pub(super) fn cmdline(wanted: &Wanted) -> Result<(), Obstacle> {
     wanted.words.iter().chain(&wanted.no_words).try_for_each(|w| word(w))
 }
 
-/// Allows only characters that mean themselves to the kernel, GRUB, a shell within double quotes, and U-Boot.
+/// Allows only characters that have no special meaning to the kernel, GRUB, a shell within double quotes, and U-Boot.
 fn word(word: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:=/+@%-".contains(&b);
     let starts_well = word.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
@@ -46,14 +46,14 @@ pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Obstacle> {
     unquoted(value)
 }
 
-/// A value must mean itself to a shell within single quotes, to sysctl and to tmpfiles.
+/// Checks that a value has no special meaning to a shell within single quotes, to sysctl and to tmpfiles.
 fn unquoted(value: &str) -> Result<(), Obstacle> {
     line(value)?;
     let is_plain = !value.contains(['\'', '"', '\\']);
     ensure(is_plain, value, "a quote or a backslash would be read as more than itself")
 }
 
-/// Checks a file of the kernel, and the value that is written to it at boot.
+/// Checks the path of a kernel file, and the value that is written to it at boot.
 pub(super) fn write(path: &str, value: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:/+@*?[]-".contains(&b);
     let is_kernels = path.starts_with("/sys/") || path.starts_with("/proc/");
@@ -77,7 +77,7 @@ pub(super) fn module(name: &str) -> Result<(), Obstacle> {
     ensure(is_name, name, "it is no name of a module")
 }
 
-/// Checks the name of a module and its options.
+/// Checks a line that begins with a module's name and goes on with the module's options.
 pub(super) fn module_options(options: &str) -> Result<(), Obstacle> {
     line(options)?;
     let (name, rest) = options.split_once(' ').unwrap_or((options, ""));
@@ -86,7 +86,7 @@ pub(super) fn module_options(options: &str) -> Result<(), Obstacle> {
     rest.split_whitespace().try_for_each(word)
 }
 
-/// A limit of log-ins has four fields: user or group, type, item, value.
+/// Checks a limit for log-ins, which has four fields: user or group, type, item, value.
 pub(super) fn limit(limit: &str) -> Result<(), Obstacle> {
     line(limit)?;
     let fields: Vec<&str> = limit.split_whitespace().collect();

@@ -1,8 +1,9 @@
-//! Boot loader entries, one file per kernel: systemd-boot's, and those that GRUB reads on Fedora and its kin.
+//! Boot loader entries, one file per kernel. systemd-boot reads them, and so does GRUB on Fedora and related
+//! distributions.
 //!
-//! A trial is a file of its own, a copy of the running kernel's entry. Adopted words are written into the entries of the
-//! installed kernels, below a remark, and into the file from which later kernels take their words. Entries of another
-//! system on the same disk, which name another root, stay as they are.
+//! A trial is a file of its own, a copy of the running kernel's entry. Adopted words are written into the entries of
+//! the installed kernels, below a remark, and into the file from which later kernels take their words. Entries that
+//! name another root belong to another system on the same disk, and stay as they are.
 
 use super::grub::{self, Environment};
 use super::line::Settled;
@@ -14,10 +15,11 @@ use punctual_facts::cmdline::words;
 use punctual_facts::machine::{Cmdline, ESPS, Machine, efi_variable};
 use punctual_facts::tree::Tree;
 
-/// The file of a trial. Without a default, loaders boot the entry whose name sorts highest, and this name sorts lowest.
+/// The name of a trial's entry file. If no default is set, loaders boot the entry whose name sorts highest; this name
+/// sorts lowest.
 const NAME: &str = "a-punctual-trial";
 const REMARK: &str = "# Options changed by punctual; undone by `punctual revert`.\n";
-/// The file from which later kernels take their words.
+/// The file with the words for the entries of kernels that are installed later.
 const KERNEL_INSTALL: &str = "/etc/kernel/cmdline";
 /// The file with the remark about `KERNEL_INSTALL`, which cannot hold a remark itself.
 const NOTE: &str = "/etc/kernel/cmdline.punctual";
@@ -44,7 +46,7 @@ impl LoaderEntry {
         if is_first { format!("{text}options {options}\n") } else { text }
     }
 
-    /// The entry of a trial: it has our title, and no key that sorts it before other entries.
+    /// The text of a trial's entry: it has our title, and no key that sorts it before other entries.
     fn tried(&self, options: &str) -> String {
         let ours = self.with(options);
         let is_kept = |line: &&str| !["title", "sort-key", "id"].iter().any(|key| value(line, key).is_some());
@@ -56,7 +58,8 @@ impl LoaderEntry {
         self.content.lines().any(|line| value(line, "linux").is_some())
     }
 
-    /// Whether the entry boots this system, judged by its root if the root of this boot is known.
+    /// Whether the entry boots this system: its root is the root of this boot. True if the root of this boot is not
+    /// known.
     fn is_of(&self, machine: &Machine) -> bool {
         let root = machine.cmdline.known().and_then(|line| line.value("root"));
         let options = self.options();
@@ -64,13 +67,13 @@ impl LoaderEntry {
     }
 }
 
-/// The value of a line with that key.
+/// The value of a line that begins with this key.
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = line.trim_start().strip_prefix(key)?;
     rest.starts_with(char::is_whitespace).then(|| rest.trim())
 }
 
-/// The entries of Linux kernels in a folder, the highest name first, without rescue entries and ours.
+/// The entries of Linux kernels in a folder, the highest name first. Rescue entries and our own entry are left out.
 fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<LoaderEntry>, Obstacle> {
     let mut found = Vec::new();
     for name in ending(tree, folder, ".conf")?.iter().rev() {
@@ -83,7 +86,8 @@ fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<LoaderEn
     Ok(found)
 }
 
-/// The entry that was booted: by the variable of systemd-boot, by the kernel's release, or because it is the only one.
+/// The entry that was booted. It is found by the EFI variable of systemd-boot, by the kernel's release, or because it
+/// is the only entry.
 fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<LoaderEntry, Obstacle> {
     let mut found = read(tree, folder, machine)?;
     let selected = efi_variable(tree, "LoaderEntrySelected");
@@ -111,7 +115,7 @@ fn systemd_folder(tree: &dyn Tree) -> Result<String, Obstacle> {
 
 const BLS: &str = "/boot/loader/entries";
 
-/// A separate entry that systemd-boot boots once.
+/// Plans a separate entry that systemd-boot boots once.
 pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let folder = systemd_folder(tree)?;
     let entry = running(tree, &folder, machine)?;
@@ -128,7 +132,7 @@ pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
     Ok(Trial { steps, limits: limits(wanted), starts: Starts::NextBoot })
 }
 
-/// A separate entry that GRUB boots once.
+/// Plans a separate entry that GRUB boots once.
 pub(super) fn bls_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let entry = running(tree, BLS, machine)?;
     let folder = grub::folder(machine);
@@ -150,7 +154,8 @@ fn limits(wanted: &Wanted) -> Vec<String> {
 
 const KERNELOPTS: [&str; 2] = ["$kernelopts", "${kernelopts}"];
 
-/// Replaces the variable in which older releases keep the words of all entries.
+/// Replaces the variable `kernelopts` by its value. Older Fedora releases keep the words of all entries in that
+/// variable.
 fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Obstacle> {
     if !KERNELOPTS.iter().any(|name| options.contains(name)) {
         return Ok(options.to_owned());
@@ -164,14 +169,14 @@ fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Obst
     Ok(KERNELOPTS.iter().fold(options.to_owned(), |text, name| text.replace(name, kept)))
 }
 
-/// Writes the words into every entry of this system's kernels, and into the file for later ones.
+/// Writes the words into every entry of this system's kernels, and into the file for kernels that are installed later.
 pub(super) fn systemd_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let folder = systemd_folder(tree)?;
     adopt(tree, machine, wanted, &folder)
 }
 
-/// Writes the words into every entry of this system's kernels that GRUB reads, and takes back the choice of a trial
-/// that was not booted.
+/// Writes the words into every entry of this system's kernels that GRUB reads. If a trial was chosen for the next boot
+/// and not booted, that choice is removed.
 pub(super) fn bls_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let mut lasted = adopt(tree, machine, wanted, BLS)?;
     lasted.steps.extend(grub::not_once(tree, grub::folder(machine), NAME)?);
@@ -208,7 +213,7 @@ fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> R
     Ok(lasted)
 }
 
-/// Changes the words of later kernels, if there is a file for them.
+/// Changes the words for kernels that are installed later, if there is a file for them.
 fn to_come(tree: &dyn Tree, wanted: &Wanted) -> Result<Vec<Step>, Obstacle> {
     let Some(seen) = optional(tree, KERNEL_INSTALL)? else { return Ok(Vec::new()) };
     let settled = Settled::of(seen.trim_end(), wanted)?;

@@ -53,14 +53,14 @@ impl<'a> Label<'a> {
         Ok(Self { words: split(lines[append]).1, append, first, lines })
     }
 
-    /// The line of the label that has the words, with these words instead.
+    /// The label's line with the words for the kernel, with `words` instead.
     fn line_with(&self, words: &str) -> String {
         let old = self.lines[self.append];
         let start = old.find(self.words).filter(|_| !self.words.is_empty());
         format!("{}{words}\n", start.map_or_else(|| format!("{old} "), |start| old[..start].to_owned()))
     }
 
-    /// A copy of the label under our name.
+    /// A copy of the label under our own name, with `words` for the kernel.
     fn ours(&self, words: &str) -> String {
         let mut text = format!("LABEL {ENTRY}\n    MENU LABEL {TITLE}\n");
         for (at, line) in self.lines.iter().enumerate().skip(1) {
@@ -79,7 +79,7 @@ fn without_trial(text: &str) -> String {
     block::without_one(text, &format!("LABEL {ENTRY}\n")).unwrap_or_else(|| text.to_owned())
 }
 
-/// A separate label that a person picks at the console.
+/// Plans a separate label that a person picks at the console.
 pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
@@ -114,7 +114,7 @@ pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     Ok(Lasted { steps: vec![edit(CONF, &seen, content)], limits: vec![limit.to_owned()], lost: Vec::new() })
 }
 
-/// The text with these words in that label.
+/// The text of the file with `words` in place of the words of this label.
 fn replaced(text: &str, label: &Label<'_>, words: &str) -> String {
     let line = label.line_with(words);
     let at = label.first + label.append;
@@ -133,7 +133,8 @@ fn replaced(text: &str, label: &Label<'_>, words: &str) -> String {
     lines.collect()
 }
 
-/// A fragment of our own for u-boot-menu, or marked lines at the end of its file if it reads no fragments.
+/// Writes the words into a fragment of our own for u-boot-menu. If u-boot-menu reads no fragments, they go between
+/// marks to the end of its file.
 pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let has_fragments = [MENU_FRAGMENTS, "/etc/u-boot-menu", "/usr/share/u-boot-menu"]
         .iter()
@@ -154,7 +155,7 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
     if has_fragments {
         shell::refuse_later(tree, MENU_FRAGMENTS, ".conf", |text| text.contains(PARAMETERS))?;
     }
-    // The value that u-boot-update uses by default.
+    // If the variable is empty, it first gets the value that u-boot-update uses by default.
     let text = format!(": \"${{{PARAMETERS}:=ro quiet}}\"\n{}", shell::fragment(PARAMETERS, &[], &settled));
     let update = Invocation::new("u-boot-update", []);
     Ok(Lasted { steps: vec![undoing(update.clone()), file.with(&text), doing(update)], ..Lasted::default() })

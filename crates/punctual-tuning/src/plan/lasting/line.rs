@@ -1,33 +1,34 @@
-//! Merges wanted words into a command line by the rules of the kernel: `-` is `_` in names, double quotes protect blanks,
-//! and words behind a lone `--` are for init and stay as they are.
+//! Merges wanted words into a command line by the rules of the kernel: in names `-` equals `_`, double quotes protect
+//! blanks, and words behind a lone `--` are for init and stay as they are.
 
 use super::{Obstacle, Wanted};
 use punctual_facts::cmdline::{KEPT_BYTES, Token, same_dashes, words};
 use punctual_facts::cpu_set::CpuSet;
 use std::collections::BTreeSet;
 
-/// Words whose every occurrence counts, in their order.
+/// Words that may occur several times. Each occurrence takes effect, and their order matters.
 const ADD_UP: &str =
     "blacklist console crashkernel dyndbg earlycon hugepages hugepagesz initcall_blacklist memmap module_blacklist";
 
-/// The command line with the wanted words; the other words keep their order.
+/// Merges the wanted words into the command line `current`. The other words keep their order.
 pub fn merge(current: &str, wanted: &Wanted) -> Result<String, Obstacle> {
     super::check::cmdline(wanted)?;
     Ok(Settled::of(current, wanted)?.line)
 }
 
-/// A merged line, and the words that were added and taken off.
+/// A merged line, and the words that the merging adds and removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     pub(super) line: String,
-    /// Words to add, with the flags that were there before.
+    /// Words to add. `isolcpus=` also has the flags that the line had before.
     pub(super) add: Vec<String>,
-    /// Words to take off: `name` for any value, or `name=value`.
+    /// Words to remove: `name` for any value, or `name=value`.
     pub(super) strip: Vec<String>,
 }
 
 impl Settled {
-    /// Merges the words. An unchanged line may be longer than the kernel keeps.
+    /// Merges the words. Fails if the line would become too long, but accepts a line that is too long already and does
+    /// not change.
     pub(super) fn of(current: &str, wanted: &Wanted) -> Result<Self, Obstacle> {
         if current.matches('"').count() % 2 == 1 {
             let why = "the command line holds a quote that is not closed; words behind it would be lost".to_owned();
@@ -48,7 +49,7 @@ impl Settled {
         Ok(Self { line, add, strip })
     }
 
-    /// Takes off only words of this line, and words that earlier plans took off.
+    /// Restricts the words to remove to words that are on this line and words that earlier plans removed.
     pub(super) fn stripping_only(mut self, line: &str, before: &[String]) -> Self {
         let tokens = words(line.as_bytes());
         let stands = |word: &String| tokens.iter().any(|token| is_stripped(token, std::slice::from_ref(word)));
@@ -56,7 +57,8 @@ impl Settled {
         self
     }
 
-    /// The line with a word that makes a kernel reboot after a panic.
+    /// The line with the word `panic=`, which makes a kernel reboot this number of seconds after a panic. A line that
+    /// already has a time for this, or 0 seconds, leaves the line as it is.
     pub(super) fn with_panic(self, seconds: u32) -> Result<String, Obstacle> {
         let tokens = words(self.line.as_bytes());
         let last = tokens.iter().rev().find(|token| token.name == "panic" && !token.is_for_init);
@@ -83,31 +85,32 @@ fn adds_up(name: &str) -> bool {
     ADD_UP.split(' ').any(|word| word == name)
 }
 
-/// The name of a word as the kernel compares it.
+/// The name of a word in the form in which the kernel compares names.
 pub(super) fn name_of(word: &str) -> String {
     same_dashes(word.split('=').next().unwrap_or(word))
 }
 
-/// The wanted words, the last one of each name, with the flags that `isolcpus=` has already.
+/// The words to add: the last wanted word of each name. `isolcpus=` keeps the flags that the line has already.
 fn added(kernels: &[Token], wanted: &Wanted) -> Vec<String> {
     let is_last = |(at, word): &(usize, &String)| {
         let name = name_of(word);
         adds_up(&name) || !wanted.words[at + 1..].iter().any(|later| name_of(later) == name)
     };
     let words = wanted.words.iter().enumerate().filter(is_last).map(|(_, word)| word);
-    // Words whose every occurrence counts stay together in their order.
+    // Words that may occur several times stand together at the end, in their order.
     let (last, first): (Vec<&String>, Vec<&String>) = words.partition(|word| adds_up(&name_of(word)));
     let all = first.into_iter().chain(last);
     all.map(|word| isolcpus(kernels, word).unwrap_or_else(|| word.clone())).collect()
 }
 
-/// `isolcpus=` with the wanted flags and those that the line has already, because the user may need them.
+/// The word `isolcpus=` with the wanted flags and the flags that the line has already, because the user may need the
+/// latter.
 fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
     let cpus_and_flags = word.strip_prefix("isolcpus=")?;
     let there = kernels.iter().rev().find(|token| token.name == "isolcpus")?.value.as_deref()?;
     let (mut flags, cpus) = split_flags(cpus_and_flags);
     let (others, _) = split_flags(there);
-    // A list without flags means `domain`.
+    // A list without flags has the same meaning as one with the flag `domain`.
     let domain = |flags: &[&str]| flags.is_empty() || flags.contains(&"domain");
     if domain(&others) && !domain(&flags) {
         flags.push("domain");
@@ -124,7 +127,7 @@ fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
     Some(format!("isolcpus={}", flags.join(",")))
 }
 
-/// Whether the value on the line has the same flags and CPUs, in any order.
+/// Whether the value `there` on the line has the same flags and CPUs, in any order.
 fn is_the_same(flags: &[&str], cpus: &str, there: &str) -> bool {
     let (others, theirs) = split_flags(there);
     let all: BTreeSet<&str> = others.into_iter().collect();
@@ -135,7 +138,7 @@ fn is_the_same(flags: &[&str], cpus: &str, there: &str) -> bool {
     all == flags.iter().copied().collect() && is_same_list()
 }
 
-/// The flags in front of a list of CPUs, and the list.
+/// Splits the value of `isolcpus=` into its flags and the list of CPUs behind them.
 fn split_flags(value: &str) -> (Vec<&str>, &str) {
     let is_flag = |part: &&str| matches!(*part, "nohz" | "domain" | "managed_irq");
     let flags: Vec<&str> = value.split(',').take_while(is_flag).collect();
@@ -143,7 +146,7 @@ fn split_flags(value: &str) -> (Vec<&str>, &str) {
     (flags, value.get(behind..).unwrap_or(""))
 }
 
-/// The words to take off: unwanted words, and older words with the name of a wanted one.
+/// The words to remove: unwanted words, and words with the name of a word that is added.
 fn stripped(add: &[String], wanted: &Wanted) -> Vec<String> {
     let plain = |word: &String| match word.split_once('=') {
         Some((name, value)) => format!("{}={value}", same_dashes(name)),
@@ -166,15 +169,15 @@ fn is_stripped(token: &Token, strip: &[String]) -> bool {
     })
 }
 
-/// Whether this is a wanted word that can stay in its place: it has the wanted value, and occurs once or may occur
-/// several times.
+/// Whether a word of the line can stay where it is: it has the wanted value, and occurs once or may occur several
+/// times.
 fn is_in_place(kernels: &[Token], token: &Token, new: &[Token]) -> bool {
     let is_once = || kernels.iter().filter(|other| other.name == token.name).count() == 1;
     new.iter().any(|word| is_same(word, token)) && (adds_up(&token.name) || is_once())
 }
 
-/// The wanted words that the line lacks. Words whose every occurrence counts are missing unless all of them stand in a
-/// row, because their order matters.
+/// The wanted words that the line lacks. Words that may occur several times are all added again unless they stand in a
+/// row on the line, because their order matters.
 fn missing<'a>(kept: &[&Token], new: &'a [Token]) -> impl Iterator<Item = &'a Token> {
     let run: Vec<&Token> = new.iter().filter(|word| adds_up(&word.name)).collect();
     let has_run = !run.is_empty()

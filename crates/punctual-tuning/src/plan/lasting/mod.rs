@@ -5,8 +5,8 @@
 //!        \-> files (sysctl.d, tmpfiles.d, udev, modprobe.d, limits.d, units)
 //! ```
 //!
-//! There is one module for each kind of boot loader and of init. Steps are planned from what a [`Tree`] shows; nothing here
-//! runs or writes anything, or knows of knobs.
+//! There is one module for each kind of boot loader and of init. Steps are planned from the files in a [`Tree`]. These
+//! modules neither run nor write anything, and do not depend on the knobs.
 
 mod armbian;
 mod block;
@@ -41,36 +41,36 @@ use serde::Serialize;
 /// The settings that are to hold after the next boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Words for the kernel: `name=value` or `name`.
+    /// Words to add to the kernel's command line: `name=value` or `name`.
     pub words: Vec<String>,
-    /// Words to take off the command line: `name`, or `name=value` for that value alone.
+    /// Words to remove from the command line: `name`, or `name=value` for that value alone.
     pub no_words: Vec<String>,
     pub sysctls: Vec<KeptValue>,
-    /// Files of the kernel and what is written to them at boot; a path may hold `*`.
+    /// Kernel files with the values that are written to them at boot. A path may hold `*`.
     pub writes: Vec<KeptValue>,
-    /// Rules for udev, each a single line.
+    /// Rules for udev, each of a single line.
     pub udev: Vec<String>,
-    /// Options of modules: `snd_hda_intel power_save=0`.
+    /// Options of modules, each with the module's name: `snd_hda_intel power_save=0`.
     pub module_options: Vec<String>,
     /// Modules to keep from loading.
     pub no_modules: Vec<String>,
-    /// Limits of log-ins: `@realtime - rtprio 95`.
+    /// Limits for log-ins, in the syntax of PAM: `@realtime - rtprio 95`.
     pub limits: Vec<String>,
-    /// CPUs for everything that the init starts.
+    /// CPUs for everything that the init starts; `None` means all CPUs.
     pub manager_cpus: Option<CpuSet>,
-    /// The longest exit latency from idle in microseconds that a service of ours asks for.
+    /// The longest exit latency from idle, in microseconds, that a service of ours allows.
     pub hold_latency_us: Option<u32>,
     /// Whether this program is to run once at every boot.
     pub boot_service: bool,
     pub exe: String,
-    /// Seconds after which a kernel that panics in the trial reboots; 0 leaves that to the kernel.
+    /// Seconds after which a kernel that panics in the trial reboots; with 0, the kernel's own setting stays.
     pub panic_seconds: u32,
 }
 
 /// A value that is written at each boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptValue {
-    /// A sysctl's name, or a file of the kernel.
+    /// The name of a sysctl, or the path of a kernel file.
     pub place: String,
     pub value: String,
 }
@@ -81,21 +81,21 @@ impl Wanted {
     }
 }
 
-/// The steps that make something last, and their limits.
+/// The steps that make settings last, and what the user must know about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lasted {
     /// The steps in order; they are undone in reverse order.
     pub steps: Vec<Step>,
-    /// Facts that the user must know, one sentence each.
+    /// Restrictions that the user must know, one sentence each.
     pub limits: Vec<String>,
-    /// Values that are left out because another file overrides them.
+    /// Values that were left out because another file overrides them.
     pub lost: Vec<Lost>,
 }
 
 /// A value that would not hold after the next boot, because another file overrides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// A sysctl's name, or a file of the kernel.
+    /// The name of a sysctl, or the path of a kernel file.
     pub what: String,
     pub why: String,
 }
@@ -113,11 +113,11 @@ pub struct Trial {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", content = "by", rename_all = "kebab-case")]
 pub enum Starts {
-    /// The machine already has these words, or no words are wanted.
+    /// No boot is needed: the command line already has these words, or no words are wanted.
     NotNeeded,
-    /// The next boot takes the command line, and later boots do not.
+    /// The next boot uses the new command line, and later boots do not.
     NextBoot,
-    /// A reboot by this command takes the command line, and later boots do not.
+    /// A reboot by this command uses the new command line, and other boots do not.
     Reboot(Invocation),
     /// A person chooses the entry of this name in the boot loader's menu.
     Menu(String),
@@ -129,7 +129,7 @@ impl Trial {
     }
 }
 
-/// The first line of every file of ours.
+/// The first line of each file that this program creates.
 const MADE_BY: &str = "# Made by punctual; undone by `punctual revert`.\n";
 /// The id of our boot entry, and its title in a menu.
 const ENTRY: &str = "punctual-trial";
@@ -157,7 +157,7 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
     }
 }
 
-/// Plans to make the wanted command line the default, and to remove what a trial left.
+/// Plans to make the wanted command line the default, and to remove the files of a trial.
 pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     check::cmdline(wanted)?;
     if !wanted.touches_cmdline() {
@@ -190,7 +190,7 @@ fn the_loader(machine: &Machine) -> Result<Loader, Obstacle> {
     }
 }
 
-/// The text of a file that must exist, with the newline at its end.
+/// The text of a file that must exist, with the line end at its end.
 fn required(tree: &dyn Tree, path: &str) -> Result<String, Obstacle> {
     let text = |bytes| String::from_utf8(bytes).map_err(|_| "holds bytes that are not text".to_owned());
     known(path, tree.read(path).and_then(|bytes| text(bytes).map_or_else(Fact::Garbled, Fact::Known)))
@@ -206,7 +206,7 @@ fn known<T>(path: &str, fact: Fact<T>) -> Result<T, Obstacle> {
     }
 }
 
-/// The text of a file, if it exists.
+/// The text of a file; `None` if the file does not exist.
 fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Obstacle> {
     match required(tree, path) {
         Ok(content) => Ok(Some(content)),
@@ -215,7 +215,7 @@ fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Obstacle> {
     }
 }
 
-/// The names in a folder; none where it does not exist.
+/// The names in a folder; none if the folder does not exist.
 fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Obstacle> {
     match tree.list(folder) {
         Fact::Absent => Ok(Vec::new()),
@@ -223,7 +223,7 @@ fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Obstacle> {
     }
 }
 
-/// The names in a folder that have this ending.
+/// The names in a folder that end in `end`.
 fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Obstacle> {
     Ok(names(tree, folder)?.into_iter().filter(|name| name.ends_with(end)).collect())
 }
@@ -233,7 +233,7 @@ fn own(path: &str, content: String) -> Step {
     Step::Own { path: path.to_owned(), content, mode: 0o644 }
 }
 
-/// The step that changes the text of somebody else's file.
+/// The step that changes the text of a file that is not ours.
 fn edit(path: &str, seen: &str, content: String) -> Step {
     Step::Edit {
         path: path.to_owned(),
@@ -252,7 +252,7 @@ fn undoing(invocation: Invocation) -> Step {
     Step::Run { doing: None, undoing: Some(invocation) }
 }
 
-/// The merged line of a trial, with the word that makes a kernel reboot after a panic.
+/// The command line of a trial: the merged line, with the word that makes a kernel reboot after a panic.
 fn tried(line: &str, wanted: &Wanted) -> Result<String, Obstacle> {
     Settled::of(line, wanted)?.with_panic(wanted.panic_seconds)
 }

@@ -1,10 +1,10 @@
-//! Why something cannot be made to last, and what to do instead.
+//! Reasons why a change cannot be made to last, with what to do instead.
 
 use punctual_facts::fact::printable;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// Another tool owns this setting; the text says what to do there.
+    /// Another tool owns this setting; the text says how to change it there.
     #[error("to be done by hand here: {0}")]
     ByHand(String),
     #[error("no boot loader was found; put the words where this machine's firmware or boot script keeps them")]
@@ -27,7 +27,7 @@ pub enum Obstacle {
     Strange { path: String, why: String },
     #[error("{path}: {why}; take that out, or leave this change out")]
     Conflict { path: String, why: String },
-    /// The value must not be written.
+    /// The value cannot be written, for the reason `why`.
     #[error("'{}' is not written: {why}", printable(.value, 80))]
     Unfit { value: String, why: String },
     /// The command line would have more bytes, the final NUL included, than the kernel keeps.

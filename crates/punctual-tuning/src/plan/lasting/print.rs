@@ -1,4 +1,4 @@
-//! The files that would be written, as texts for people who build images.
+//! Prints the files that would be written, as texts for people who build images.
 
 use super::line::Settled;
 use super::{ENTRY, MADE_BY, Obstacle, TITLE, Wanted, check, files, grub};
@@ -20,7 +20,7 @@ pub enum Artefact {
     Systemd,
 }
 
-/// The text of an artefact. Whole command lines are the one of this boot with the wanted words.
+/// The text of an artefact. An artefact that is a whole command line has this boot's words and the wanted words.
 pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<String, Obstacle> {
     check::cmdline(wanted)?;
     files::checked(wanted)?;

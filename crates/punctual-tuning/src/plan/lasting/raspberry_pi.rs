@@ -11,7 +11,7 @@ use punctual_facts::tree::Tree;
 const LINES: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
 /// The file with the kernel command line of a trial boot, which `tryboot.txt` refers to.
 const TRIED: &str = "punctual-trial.txt";
-/// The configuration that the firmware reads once.
+/// The configuration that the firmware reads instead of `config.txt` at one boot.
 const TRYBOOT: &str = "tryboot.txt";
 
 fn place(tree: &dyn Tree) -> Result<(&'static str, &'static str), Obstacle> {
@@ -28,7 +28,7 @@ fn settled(path: &str, text: &str, wanted: &Wanted) -> Result<Settled, Obstacle>
     Settled::of(line, wanted)
 }
 
-/// The second set of files, which the firmware reads once.
+/// Plans a second configuration and command line, which the firmware reads at one boot.
 pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let (folder, path) = place(tree)?;
     let text = required(tree, path)?;
@@ -58,7 +58,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle>
     Ok(Trial { steps, limits, starts: Starts::Reboot(Invocation::new("reboot", ["0 tryboot"])) })
 }
 
-/// Writes the words into the firmware's line. The line can hold no remark, so the remark goes into a separate file.
+/// Writes the words into the command-line file. That file can hold no remark, so the remark goes into a separate file.
 pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let (folder, path) = place(tree)?;
     let seen = required(tree, path)?;

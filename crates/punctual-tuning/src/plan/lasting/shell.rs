@@ -1,8 +1,8 @@
-//! Words for the kernel in files that a shell sources as root: those of GRUB and u-boot-menu.
+//! Words for the kernel in files that a shell sources as root: the files of GRUB and u-boot-menu.
 //!
-//! If a word of the user has to go, it is taken out of the variable when the file is read, and stays in the user's
-//! file. Every text here was checked to mean only itself to a shell. Marks enclose the lines that take words out, so
-//! that `machine::boot` can read them without running a shell.
+//! If a word of the user is to be removed, it stays in the user's file, and our shell code removes it from the
+//! variable. Every text that is written here was checked to have no special meaning to a shell. Marks enclose the lines
+//! that remove words, so that `machine::boot` can read them without running a shell.
 
 use super::line::{Settled, name_of};
 use super::{LAST, MADE_BY, Obstacle, Wanted, block, edit, ending, optional, own, required};
@@ -11,7 +11,7 @@ use punctual_facts::machine::{WITHOUT, WITHOUT_END};
 use punctual_facts::tree::Tree;
 use std::fmt::Write as _;
 
-/// The file for our lines: a file of our own, or somebody else's file with our lines between marks at its end.
+/// The file for our lines: a file of our own, or a file of another owner with our lines between marks at its end.
 pub(super) struct File {
     path: String,
     seen: String,
@@ -28,7 +28,7 @@ impl File {
         Self { path: path.to_owned(), seen, is_own: false }
     }
 
-    /// The text that has the lines of our earlier plan; empty if there was none.
+    /// The text that contains the lines of our earlier plan; empty if there are none.
     pub(super) fn earlier(&self) -> &str {
         if self.is_own || block::without(&self.seen).is_some() { &self.seen } else { "" }
     }
@@ -42,7 +42,7 @@ impl File {
     }
 }
 
-/// Fails if a fragment that is read after ours assigns one of these variables.
+/// Fails if a fragment that is read after ours assigns one of our variables, as `sets` finds it.
 pub(super) fn refuse_later(
     tree: &dyn Tree,
     folder: &str,
@@ -60,8 +60,8 @@ pub(super) fn refuse_later(
     Ok(())
 }
 
-/// A fragment that changes variables which were set before it. `first` gets the new words in front of its value, so
-/// that they stand before a lone `--`. From `others`, words are only taken out.
+/// A fragment of shell code that changes variables which were set before. The variable `first` gets the new words in
+/// front of its value, so that they stand before a lone `--`. From the variables `others`, words are only removed.
 pub(super) fn fragment(first: &str, others: &[&str], settled: &Settled) -> String {
     let mut text = String::new();
     if let Some(pattern) = pattern(&settled.strip) {
@@ -78,7 +78,7 @@ pub(super) fn fragment(first: &str, others: &[&str], settled: &Settled) -> Strin
     text
 }
 
-/// The wanted words together with those of an earlier fragment of ours.
+/// The wanted words, together with the words in an earlier fragment of ours.
 pub(super) fn with_earlier(earlier: &str, variables: &[&str], wanted: &Wanted) -> Wanted {
     let words_for = |name: &&str| {
         let mut lines = earlier.lines().rev();
@@ -98,7 +98,7 @@ pub(super) fn with_earlier(earlier: &str, variables: &[&str], wanted: &Wanted) -
     Wanted { words, no_words, ..Wanted::default() }
 }
 
-/// The words that an earlier fragment of ours takes out.
+/// The words that an earlier fragment of ours removes.
 pub(super) fn stripped(earlier: &str) -> Vec<String> {
     list(earlier.lines().find_map(|line| line.strip_prefix(WITHOUT)))
 }
@@ -107,7 +107,7 @@ fn list(text: Option<&str>) -> Vec<String> {
     text.unwrap_or("").split_whitespace().map(str::to_owned).collect()
 }
 
-/// Shell code that copies the variable up to a lone `--`, without the words that match.
+/// Writes shell code that copies the words of a variable up to a lone `--`, except words that match the pattern.
 fn write_loop(text: &mut String, name: &str, pattern: &str) {
     push(
         text,
@@ -130,7 +130,7 @@ fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
     let _ = text.write_fmt(more);
 }
 
-/// The pattern of a shell's `case` that matches these words, with `-` and `_` alike.
+/// The pattern for a shell's `case` that matches these words, with `-` and `_` treated alike.
 fn pattern(strip: &[String]) -> Option<String> {
     let each = strip.iter().map(|word| match word.split_once('=') {
         Some((name, value)) => format!("{}={value}", spelled(name)),

@@ -1,4 +1,5 @@
-//! Plans for every machine in `fixtures/boot`: `BLESS=1 cargo test` writes the expectations anew.
+//! Compares the plans for every machine in `fixtures/boot` with expectations. `BLESS=1 cargo test` writes the
+//! expectations anew.
 
 use super::*;
 use proptest::prelude::*;
@@ -82,7 +83,8 @@ fn lasted(text: &mut String, result: Result<Lasted, Obstacle>) {
     }
 }
 
-/// Everything that is planned for a machine. Adoption is planned on the machine as the trial left it.
+/// Everything that is planned for a machine. The adoption is planned for the machine in the state in which the trial
+/// left it.
 fn planned(tree: &MemTree) -> String {
     let (machine, wanted) = (Machine::read(tree), wanted());
     let mut text = "trial\n".to_owned();
@@ -209,7 +211,7 @@ fn what_counts_more_than_ours_is_a_conflict_or_costs_that_one_value() {
     tree.file("/etc/sysctl.d/99-zzz.conf", Fact::Known(b"vm/stat_interval=1\nkernel.timer_migration=0\n".to_vec()));
     assert_eq!(lost(&tree), ["vm.stat_interval"]);
     tree.file("/etc/sysctl.d/99-zzz.conf", Fact::Absent);
-    // A line that names the file counts more than a pattern, whichever comes first.
+    // A line that names the file takes effect before a pattern, whichever is read first.
     let named = "w /sys/kernel/debug/sched/fair_server/cpu2/runtime - - - - 50000000\n";
     tree.file("/usr/lib/tmpfiles.d/x.conf", Fact::Known(named.as_bytes().to_vec()));
     assert_eq!(lost(&tree), ["/sys/kernel/debug/sched/fair_server/cpu*/runtime"]);
@@ -338,7 +340,7 @@ proptest! {
         prop_assert_eq!(&merge(&new, &wanted).unwrap(), &new);
         let kernels = |line: &str| words_of(line).into_iter().take_while(|t| t.raw != "--").collect::<Vec<_>>();
         let (before, after) = (kernels(&line), kernels(&new));
-        // The last word of a name counts, and the flags of isolcpus are merged.
+        // Of several words with the same name the last one takes effect, and the flags of isolcpus are merged.
         for (at, word) in wanted.words.iter().enumerate() {
             let token = &words_of(word)[0];
             let is_last = !wanted.words[at + 1..].iter().any(|later| words_of(later)[0].name == token.name);

@@ -1,9 +1,10 @@
-//! Words of the command line that tell a second kernel its CPUs. Cobalt takes a mask, EVL a list.
+//! Words of the command line that state the CPUs of a second kernel beside Linux. Cobalt takes a mask of CPUs, EVL a
+//! list.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{BOOT_CPU, Version};
 
-/// The number of CPUs in the mask, which is an unsigned long.
+/// The number of CPUs in Cobalt's mask, which is an unsigned long.
 const MASK_BITS: u32 = 64;
 /// From this version on, Cobalt switches itself off if the mask lacks CPU 0 (commit 5ac4984a6 of July 2021).
 const NEEDS_BOOT_CPU: Version = Version::new(3, 2);
@@ -11,7 +12,7 @@ const NEEDS_BOOT_CPU: Version = Version::new(3, 2);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DualKernelWords {
     pub words: Vec<String>,
-    /// The reasons for the words.
+    /// Notes for the user about the words, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -27,7 +28,7 @@ pub enum DualKernelRefusal {
     UnknownVersion { version: Version },
 }
 
-/// The words that give these CPUs to Cobalt of this Xenomai version.
+/// The words that give these CPUs to Cobalt, for this version of Xenomai.
 pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords, DualKernelRefusal> {
     if version.major != 3 {
         return Err(DualKernelRefusal::UnknownVersion { version });
@@ -52,7 +53,7 @@ pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords,
                 .to_owned()
         });
     }
-    // The file that takes the mask at run time reads a signed number.
+    // A mask with the highest bit cannot be written at run time, because the kernel reads that file as a signed number.
     if !cpus.contains(BOOT_CPU) && bits(cpus) >> (MASK_BITS - 1) == 0 {
         notes.push(format!(
             "Threads are kept off CPU 0 by writing {:#x} to /proc/xenomai/affinity at boot, before the first is made.",

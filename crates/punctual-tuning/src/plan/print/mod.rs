@@ -1,6 +1,6 @@
-//! Artefacts for people who build images: texts, and values to be written.
+//! Artefacts for people who build images: texts for files, and values to be written.
 //!
-//! Each is a pure function of the wanted settings and of what the machine shows.
+//! Each artefact is a pure function of the wanted settings and of the machine's files.
 
 mod dual_kernel;
 mod kconfig;

@@ -1,8 +1,8 @@
 //! The third-level cache of RK3566 and RK3568, which only the boot loader can partition: `WORD_3` of rkbin's
 //! `[BOOT1_PARAM]`, one hexadecimal digit per core, the highest core first, one bit per quarter of the cache.
 //!
-//! Taken from the makers' guides and from what BL31 prints at boot (`l3 cache partition cfg-c333`); not tried on
-//! hardware.
+//! The format is taken from the makers' guides and from the message that BL31 prints at boot (`l3 cache partition
+//! cfg-c333`). It was not tried on hardware.
 
 use punctual_facts::cpu_set::{CpuListError, CpuSet};
 
@@ -29,8 +29,8 @@ pub enum L3SplitRefusal {
     Empty { cpus: CpuSet },
 }
 
-/// Reads which cores own which quarters (`3=2-3;0-2=0-1`: core 3 the upper two, the others the lower two), and makes
-/// the word.
+/// Parses which cores own which quarters, and returns the word. In `3=2-3;0-2=0-1`, core 3 owns the upper two quarters
+/// and the others own the lower two.
 pub fn rk3568_l3(owners: &str) -> Result<L3Split, L3SplitRefusal> {
     let mut quarters: [CpuSet; FOUR as usize] = Default::default();
     for part in owners.split(';').map(str::trim).filter(|part| !part.is_empty()) {

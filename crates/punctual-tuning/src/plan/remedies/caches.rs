@@ -1,10 +1,10 @@
-//! Ways of the caches for the real-time CPUs alone, as [`resctrl`] computes them from the limits of the hardware.
+//! Reserves ways of the caches for the real-time CPUs, as [`resctrl`] computes them from the limits of the hardware.
 
 use super::super::print::{Partition, resctrl};
 use super::{Found, KnobRemedy, Notes, Site};
 use crate::knobs::Doubt;
 
-/// Partitions all levels at once, because one group holds the ways of each level.
+/// Partitions the caches of all levels at once, because one group holds the ways of each level.
 pub(super) fn ways(site: &Site<'_>) -> Found {
     match resctrl(site.case, site.case.rt(), site.case.housekeeping()) {
         Ok(partition) => {

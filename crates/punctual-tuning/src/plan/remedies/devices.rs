@@ -1,4 +1,4 @@
-//! Keeps devices and links awake, by a file of each device.
+//! Keeps devices and links awake, by writing to a file of each device.
 
 use super::super::{Expected, Reading};
 use super::draft::Draft;
@@ -8,7 +8,8 @@ use punctual_facts::fact::Fact;
 
 const POWER: &str = "More power, and warmth.";
 
-/// Keeps every USB device awake that may be suspended, except hubs: a hub sleeps only when all devices behind it do.
+/// Keeps every USB device awake that may be suspended. Hubs are left out, because a hub sleeps only when all devices
+/// behind it do.
 pub(super) fn usb(site: &Site<'_>) -> Found {
     let folder = "/sys/bus/usb/devices";
     site.each(folder, "there is no USB", POWER, "power/runtime_status stays active", |draft, case, device| {
@@ -30,7 +31,8 @@ pub(super) fn runtime(site: &Site<'_>) -> Found {
     })
 }
 
-/// Sets the policy for all links. If the policy is right and the switches of single links are not, sets these switches.
+/// Sets the power policy for all PCI links. If the policy is right but single links have their own switches on, sets
+/// these switches.
 pub(super) fn aspm(site: &Site<'_>) -> Found {
     let case = site.case;
     case.not_a_guest()?;
@@ -59,14 +61,15 @@ pub(super) fn sata(site: &Site<'_>) -> Found {
     let folder = "/sys/class/scsi_host";
     site.each(folder, "there is no SATA controller", POWER, "link_power_management_policy", |draft, case, host| {
         let path = format!("{folder}/{host}/link_power_management_policy");
-        // The firmware's own setting is not shown, so it could not be restored.
+        // The policy `keep_firmware_settings` does not show the firmware's setting, so the setting could not be
+        // restored.
         if case.peek(&path).known().is_none_or(|policy| policy != "keep_firmware_settings") {
             draft.write(case, host, &path, "max_performance");
         }
     })
 }
 
-/// Keeps drives awake that choose sleep states themselves.
+/// Keeps those NVMe drives awake that choose their sleep states themselves.
 pub(super) fn nvme(site: &Site<'_>) -> Found {
     let folder = "/sys/class/nvme";
     site.each(folder, "there is no NVMe drive", POWER, "pm_qos_latency_tolerance_us", |draft, case, drive| {

@@ -1,4 +1,4 @@
-//! A remedy while it is assembled: its steps, with the values before and after in one line each.
+//! A remedy while its steps are collected, with the values before and after the steps in one line each.
 
 use super::super::{Expected, Reading, Step};
 use super::{Found, KnobRemedy, Notes};
@@ -6,11 +6,11 @@ use crate::knobs::{Case, Missing};
 use punctual_facts::fact::{Fact, printable};
 use std::collections::BTreeMap;
 
-/// The most subjects that are named for one value. Further subjects are counted.
+/// The largest number of subjects that are named for one value. Further subjects are only counted.
 const MOST_NAMED: usize = 12;
 const LINE_CHARS: usize = 400;
 
-/// Steps, and the subjects grouped by their values before and after.
+/// The collected steps, and their subjects grouped by the values before and after.
 #[derive(Default)]
 pub(super) struct Draft {
     steps: Vec<Step>,
@@ -31,19 +31,19 @@ impl Draft {
         self.steps.push(step);
     }
 
-    /// Adds a step that the plan does not show, because it only prepares other steps.
+    /// Adds a step that the user is not shown, because it only prepares other steps.
     pub(super) fn silent(&mut self, step: Step) {
         self.steps.push(step);
     }
 
-    /// Writes a value to a file that reads back as it was written. A file that does not exist, or has the value
-    /// already, is left out. A file that may not be read now is written all the same, because another user may carry
-    /// out the plan. Returns whether the file exists.
+    /// Writes a value to a file that reads back as it was written. No step is added if the file does not exist or has
+    /// the value already. If the file may not be read now, the step is added, because another user may carry out the
+    /// plan. Returns whether the file exists.
     pub(super) fn write(&mut self, case: &Case<'_>, subject: &str, path: &str, value: &str) -> bool {
         self.write_as(case, subject, path, value, Expected::same(Reading::Plain))
     }
 
-    /// Like [`write`](Self::write), for a file whose value reads back in another form.
+    /// Like [`write`](Self::write), for a file that shows the value in another form than the written one.
     pub(super) fn write_as(
         &mut self,
         case: &Case<'_>,
@@ -53,7 +53,7 @@ impl Draft {
         expected: Expected,
     ) -> bool {
         let before = match case.peek(path) {
-            // Content that makes no sense could not be restored.
+            // The content could not be restored, because it cannot be interpreted.
             Fact::Absent | Fact::Garbled(_) => return false,
             Fact::Known(text) => expected.reading.value(&text, value),
             Fact::Denied => "not known".to_owned(),
@@ -71,7 +71,7 @@ impl Draft {
         self.steps.is_empty()
     }
 
-    /// The finished remedy, with its risk and its proof.
+    /// The complete remedy. `risk` and `proof` are shown to the user.
     pub(super) fn remedy(self, risk: &str, proof: &str) -> KnobRemedy {
         let notes = Notes {
             before: told(&self.before),
@@ -83,7 +83,7 @@ impl Draft {
         KnobRemedy::Steps(self.steps, notes)
     }
 
-    /// The finished remedy, whose steps are independent.
+    /// The complete remedy; each of its steps stands alone, so that some may fail.
     pub(super) fn apart(self, risk: &str, proof: &str) -> KnobRemedy {
         let mut remedy = self.remedy(risk, proof);
         if let KnobRemedy::Steps(_, notes) = &mut remedy {
@@ -105,7 +105,7 @@ fn told(values: &BTreeMap<String, Vec<String>>) -> String {
 }
 
 impl super::Site<'_> {
-    /// A remedy whose independent steps write to files of each device in a folder.
+    /// A remedy that writes to files of each device in a folder. Each of its steps stands alone, so that some may fail.
     pub(super) fn each(
         &self,
         folder: &str,
@@ -121,7 +121,7 @@ impl super::Site<'_> {
         Ok(draft.apart(risk, proof))
     }
 
-    /// Writes a value to a file of each of these CPUs; `{cpu}` in the path stands for the number.
+    /// Writes a value to a file of each of these CPUs. `{cpu}` in the path stands for the number of the CPU.
     pub(super) fn per_cpu(
         &self,
         draft: &mut Draft,

@@ -1,4 +1,4 @@
-//! A steady clock for the real-time CPUs, for CPUs that share the clock, and for the path to memory.
+//! Remedies for a constant clock of the real-time CPUs, of the CPUs that share their clock, and of the path to memory.
 
 use super::draft::Draft;
 use super::{Found, KnobRemedy, Site, by_hand};
@@ -25,7 +25,7 @@ fn members(case: &Case<'_>, cpu: u32, file: &str) -> CpuSet {
     numbers.filter_map(|number| number.parse().ok()).filter(|cpu| *cpu < CPU_LIMIT).collect()
 }
 
-/// One CPU of each group whose frequency is set together, with the name of the group.
+/// One CPU of each group of CPUs whose frequency is set together, with the name of the group.
 fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Result<Vec<(u32, String)>, Doubt> {
     let mut seen = CpuSet::new();
     let mut chosen = Vec::new();
@@ -41,7 +41,7 @@ fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Result<Vec<(u32, String)>, Doubt>
     if chosen.is_empty() { Doubt::not_applicable(NO_DRIVER) } else { Ok(chosen) }
 }
 
-/// Other CPUs that share a clock with real-time CPUs.
+/// The CPUs that share a clock with real-time CPUs and are not real-time CPUs themselves.
 fn neighbours(case: &Case<'_>) -> CpuSet {
     let mut all = CpuSet::new();
     for cpu in case.rt().iter() {
@@ -67,14 +67,14 @@ pub(super) fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
     Ok(draft.remedy(HEAT, "scaling_governor, and scaling_cur_freq under load"))
 }
 
-/// Sets the governor of the other CPUs on the same clock.
+/// Sets the governor of the other CPUs that share a clock with real-time CPUs.
 pub(super) fn clock_domain(site: &Site<'_>) -> Found {
     let others = neighbours(site.case);
     Doubt::not_applicable_if(others.is_empty(), "nobody else drives the clock of these CPUs")?;
     performance(site, &others)
 }
 
-/// Sets a preference for the real-time CPUs that choose their own clock.
+/// Sets the preference of real-time CPUs whose hardware chooses the frequency.
 pub(super) fn preference(site: &Site<'_>, file: &str, value: &str, none: &str) -> Found {
     let mut draft = Draft::default();
     if !site.per_cpu(&mut draft, site.case.rt().iter(), &of_each(file), value) {
@@ -87,7 +87,7 @@ fn of_each(file: &str) -> String {
     format!("{CPUS}/cpu{{cpu}}/{file}")
 }
 
-/// Switches turbo off, by the switch that this machine has.
+/// Switches turbo off, with the switch that this machine has.
 pub(super) fn turbo(site: &Site<'_>) -> Found {
     let case = site.case;
     case.not_a_guest()?;
@@ -104,7 +104,7 @@ pub(super) fn turbo(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, "cpufreq/boost of each CPU"))
 }
 
-/// Switches the frequency driver on if it is off.
+/// Switches the frequency driver on, if the driver exists but is off.
 pub(super) fn driver(site: &Site<'_>) -> Found {
     let case = site.case;
     case.not_a_guest()?;
@@ -119,7 +119,7 @@ pub(super) fn driver(site: &Site<'_>) -> Found {
     Ok(draft.remedy("All CPUs change their clock while the driver takes over.", "scaling_driver"))
 }
 
-/// The highest frequency that a CPU sustains without turbo; `None` if it is not known.
+/// The highest frequency that a CPU can keep up without turbo; `None` if it is not known.
 fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
     let top = khz(case, cpu, "cpuinfo_max_freq")?;
     let base = khz(case, cpu, "base_frequency");
@@ -127,13 +127,13 @@ fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
     let has = |path: &str| case.peek(&format!("{CPUS}/{path}")) != Fact::Absent;
     let has_turbo = has("intel_pstate/no_turbo") || has("cpufreq/boost") || has(&format!("cpu{cpu}/cpufreq/boost"));
     let is_off = is("intel_pstate/no_turbo", "1") || is("cpufreq/boost", "0");
-    // The list of frequencies does not include turbo.
+    // The list of available frequencies does not include turbo.
     let listed = case.peek(&of(cpu, "scaling_available_frequencies"));
     let listed = listed.known().and_then(|list| list.split_whitespace().filter_map(|one| one.parse().ok()).max());
     base.or(listed).or((!has_turbo || is_off).then_some(top)).filter(|khz| *khz <= top)
 }
 
-/// Sets the lowest and the highest frequency to the same value.
+/// Sets the lowest and the highest frequency of each real-time CPU to the same value.
 pub(super) fn pin(site: &Site<'_>) -> Found {
     let case = site.case;
     let groups = one_each(case, case.rt())?;
@@ -146,7 +146,8 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
             )));
         };
         let lowest = khz(case, cpu, "scaling_min_freq").unwrap_or_default();
-        // The kernel refuses a lowest frequency above the highest, so the limit that makes room is written first.
+        // The kernel refuses a lowest frequency above the highest, so the two files are written in the order that
+        // avoids this.
         let mut files = [("highest", "scaling_max_freq"), ("lowest", "scaling_min_freq")];
         if wanted < lowest {
             files.reverse();
@@ -158,7 +159,7 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
     Ok(draft.remedy(HEAT, "scaling_min_freq and scaling_max_freq, and scaling_cur_freq under load"))
 }
 
-/// Raises the highest frequency if it was lowered.
+/// Raises the upper frequency limit of real-time CPUs again, if it was lowered.
 pub(super) fn limits(site: &Site<'_>) -> Found {
     let case = site.case;
     let groups = one_each(case, case.rt())?;
@@ -180,7 +181,7 @@ pub(super) fn rapl(_: &Site<'_>) -> Found {
     )
 }
 
-/// Writes the highest frequency to a file of each domain of the uncore.
+/// Writes the highest frequency to a limit file of each part of the uncore.
 pub(super) fn uncore(site: &Site<'_>, file: &str) -> Found {
     let case = site.case;
     let mut draft = Draft::default();
@@ -196,7 +197,7 @@ pub(super) fn uncore(site: &Site<'_>, file: &str) -> Found {
     Ok(draft.remedy(HEAT, &format!("{UNCORE}/*/current_freq_khz")))
 }
 
-/// Sets devices of a kind to their highest frequency.
+/// Sets all devices of a kind to their highest frequency.
 pub(super) fn devfreq(site: &Site<'_>, kind: Clocked) -> Found {
     let case = site.case;
     let mut draft = Draft::default();

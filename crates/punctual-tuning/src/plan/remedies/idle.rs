@@ -1,4 +1,4 @@
-//! How deep the real-time CPUs may sleep.
+//! Remedies that limit how deeply the real-time CPUs sleep.
 
 use super::draft::Draft;
 use super::{Found, KnobRemedy, Notes, Site};
@@ -8,22 +8,22 @@ use punctual_hist::Nanos;
 
 const LIMIT: &str = "/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us";
 const DEVICE: &str = "/dev/cpu_dma_latency";
-/// What the device reads while nothing limits the latency, in microseconds.
+/// The value of `/dev/cpu_dma_latency` while no program limits the latency, in microseconds.
 const NO_LIMIT_US: u64 = 2_000_000_000;
-/// Limit without a budget: it allows the first sleep state, whose exit takes at most this time.
+/// The limit if the work states no latency budget. It allows the first idle state, whose exit takes at most this time.
 const FIRST_STATE_US: u64 = 2;
 
-/// The largest exit latency that the need tolerates, which is a quarter of its budget.
+/// The limit to set on the exit latency: a quarter of the latency budget.
 fn wanted_us(case: &Case<'_>) -> u64 {
     case.need.budget.map_or(FIRST_STATE_US, |budget| budget.whole(Nanos::from_us(1)) / 4)
 }
 
-/// The limit of one CPU in this text; `None` means no limit.
+/// The limit of one CPU, parsed from the text of its file; `None` means no limit.
 fn limit_us(text: &str) -> Option<u64> {
     if text == "n/a" { Some(0) } else { text.parse().ok().filter(|limit| *limit > 0) }
 }
 
-/// Sets a limit for each real-time CPU, which needs no process to hold it.
+/// Sets a limit on the exit latency of each real-time CPU. No process has to hold this limit.
 pub(super) fn limit(site: &Site<'_>) -> Found {
     let case = site.case;
     let wanted_us = wanted_us(case);
@@ -48,7 +48,7 @@ pub(super) fn limit(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage of deeper states stands still"))
 }
 
-/// Holds a limit for all CPUs by a process, if the kernel has no limit per CPU.
+/// Lets a process of this program hold a limit for all CPUs, if the kernel has no limit per CPU.
 pub(super) fn hold(site: &Site<'_>) -> Found {
     let case = site.case;
     let has_own = |cpu: u32| case.peek(&LIMIT.replace("{cpu}", &cpu.to_string())) != Fact::Absent;

@@ -1,6 +1,6 @@
-//! Moves interrupts to housekeeping CPUs.
+//! Remedies that move interrupts to housekeeping CPUs.
 //!
-//! All three remedies that move interrupts use the same function for the target, so they never contradict each other.
+//! All three of them compute an interrupt's target with the same function, so they never contradict each other.
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
@@ -10,24 +10,26 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Arch;
 
-/// Numbers of the interrupts whose affinity file cannot be written, which the reader of the live machine supplies.
-/// Before kernel 6.12 the file can be opened for writing, and only the write fails.
+/// The file with the numbers of the interrupts whose affinity cannot be written, which the reader of the live machine
+/// supplies. Before kernel 6.12, opening an affinity file for writing succeeds even for these interrupts, and only the
+/// write fails.
 const FIXED: &str = "punctual:/irq/fixed";
 const RISK: &str = "Moved while busy, an interrupt is handled on another CPU from the next one on; a CPU that gets all of \
     them may be too slow for a fast device.";
 
-/// An interrupt that may be moved.
+/// An interrupt that may be moved, with the CPUs it is to be moved to.
 struct Movable {
     number: u32,
     handlers: String,
-    /// The CPUs to which the interrupt may be delivered now, if the kernel shows them.
+    /// The CPUs to which the interrupt may be delivered now; `None` if the kernel does not show them.
     asked: Option<CpuSet>,
     delivered: Option<CpuSet>,
     wanted: CpuSet,
 }
 
 impl Site<'_> {
-    /// Whether the user wants an interrupt to stay, by its number, its handler or its device.
+    /// Whether the user wants this interrupt to stay where it is. The user names the interrupt's number, its handler or
+    /// its device.
     fn keeps(&self, number: u32, handlers: &[String]) -> bool {
         let number = number.to_string();
         self.preferences.devices.iter().chain(&self.preferences.keep_irqs).any(|kept| {
@@ -35,7 +37,7 @@ impl Site<'_> {
         })
     }
 
-    /// Whether the kernel shows that an interrupt cannot be moved.
+    /// Whether the kernel shows that this interrupt cannot be moved.
     fn is_fixed(&self, line: &InterruptLine) -> bool {
         let (case, number) = (self.case, line.number);
         let fixed = case.aside(|case| case.peek(FIXED));
@@ -48,7 +50,8 @@ impl Site<'_> {
     }
 
     /// Every interrupt that has a handler and may be moved, with its target: all housekeeping CPUs, or one housekeeping
-    /// CPU after the other if the controller delivers only to the first of several.
+    /// CPU if the controller delivers an interrupt only to the first of several CPUs. Successive interrupts then get
+    /// different CPUs.
     fn movable(&self) -> Result<Vec<Movable>, Doubt> {
         let case = self.case;
         case.has_housekeeping()?;
@@ -79,7 +82,7 @@ impl Site<'_> {
         let mut draft = Draft::default();
         for line in self.movable()?.iter().filter(|line| meant(line)) {
             let folder = format!("/proc/irq/{}", line.number);
-            // An interrupt shows its effective CPUs only after it was delivered once.
+            // The kernel shows the effective CPUs of an interrupt only after it was delivered once.
             let is_delivered = line.delivered.as_ref().is_some_and(|cpus| !cpus.is_empty());
             let settles_at = is_delivered.then(|| format!("{folder}/effective_affinity_list"));
             let step = Step::Write {
@@ -117,7 +120,8 @@ pub(super) fn requested(site: &Site<'_>) -> Found {
     site.moves(|line| !touches(line.delivered.as_ref(), site) && touches(line.asked.as_ref(), site))
 }
 
-/// Spreads all interrupts over the housekeeping CPUs, if the controller delivers to a single CPU.
+/// Spreads all interrupts over the housekeeping CPUs, one CPU for each interrupt, on machines whose controller delivers
+/// an interrupt to a single CPU.
 pub(super) fn spread(site: &Site<'_>) -> Found {
     site.case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
     site.moves(|line| line.asked.as_ref() != Some(&line.wanted))
@@ -140,7 +144,7 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     Ok(draft.remedy("None: it counts for interrupts requested from now on.", path))
 }
 
-/// Leaves managed interrupts to a person: the kernel places them, and nothing moves them at run time.
+/// Leaves managed interrupts to a person, because the kernel chooses their CPUs and nothing can move them at run time.
 pub(super) fn managed(_: &Site<'_>) -> Found {
     by_hand(
         "the kernel lets nobody move these; fewer queues help (net.queues; a parameter of the storage driver), or no I/O \

@@ -1,4 +1,4 @@
-//! Huge pages and free memory.
+//! Remedies about huge pages and free memory.
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
@@ -10,7 +10,7 @@ use punctual_facts::fact::Fact;
 pub struct HugePages {
     /// Size of one page in kB, such as 2048 or 1048576.
     pub size_kb: u64,
-    /// Wanted number of pages, on the node or in all.
+    /// The wanted number of pages: on the node or, without a node, in all.
     pub count: u64,
     /// The memory node; `None` lets the kernel choose.
     pub node: Option<u32>,
@@ -26,7 +26,8 @@ impl HugePages {
     }
 }
 
-/// Reserves the pages that the user asked for. If pages are reserved and unused, a person must decide about them.
+/// Reserves the huge pages that the user asked for. If the user asked for none and reserved pages are unused, a person
+/// must decide about them.
 pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     let case = site.case;
     if site.preferences.huge_pages.is_empty() {
@@ -44,7 +45,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
         };
         match case.peek(&path) {
             Fact::Absent | Fact::Garbled(_) => return Doubt::not_applicable(format!("this machine has no {subject}")),
-            // The user did not ask for the further pages, so they belong to somebody else.
+            // If more pages are reserved than the user asked for, the others belong to somebody else.
             Fact::Known(now) if now.parse::<u64>().is_ok_and(|now| now >= wish.count) => {}
             now => {
                 let before = now.known().cloned().unwrap_or_else(|| "not known".to_owned());
@@ -59,7 +60,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, "HugePages_Total of /proc/meminfo, nr_hugepages of each node").reaching(Blast::Disturbing))
 }
 
-/// Keeps 64 MB free, or a hundredth of the memory if that is less.
+/// Makes the kernel keep 64 MB free, or a hundredth of the memory if that is less.
 pub(super) fn watermark(site: &Site<'_>) -> Found {
     const MOST_KB: u64 = 65_536;
     let case = site.case;

@@ -1,8 +1,8 @@
-//! What to do about a finding if the catalogue alone does not tell: values per CPU, per device and per thread, which
+//! Remedies for findings that the catalogue alone cannot resolve: values per CPU, per device and per thread, which
 //! depend on the machine.
 //!
-//! A remedy reads and decides; it writes nothing and knows nothing of boot loaders. Lasting settings are derived from
-//! the knob's [`Lasting`](crate::knobs::Lasting) places in addition to every remedy, so "not here" only means that
+//! A remedy reads and decides. It writes nothing, and does not depend on the boot loader. Lasting settings are derived
+//! from the knob's [`Lasting`](crate::knobs::Lasting) places in addition to every remedy, so "not here" only means that
 //! nothing can be done at run time.
 
 mod caches;
@@ -35,13 +35,14 @@ use plain::one;
 use services::{bad, owners};
 use threads::Threads;
 
-/// The user's wishes about the changes, as opposed to what the real-time work needs of the machine.
+/// The user's wishes for the changes. The needs of the real-time work are stated in
+/// [`Need`](punctual_facts::profile::Need) instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {
-    /// Devices of the real-time work by their names in Linux: `eth1`, `0000:03:00.0`. Their interrupts stay where they are,
-    /// and only these devices are set up for real-time traffic.
+    /// Names in Linux of the devices that the real-time work uses: `eth1`, `0000:03:00.0`. Their interrupts stay where
+    /// they are, and only these devices are set up for real-time traffic.
     pub devices: Vec<String>,
-    /// Other interrupts that stay where they are, by number or name of the handler.
+    /// Other interrupts that stay where they are, given by number or by the name of the handler.
     pub keep_irqs: Vec<String>,
     /// The priority of the real-time work, if it is known.
     pub priority: Option<u32>,
@@ -52,7 +53,7 @@ pub struct Preferences {
     pub huge_pages: Vec<HugePages>,
 }
 
-/// What the plan shows about a change besides its steps.
+/// What the plan tells the user about a change besides its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     pub before: String,
@@ -62,19 +63,19 @@ pub struct Notes {
     pub proof: String,
     /// The blast radius, if it is larger than the knob says.
     pub blast: Option<Blast>,
-    /// Whether each step is independent: if the kernel refuses one, the others stay.
+    /// Whether each step stands alone: if the kernel refuses one step, the others stay.
     pub apart: bool,
 }
 
-/// What can be done about a knob on this machine.
+/// What can be done at run time about a knob on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnobRemedy {
     Steps(Vec<Step>, Notes),
     /// A process of this program keeps `/dev/cpu_dma_latency` open with this limit, in microseconds.
     Hold(u32, Notes),
-    /// Nothing can be done at run time, for this reason.
+    /// Nothing can be done at run time; the text is the reason.
     NotHere(String),
-    /// A person has to do this, or to decide something first.
+    /// A person has to make the change, or to decide something first; the text says what.
     ByHand(String),
 }
 
@@ -87,7 +88,7 @@ impl KnobRemedy {
     }
 }
 
-/// The machine with the need, and the user's wishes about the changes.
+/// The machine with the need of the work, and the user's wishes about the changes.
 pub struct Site<'a> {
     pub case: &'a Case<'a>,
     pub preferences: &'a Preferences,
@@ -99,7 +100,7 @@ impl<'a> Site<'a> {
         Self { case, preferences, threads: Threads::default() }
     }
 
-    /// Whether a device belongs to the real-time work.
+    /// Whether the user named this device as one of the real-time work.
     fn is_named(&self, device: &str) -> bool {
         self.preferences.devices.iter().any(|name| name == device)
     }
@@ -120,9 +121,10 @@ pub struct RemedyOf {
 
 enum Way {
     Find(fn(&Site<'_>) -> Found),
-    /// Stop the programs that spoil the state that the knob asks for. The risk that the plan names is the knob's `cost`.
+    /// Stop the programs that spoil the good state of the knob. The plan shows the knob's `cost` as the risk of the
+    /// change.
     Silence,
-    /// Leave one owner of the knob's settings.
+    /// Stop all but one of the programs that own the knob's settings.
     OneOwner,
 }
 
@@ -138,8 +140,8 @@ const fn one_owner(knob: &'static str) -> RemedyOf {
     RemedyOf { knob, way: Way::OneOwner }
 }
 
-/// Every remedy in the order in which remedies are best applied. Programs that would undo the rest are silenced first,
-/// targets are made before things are moved there, and safety nets are removed last.
+/// Every remedy in the order in which remedies are best applied. Programs that would undo other remedies are silenced
+/// first. A partition is made before work is moved to it, and safety nets are removed last.
 #[rustfmt::skip]
 pub const REMEDIES: &[RemedyOf] = &[
     silence("irq.irqbalance"),
@@ -218,7 +220,7 @@ pub const REMEDIES: &[RemedyOf] = &[
     find("sched.rt_runtime", scheduler::throttling),
 ];
 
-/// What can be done about a knob on this machine; `None` if the catalogue alone tells.
+/// What can be done about a knob at run time on this machine; `None` if the catalogue alone decides that.
 pub fn remedy(site: &Site<'_>, id: &str) -> Option<KnobRemedy> {
     let RemedyOf { knob, way } = REMEDIES.iter().find(|remedy| remedy.knob == id)?;
     site.case.forget();

@@ -1,5 +1,5 @@
-//! Network devices: only those of the real-time work are set up for it, and packets of the others are kept away from
-//! its CPUs.
+//! Remedies for network devices. Only the devices that the real-time work uses are set up for it. Packets of the other
+//! devices are kept away from the real-time CPUs.
 
 use super::super::{Expected, Reading, SchedPolicy, Step};
 use super::draft::Draft;
@@ -16,7 +16,7 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.known(FOLDER, case.list(FOLDER), Missing::CannotBe("there is no network"))
 }
 
-/// The devices of the real-time work that exist here; `None` if the user named none.
+/// The devices that the user named for the real-time work and that exist here; `None` if the user named none.
 fn named(site: &Site<'_>) -> Result<Option<Vec<String>>, Doubt> {
     let all = devices(site.case)?;
     if site.preferences.devices.is_empty() {
@@ -25,7 +25,7 @@ fn named(site: &Site<'_>) -> Result<Option<Vec<String>>, Doubt> {
     Ok(Some(all.into_iter().filter(|device| site.is_named(device)).collect()))
 }
 
-/// A setting of a device, as ethtool tells it.
+/// The number of one setting of a device, as ethtool shows it.
 fn setting(case: &Case<'_>, device: &str, subject: &str, name: &str) -> Option<u32> {
     let text = case.peek(&format!("{ETHTOOL}/{device}/{subject}"));
     let value = |line: &str| line.split_once(' ').filter(|(found, _)| *found == name)?.1.trim().parse().ok();
@@ -38,7 +38,7 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     for device in devices {
         let now = |name: &str| setting(case, &device, "coalesce", name);
-        // The packet count is set to 1, because some drivers take 0 for never.
+        // `rx-frames` is set to 1, because some drivers interpret 0 as "never".
         let wanted = [("adaptive-rx", 0), ("rx-usecs", 0), ("rx-frames", 1)];
         let is_due = |name: &str, value: u32| match now(name) {
             Some(now) if name == "rx-frames" => now > 1,
@@ -66,7 +66,7 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
     Ok(draft.remedy("More interrupts; some drivers reset the device for it.", "ethtool -c DEVICE"))
 }
 
-/// Limits the number of queues to the CPUs that handle them.
+/// Limits the number of a device's queues to the number of housekeeping CPUs, which handle the queues.
 pub(super) fn queues(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -86,7 +86,7 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
     Ok(draft.apart(risk, "ethtool -l DEVICE").reaching(Blast::Breaking))
 }
 
-/// Handles packets in threads, and sets the priority of those that exist already.
+/// Lets threads handle the packets of named devices. Threads that exist already also get the priority for devices.
 pub(super) fn threaded(site: &Site<'_>) -> Found {
     let case = site.case;
     let Some(devices) = named(site)? else { return by_hand(NAME_IT) };
@@ -111,7 +111,7 @@ pub(super) fn threaded(site: &Site<'_>) -> Found {
     ))
 }
 
-/// Stops the deferral of interrupts, for the devices of the real-time work.
+/// Stops the deferral of interrupts on the devices that the real-time work uses.
 pub(super) fn defer(site: &Site<'_>) -> Found {
     let case = site.case;
     let Some(devices) = named(site)? else { return by_hand(NAME_IT) };

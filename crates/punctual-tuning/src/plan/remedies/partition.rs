@@ -1,7 +1,8 @@
-//! CPUs isolated while the machine runs, by a cpuset partition, as the alternative to `isolcpus=`.
+//! Isolates CPUs while the machine runs, by a cpuset partition, as an alternative to `isolcpus=`.
 //!
-//! systemd owns the tree of control groups and removes controllers that none of its units needs. Therefore the group is
-//! a slice, which needs the controller, and this program writes only the state of the partition.
+//! systemd owns the tree of control groups and removes controllers that none of its units needs. Therefore the
+//! partition's group is a slice of systemd that needs the cpuset controller, and this program writes only the state of
+//! the partition.
 
 use super::super::{Expected, Invocation, Reading, Step, SystemdOrder};
 use super::draft::Draft;
@@ -28,7 +29,7 @@ fn offers_cpusets(site: &Site<'_>, file: &str) -> bool {
     names.known().is_some_and(|names| names.split_whitespace().any(|name| name == "cpuset"))
 }
 
-/// A control group whose CPUs overlap with those to be isolated, so that the kernel would refuse the partition.
+/// A control group that uses some of the CPUs to be isolated, so that the kernel would refuse the partition.
 fn in_the_way(site: &Site<'_>) -> Option<String> {
     let groups = site.case.list(ROOT);
     groups.known().into_iter().flatten().map(|name| format!("{ROOT}/{name}")).find(|group| {
@@ -38,7 +39,7 @@ fn in_the_way(site: &Site<'_>) -> Option<String> {
     })
 }
 
-/// Adds the steps that make the group, as the running init requires.
+/// Adds the steps that create the partition's group: a slice on systemd, a folder on other inits.
 fn group(site: &Site<'_>, draft: &mut Draft) {
     let case = site.case;
     if case.machine.boot.is_systemd() {
@@ -109,7 +110,7 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     Ok(if has_work { remedy.reaching(Blast::Breaking) } else { remedy })
 }
 
-/// Leaves a partition that the kernel does not honour to its owner.
+/// Leaves a partition that the kernel marks as invalid to a person.
 pub(super) fn broken(site: &Site<'_>) -> Found {
     match group_file(site, GROUP, STATE) {
         Fact::Known(text) if text.contains("invalid") => {

@@ -1,4 +1,5 @@
-//! Single files of knobs whose catalogue entry names only a word or a module option for the next boot.
+//! Remedies that write single files, for knobs whose catalogue entry has only a word or a module option for the next
+//! boot.
 
 use super::draft::Draft;
 use super::{Found, Site};
@@ -22,7 +23,7 @@ pub(super) fn rcu(site: &Site<'_>) -> Found {
     Ok(draft.remedy("Administration gets slower: loading modules, setting up the network.", "/sys/kernel/rcu_normal"))
 }
 
-/// Sets the idle governor that considers the next timer.
+/// Sets an idle governor that takes the next timer into account.
 pub(super) fn idle_governor(site: &Site<'_>) -> Found {
     let folder = "/sys/devices/system/cpu/cpuidle";
     let offered = site.case.peek(&format!("{folder}/available_governors"));

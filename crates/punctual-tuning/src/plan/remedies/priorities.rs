@@ -1,4 +1,5 @@
-//! Priorities of kernel threads: general helpers stay low, and threads that feed the real-time work come first.
+//! Remedies for priorities of kernel threads: general helpers get a low priority, and threads of the real-time work's
+//! devices a high one.
 
 use super::super::{SchedPolicy, Step};
 use super::draft::Draft;
@@ -8,12 +9,12 @@ use crate::knobs::{Doubt, InterruptLine};
 
 /// The kernel's default priority for threads of interrupts.
 const INTERRUPTS: u32 = 50;
-/// Higher priorities would hold up the kernel's own helper threads.
+/// The highest priority to set. With a higher one, a thread would delay the kernel's own helper threads.
 const HIGHEST: u32 = 95;
 
 impl Site<'_> {
-    /// The priority of threads that feed the real-time work: one above the work's priority if that is known, otherwise
-    /// one above the threads of other devices.
+    /// The priority for interrupt threads of the real-time work's devices: one above the priority of the real-time work
+    /// if that is known, and otherwise one above the threads of other devices.
     pub(super) fn device_priority(&self) -> u32 {
         self.preferences
             .priority
@@ -35,8 +36,9 @@ fn priority(policy: SchedPolicy) -> u32 {
     }
 }
 
-/// Lowers helpers on the real-time CPUs that were raised to the priority of devices, back to the kernel's defaults. Helpers
-/// on other CPUs stay as they are: advice about them differs, and the real-time work does not wait for them.
+/// Gives helper threads on the real-time CPUs the kernel's default priority again, if somebody raised them to the
+/// priority of interrupt threads or higher. Helper threads on other CPUs stay as they are: advice about them differs,
+/// and the real-time work does not wait for them.
 pub(super) fn kernel(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     for thread in site.kernel_threads()? {
@@ -55,14 +57,14 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     Ok(draft.apart("Networking and coarse timers on these CPUs wait for the real-time work.", "chrt -p of each thread"))
 }
 
-/// The number of the interrupt and the handler's name of a thread `irq/N-NAME` or `irq/N-s-NAME`.
+/// The interrupt's number and the handler's name in the name of a thread, `irq/N-NAME` or `irq/N-s-NAME`.
 fn line_of(comm: &str) -> Option<(&str, &str)> {
     let (number, name) = comm.strip_prefix("irq/")?.split_once('-')?;
     number.bytes().all(|b| b.is_ascii_digit()).then(|| (number, name.strip_prefix("s-").unwrap_or(name)))
 }
 
-/// Raises the threads of devices that the user named. Other interrupt threads get the default priority if they have
-/// none or one that is too high.
+/// Raises the interrupt threads of the devices that the user named. Other interrupt threads get the default priority if
+/// they have no real-time priority or a too high one.
 pub(super) fn interrupts(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let mut any = false;
@@ -70,7 +72,7 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
     for thread in site.kernel_threads()? {
         let Some((number, handler)) = line_of(&thread.name.comm) else { continue };
         any = true;
-        // The kernel cuts thread names to 15 bytes, so the name of a long handler is incomplete.
+        // The kernel cuts thread names to 15 bytes, so a long handler name is incomplete here and may not match.
         let is_named = site
             .preferences
             .devices

@@ -1,4 +1,4 @@
-//! CPU time that the scheduler reserves for ordinary tasks, and preemption.
+//! Remedies for the CPU time that the scheduler reserves for ordinary tasks, and for preemption.
 
 use super::super::{Expected, Reading};
 use super::draft::Draft;
@@ -18,7 +18,7 @@ const MISCOUNTED_BEFORE: Version = Version::new(6, 17);
 /// The limit for real-time threads. On kernels with fair servers it only limits what `SCHED_DEADLINE` may reserve.
 const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// Fails where even root could not write the scheduler's debug files.
+/// Fails if even root cannot write the scheduler's debug files.
 fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
     let lockdown = case.aside(|case| case.peek(LOCKDOWN));
     let mode = |text: &String| text.split(['[', ']']).nth(1).map(str::to_owned);
@@ -39,7 +39,7 @@ fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
     }
 }
 
-/// Removes a server's reservation from each real-time CPU.
+/// Removes the reservation of a deadline server (`fair_server` or `ext_server`) from each real-time CPU.
 fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     let case = site.case;
     let has_no_server = case.version()? < FAIR_SERVER_SINCE;
@@ -57,7 +57,7 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
                 any |= draft.write(case, &format!("CPU {cpu}"), &path, "0");
             }
             Fact::Known(text) => return Doubt::unknown(format!("{path} holds '{text}', not a number")),
-            // Unless the kernel is locked down, root may read the file, and root carries out the plan.
+            // The plan is carried out as root, who may read this file, since the kernel is not locked down.
             Fact::Denied => any |= draft.write(case, &format!("CPU {cpu}"), &path, "0"),
             Fact::Absent | Fact::Garbled(_) => {}
         }
@@ -69,12 +69,12 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     Ok(draft.remedy(risk, &proof).reaching(Blast::Breaking))
 }
 
-/// Whether control groups have limits of their own, so that real-time threads are still throttled.
+/// Whether control groups have real-time limits of their own, so that real-time threads are still throttled.
 fn is_grouped(case: &Case<'_>) -> bool {
     case.machine.config.value("RT_GROUP_SCHED").known().is_some_and(|value| value == "y")
 }
 
-/// Removes the CPU time that ordinary tasks get before real-time tasks.
+/// Removes the reservation of CPU time for ordinary tasks from the real-time CPUs.
 pub(super) fn fair_server(site: &Site<'_>) -> Found {
     server(
         site,
@@ -85,12 +85,12 @@ pub(super) fn fair_server(site: &Site<'_>) -> Found {
     )
 }
 
-/// Removes the CPU time that tasks of a BPF scheduler get before real-time tasks.
+/// Removes the reservation of CPU time for tasks of a BPF scheduler from the real-time CPUs.
 pub(super) fn ext_server(site: &Site<'_>) -> Found {
     server(site, "ext_server", "Tasks of the loaded BPF scheduler can starve on these CPUs for good.")
 }
 
-/// Removes the limit for all real-time threads, in kernels that have it.
+/// Removes the limit on the CPU time of all real-time threads, in kernels that have this limit.
 pub(super) fn throttling(site: &Site<'_>) -> Found {
     let case = site.case;
     if case.version()? >= FAIR_SERVER_SINCE && !is_grouped(case) {
@@ -105,7 +105,7 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, LIMIT).reaching(Blast::Breaking))
 }
 
-/// Switches to full preemption, if it can be chosen at run time.
+/// Switches to full preemption, if the kernel allows that at run time.
 pub(super) fn preempt(site: &Site<'_>) -> Found {
     let case = site.case;
     debug_files(case)?;
@@ -121,7 +121,7 @@ pub(super) fn preempt(site: &Site<'_>) -> Found {
     Ok(draft.remedy("The kernel patches itself, which stops all CPUs for a moment.", &path))
 }
 
-/// Leaves the features that only serve the scheduler's debugging to a person.
+/// Leaves scheduler features that only serve debugging to a person.
 pub(super) fn features(site: &Site<'_>) -> Found {
     let case = site.case;
     debug_files(case)?;
@@ -130,7 +130,8 @@ pub(super) fn features(site: &Site<'_>) -> Found {
     let text = case.known(&path, case.peek(&path), missing)?;
     let wrong = case.harmful_features(&text);
     Doubt::not_applicable_if(wrong.is_empty(), "none of those that do harm is on")?;
-    // The file takes one word at a time and shows all words, so reading it back does not prove a single step.
+    // No step is planned: the file takes one word at a time but shows all words, so reading it back would not prove a
+    // single step.
     let words: Vec<String> = wrong.iter().map(|name| format!("NO_{name}")).collect();
     by_hand(&format!("as root, one after the other, to {path}: {}", words.join(", ")))
 }

@@ -1,4 +1,4 @@
-//! Silences programs that would undo changes, or that work at times of their own.
+//! Remedies that silence programs which would undo changes, or which work at times of their own.
 
 use super::super::Step;
 use super::draft::Draft;
@@ -6,7 +6,7 @@ use super::{Found, Site, by_hand};
 use crate::knobs::{self, Blast, Doubt};
 use crate::programs::{self, Program};
 
-/// Silences those of the programs that are at work here.
+/// Silences those of `programs` that are at work on this machine.
 fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, risk: &str) -> Found {
     let case = site.case;
     if let Some(container) = case.container() {
@@ -39,12 +39,12 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
     }
 }
 
-/// Silences the programs that are bad for a knob.
+/// Silences the programs that spoil the good state of a knob.
 pub(super) fn bad(site: &Site<'_>, knob: &str) -> Found {
     silenced(site, programs::bad_for(knob), knobs::find(knob).map_or("", |knob| knob.cost))
 }
 
-/// Silences those owners of a setting that no other knob silences.
+/// Silences programs that own the same settings as another program. Programs that another knob silences are left out.
 pub(super) fn owners(site: &Site<'_>, knob: &str) -> Found {
     let risk = "What they set besides goes with them: tuned takes its values back when it stops, and its words off the \
         command line.";

@@ -1,5 +1,5 @@
-//! The CPUs on which systemd runs programs: those of process 1, which its children inherit, and those of the slices,
-//! which no program can leave.
+//! Remedies for the CPUs on which systemd runs programs: the CPUs of process 1, which its children inherit, and the
+//! CPUs of systemd's slices, which programs in a slice cannot leave.
 
 use super::super::{Invocation, Step, SystemdOrder};
 use super::draft::Draft;
@@ -10,7 +10,7 @@ use punctual_facts::fact::Fact;
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// Moves process 1. Programs that it starts later inherit its CPUs, and may choose others.
+/// Moves process 1 to the housekeeping CPUs. Programs that it starts later inherit these CPUs, but may choose others.
 pub(super) fn first_process(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -28,13 +28,13 @@ pub(super) fn first_process(site: &Site<'_>) -> Found {
     ))
 }
 
-/// The slice of a process, which is the first part of the path in its `cgroup` file.
+/// The slice that a process belongs to. It is the first part of the path in the process's `cgroup` file.
 fn slice_of(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::/"))?.split('/').next()
 }
 
-/// Limits the slices until the next boot. Their programs then cannot use real-time CPUs at all, so a slice that
-/// contains real-time work stays as it is.
+/// Limits systemd's slices to the housekeeping CPUs until the next boot. Programs in them then cannot use real-time
+/// CPUs at all, so a slice that contains real-time work stays as it is.
 pub(super) fn slices(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

@@ -1,4 +1,4 @@
-//! Disks: their schedulers, the CPUs that handle completions, and polling for media.
+//! Remedies for disks: their I/O schedulers, the CPUs that handle completions, and polling for media.
 
 use super::super::{Expected, Reading};
 use super::{Found, Site};
@@ -20,7 +20,7 @@ pub(super) fn scheduler(site: &Site<'_>) -> Found {
     })
 }
 
-/// Lets completions run near the CPU that asked, and not only on that CPU.
+/// Lets I/O completions run on a CPU near the one that started the I/O, and not only on that CPU itself.
 pub(super) fn completion(site: &Site<'_>) -> Found {
     site.each(BLOCKS, NO_BLOCKS, "Completions find colder caches.", "queue/rq_affinity", |draft, case, disk| {
         let path = format!("{BLOCKS}/{disk}/queue/rq_affinity");

@@ -1,4 +1,5 @@
-//! Whatever a machine answers, each remedy gives steps or a reason, and its steps write only sensible values.
+//! Tests that each remedy gives steps or a reason, whatever the files of a machine hold, and that its steps write only
+//! sensible values.
 
 use super::{HugePages, KnobRemedy, Preferences, REMEDIES, Site, remedy};
 use crate::knobs::Case;
@@ -22,7 +23,7 @@ fn preferences() -> Preferences {
     }
 }
 
-/// Every remedy on a machine, for each kind of choice of CPUs.
+/// The results of all remedies on a machine, for each kind of choice of CPUs.
 fn all(tree: &dyn Tree) -> Vec<(&'static str, KnobRemedy)> {
     let machine = Machine::read(tree);
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
-//! All threads, and the threads that are moved off the real-time CPUs.
+//! Reads all threads, and moves threads off the real-time CPUs.
 //!
-//! A thread is named by its number and its start time, because the number alone may be reused.
+//! A thread is identified by its number and its start time, because a number alone may be reused.
 
 use super::super::{SchedPolicy, Step, TaskName};
 use super::draft::Draft;
@@ -12,7 +12,7 @@ use punctual_facts::fact::{Fact, printable};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-/// The most threads of a machine on which threads are moved.
+/// The largest number of threads on a machine. With more threads, none is moved.
 const MOST_THREADS: usize = 16_384;
 const NAME_CHARS: usize = 64;
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -20,7 +20,7 @@ const NO_SETAFFINITY: u64 = 0x0400_0000;
 const FIFO: u32 = 1;
 const RR: u32 = 2;
 const DEADLINE: u32 = 6;
-/// Names of this program's processes, which are not moved because they end soon.
+/// Names of this program's processes. Their threads are not moved, because they end soon.
 const THIS_PROGRAM: [&str; 2] = ["punctual", "punctual-reader"];
 const UNSEEN: &str = "the numbers of threads are not shown here (a captured machine does not tell them)";
 
@@ -44,11 +44,11 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Reads a line of `stat`. The name in parentheses may contain parentheses itself.
+    /// Parses a line of `stat`. The name in parentheses may contain parentheses itself.
     fn parse(process: u32, stat: &str, allowed: impl FnOnce() -> Option<CpuSet>) -> Option<Self> {
         let (before, after) = stat.rsplit_once(')')?;
         let (pid, comm) = before.split_once('(')?;
-        // Field 3 of proc_pid_stat(5) is the first after the name.
+        // The first field after the name is field 3 in the numbering of proc_pid_stat(5).
         let fields: Vec<&str> = after.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3).copied();
         let small = |number: usize| field(number)?.parse::<u32>().ok();
@@ -122,8 +122,8 @@ impl Site<'_> {
         Thread::parse(process, read("stat").known()?, || allowed_by(read("status").known()?))
     }
 
-    /// Processes whose threads stay where they are: this program and the real-time work. The real-time work is a
-    /// process with a real-time thread that may run on the real-time CPUs.
+    /// The numbers of the processes whose threads stay where they are: this program and the real-time work. A process
+    /// belongs to the real-time work if one of its real-time threads may run on the real-time CPUs.
     fn ours(&self) -> Result<BTreeSet<u32>, Doubt> {
         let is_ours = |thread: &&Thread| {
             !thread.is_kernel
@@ -132,7 +132,7 @@ impl Site<'_> {
         Ok(self.threads()?.iter().filter(is_ours).map(|thread| thread.process).collect())
     }
 
-    /// Real-time threads of programs that may run on the real-time CPUs.
+    /// Real-time threads of user programs that may run on the real-time CPUs.
     pub(super) fn real_time_work(&self) -> Result<Vec<&Thread>, Doubt> {
         let is_ours = |thread: &&Thread| !thread.is_kernel && thread.is_real_time && thread.touches(self.case.rt());
         Ok(self.threads()?.iter().filter(is_ours).collect())
@@ -142,7 +142,7 @@ impl Site<'_> {
         Ok(self.threads()?.iter().find(|thread| thread.name.pid == pid))
     }
 
-    /// Moves a thread off the real-time CPUs: to the rest of its own CPUs, or else to all housekeeping CPUs.
+    /// Moves a thread off the real-time CPUs: to its own other CPUs or, if it has none, to all housekeeping CPUs.
     pub(super) fn send_away(&self, draft: &mut Draft, thread: &Thread) {
         let cpus = self.case.kept_off(&thread.cpus);
         let subject = format!("{} ({})", thread.name.comm, thread.name.pid);
@@ -151,7 +151,8 @@ impl Site<'_> {
     }
 }
 
-/// Moves kernel threads, except those bound to one CPU and those of interrupts, which follow their interrupt.
+/// Moves kernel threads off the real-time CPUs. Threads bound to one CPU stay, and so do interrupt threads, which run
+/// where their interrupt is delivered.
 pub(super) fn kernel(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -168,8 +169,8 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     ))
 }
 
-/// Moves ordinary threads that ran on the real-time CPUs. Without systemd, whose slices restrict other threads, it
-/// moves every thread that may run there.
+/// Moves ordinary threads that last ran on the real-time CPUs. Without systemd, whose slices restrict other threads, it
+/// moves every thread that may run on these CPUs.
 pub(super) fn leftovers(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

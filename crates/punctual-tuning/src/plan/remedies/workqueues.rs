@@ -1,4 +1,4 @@
-//! Deferred work of the kernel, and the detectors of lock-ups.
+//! Remedies for the kernel's deferred work, and for the detectors of lock-ups.
 
 use super::super::{Expected, Reading};
 use super::draft::Draft;
@@ -7,7 +7,7 @@ use crate::knobs::{Doubt, Missing, QUEUES};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
-/// The most queues that are read.
+/// The most work queues that are read.
 const MOST_QUEUES: usize = 512;
 const STALL: &str =
     "Workers move at once; on a busy machine rewriting the mask was seen to stall the network for a moment.";
@@ -29,7 +29,7 @@ fn is_so(site: &Site<'_>, path: &str) -> bool {
     now.known().is_some_and(|text| CpuSet::parse_mask(text).is_ok_and(|mask| mask == *site.case.housekeeping()))
 }
 
-/// Moves the work of each queue that has its own mask.
+/// Moves the work of each work queue that has its own mask to the housekeeping CPUs.
 pub(super) fn named(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -47,7 +47,7 @@ pub(super) fn named(site: &Site<'_>) -> Found {
     Ok(draft.apart("None worth mentioning; queues that drivers make later start on the common mask.", QUEUES))
 }
 
-/// Restricts the detectors of lock-ups to the housekeeping CPUs.
+/// Restricts the lock-up detectors to the housekeeping CPUs.
 pub(super) fn watchdog(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

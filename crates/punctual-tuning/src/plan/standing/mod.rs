@@ -1,7 +1,7 @@
 //! The status of requests: for each knob, the value configured for the next boot, the value this boot was given, and
 //! the value in force.
 //!
-//! A request proves nothing: only what the kernel itself shows now counts as in force.
+//! A request proves nothing: a value counts as in force only if a file of the kernel shows it now.
 
 mod word;
 
@@ -19,9 +19,9 @@ use word::word_row;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requested {
-    /// A word to have on the kernel's command line, or to take off it.
+    /// A word that was to be added to the kernel's command line, or to be removed from it.
     Word { id: String, keep: Keep },
-    /// A step that was done at run time, in this boot or an earlier one.
+    /// A step that was carried out at run time, in this boot or an earlier one.
     Done { id: String, step: Step, is_this_boot: bool },
 }
 
@@ -48,7 +48,7 @@ pub struct StatusRow {
     pub standing: Standing,
 }
 
-/// The status of one request. Ordered from the best to the worst.
+/// The status of one request. The variants are ordered from the best to the worst.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
@@ -56,15 +56,15 @@ pub enum Standing {
     InForce,
     /// The subject no longer exists: a thread ended, or a device was unplugged.
     Gone,
-    /// The value is set, and takes effect with the next interrupt.
+    /// The value is set, and takes effect when the interrupt occurs next.
     WaitsForInterrupt,
     /// The value takes effect with the next boot.
     WaitsForBoot,
     /// The status could not be determined, for this reason.
     Unknown(String),
-    /// The value was in force, and something has changed it since.
+    /// The value was in force, and has been changed since.
     Drifted,
-    /// This boot was given the word, and the kernel did not honour it, for this reason.
+    /// This boot's command line had the word, but the kernel did not honour it, for this reason.
     NotHonoured(String),
 }
 
@@ -89,7 +89,8 @@ impl Standing {
     }
 }
 
-/// The status of all requests, the earliest first. Of several requests with the same subject only the last one counts.
+/// The status of all requests, in the order of the requests. Of several requests with the same subject only the last
+/// one counts.
 pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Requested]) -> Vec<StatusRow> {
     let case = Case::new(tree, machine, need);
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
@@ -104,8 +105,8 @@ pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Reques
 fn about(asked: &Requested) -> String {
     match asked {
         Requested::Word { keep, .. } => keep.subject(),
-        // Several lines of such a file hold at the same time. The same is true of a device's settings and of program
-        // runs.
+        // Files of these two kinds hold several lines at the same time, so each line is a subject of its own. The same
+        // is true below of a device's settings and of program runs.
         Requested::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
             Reading::Switches | Reading::Schemata => format!("{path} {value}"),
             Reading::Plain | Reading::Marked | Reading::CpuList | Reading::CpuMask => subject(step),
@@ -131,7 +132,8 @@ fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
                 Fact::Known(_) if *is_this_boot && is_set(step, case) => Standing::WaitsForInterrupt,
-                // After a boot the file has the kernel's default value until it is written again.
+                // The step belongs to an earlier boot and changed no file on a disk, so the value is missing until the
+                // step is carried out again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
                 Fact::Known(_) => Standing::Drifted,
                 Fact::Absent => Standing::Gone,
@@ -150,7 +152,7 @@ fn is_set(step: &Step, tree: &dyn Tree) -> bool {
     text(tree, path).known().is_some_and(|seen| expected.met(value, &expected.reading.value(seen, value)))
 }
 
-/// The value in force, and whether it is the wanted one.
+/// The value that a file shows, and whether it is the wanted one.
 struct Observed {
     text: String,
     is_wanted: bool,
@@ -174,7 +176,7 @@ pub fn subject(step: &Step) -> String {
     }
 }
 
-/// What the machine shows now about the subject of a step.
+/// The value that the machine shows now for the subject of a step.
 fn seen(step: &Step, tree: &dyn Tree) -> Fact<Observed> {
     match step {
         Step::Write { path, value, expected } => {
@@ -198,8 +200,8 @@ fn seen(step: &Step, tree: &dyn Tree) -> Fact<Observed> {
     }
 }
 
-/// Whether a service is silent: it is masked and has no control group. systemd makes a control group for each service
-/// that it starts.
+/// Whether a service is silent: its unit is masked and has no control group. systemd creates a control group for each
+/// service that it starts.
 fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Observed> {
     let groups = SLICES.iter().find_map(|slice| tree.list(slice).known().cloned());
     let Some(groups) = groups else { return Fact::Garbled("only systemd knows".to_owned()) };
@@ -218,9 +220,10 @@ fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Observed> {
     Fact::Known(Observed { text: text.to_owned(), is_wanted })
 }
 
-/// The control groups of services, in cgroup v2 and in cgroup v1.
+/// The folders with the control groups of services, in cgroup v2 and in cgroup v1.
 const SLICES: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
-/// The folders in which a unit is masked: until it is unmasked, and until the next boot.
+/// The folders with the links of masked units: the first mask lasts until it is removed, the second until the next
+/// boot.
 const MASKS: [&str; 2] = ["/etc/systemd/system", "/run/systemd/system"];
 
 fn of_task(what: &str, task: &TaskName) -> String {
@@ -231,14 +234,14 @@ fn see_file(is_wanted: bool) -> Observed {
     Observed { text: if is_wanted { "as written" } else { "changed" }.to_owned(), is_wanted }
 }
 
-/// The fields of `stat` after the name of a thread, if the number still belongs to the same thread.
+/// The fields after the name in a thread's `stat` file. Absent if the number now belongs to another thread.
 fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
     let fields = text(tree, &format!("/proc/{}/stat", task.pid)).map(|stat| {
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         rest.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     });
     fields.and_then(|fields| {
-        // Field 22 of the line. The first field after the name is field 3.
+        // The start time is field 22 of the line. The first of `fields` is field 3.
         let is_same = fields.get(19).and_then(|started| started.parse().ok()) == Some(task.started);
         if is_same { Fact::Known(fields) } else { Fact::Absent }
     })
@@ -276,7 +279,7 @@ mod tests {
     use crate::plan::Reading;
     use punctual_facts::tree::MemTree;
 
-    /// The status of a step of this boot on that machine.
+    /// The status of `step` on the machine with these files, if the step was carried out in this boot.
     fn standing_of(machine: &str, step: Step) -> Standing {
         let tree = MemTree::parse(&format!("punctual-machine 1\n{machine}")).unwrap();
         let asked = [Requested::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];

@@ -1,7 +1,8 @@
-//! The status of a word of the command line: whether this boot was given the word, and what the kernel made of it.
+//! The status of a word of the command line: whether this boot's command line had the word, and whether the kernel
+//! honoured it.
 //!
-//! A word is judged by its own effect if the kernel shows that, and otherwise by the verdict of the linter. The finding
-//! about the word's knob does not decide, because the knob may be bad for another reason.
+//! A word is judged by its own effect if a file of the kernel shows the effect, and otherwise by the verdict of the
+//! linter. The finding about the word's knob does not matter, because the knob may be bad for another reason.
 
 use super::{Standing, StatusRow};
 use crate::audit;
@@ -53,13 +54,13 @@ pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> StatusRow {
     }
 }
 
-/// The row of a subject that is not a word.
+/// The row for a setting that is not a word of the command line.
 fn nothing(id: &str) -> StatusRow {
     let standing = Standing::Unknown("it is no word of the command line".to_owned());
     StatusRow { id: id.to_owned(), what: String::new(), configured: None, booted: None, effective: None, standing }
 }
 
-/// What the kernel made of a word that this boot was given.
+/// Whether the kernel honoured a word that was on this boot's command line.
 fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &Case<'_>) -> Standing {
     let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
     let judged = Target::of(case.machine)
@@ -74,7 +75,8 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &
         (Some(unseen), _) => Standing::Unknown(unseen.trouble().unwrap_or_default()),
         (None, Some(judged)) if is_dead(judged.verdict) => Standing::NotHonoured(said(&judged)),
         (None, Some(judged)) if judged.verdict == WordVerdict::Effective => Standing::InForce,
-        // The kernel took the word. Its effect is unknown only if the knob's state is unknown.
+        // The kernel accepted the word, and no file shows its effect. The word counts as in force unless the state of
+        // its knob is unknown.
         (None, _) => match knobs::find(id).map(|knob| audit::examine(knob, case).state) {
             Some(State::Unknown(why)) => Standing::Unknown(why),
             _ => Standing::InForce,
@@ -94,15 +96,15 @@ fn evidence(id: &str, case: &Case<'_>) -> Option<String> {
     finding.evidence.last().map(|evidence| evidence.value.clone())
 }
 
-/// What the kernel shows about a word.
+/// The effect of a word, as a file of the kernel shows it.
 struct Shown {
     text: String,
-    /// Whether the text is what the word asks for.
+    /// Whether the file shows the effect that the word asks for.
     is_there: bool,
 }
 
-/// The effect of a word about CPUs; `None` for all other words, for effects that the kernel does not show, and for
-/// lists in a notation that only the kernel reads.
+/// Reads the effect of a word that lists CPUs. `None` for all other words, for effects that no file shows, and for
+/// lists in a notation that only the kernel can parse.
 fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
     let (flags, list) = value.split_at(value.find(|c: char| c.is_ascii_digit())?);
     let asked = CpuSet::parse_list(list).ok()?;
@@ -114,7 +116,7 @@ fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
         "nohz_full" => case.machine.nohz_full.clone().map(holds),
         "irqaffinity" => {
             text(case, "/proc/irq/default_smp_affinity").and_then(|mask| match CpuSet::parse_mask(&mask) {
-                // The kernel always adds the boot CPU.
+                // The kernel adds the boot CPU to this mask in any case.
                 Ok(seen) => {
                     let allowed = asked.union(&[BOOT_CPU].into_iter().collect());
                     Fact::Known(Shown { is_there: seen.is_subset(&allowed), text: seen.to_string() })
@@ -127,7 +129,7 @@ fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
     })
 }
 
-/// The CPUs that have a thread for their RCU callbacks.
+/// The CPUs that have a kernel thread for their RCU callbacks.
 fn offloaders(case: &Case<'_>) -> Fact<CpuSet> {
     match knobs::with_rcu_thread(case) {
         Ok(cpus) => Fact::Known(cpus),

@@ -1,4 +1,4 @@
-//! Files that are lists of settings: sysctl.d, tmpfiles.d, udev rules, modprobe.d, limits.d.
+//! Writes files that are lists of settings: sysctl.d, tmpfiles.d, udev rules, modprobe.d, limits.d.
 
 use super::super::{KeptValue, Lasted, MADE_BY, Obstacle, Wanted, optional, own};
 use crate::own_files;
@@ -6,7 +6,7 @@ use crate::plan::Step;
 use punctual_facts::machine::Init;
 use punctual_facts::tree::Tree;
 
-/// Files that do not depend on the init: rules for udev, options of modules, limits of log-ins.
+/// Steps for the files that do not depend on the init: udev rules, options of modules, limits for log-ins.
 pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let mut lasted = Lasted::default();
     lasted.steps.extend(list(tree, own_files::UDEV, &wanted.udev, str::to_owned)?);
@@ -32,7 +32,8 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     Ok(lasted)
 }
 
-/// The step that writes a list of ours: earlier lines that no new line replaces, then the new lines.
+/// The step that writes a list of ours. It holds the lines of the present file that no new line replaces, then the new
+/// lines.
 fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> String) -> Result<Option<Step>, Obstacle> {
     if lines.is_empty() {
         return Ok(None);
@@ -45,7 +46,7 @@ fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> Str
     Ok((content != earlier).then(|| own(path, content)))
 }
 
-/// The name of a sysctl with slashes. The first separator decides whether the name is written with dots or with
+/// The name of a sysctl, written with slashes. The first separator in `name` decides whether `name` has dots or
 /// slashes.
 pub(super) fn sysctl_name(name: &str) -> String {
     let name = name.trim().trim_start_matches('-');
@@ -66,30 +67,30 @@ fn sysctl_key(line: &str) -> String {
     sysctl_name(line.split('=').next().unwrap_or(line))
 }
 
-/// The settings as a file of sysctl.
+/// The settings as the text of a file for sysctl.
 pub(in crate::plan::lasting) fn sysctl_text(sysctls: &[KeptValue]) -> String {
     sysctls.iter().fold(MADE_BY.to_owned(), |text, kept| text + &kept.place + " = " + &kept.value + "\n")
 }
 
-/// Whether the init reads the folder of sysctl; otherwise a start script writes the values.
+/// Whether the init reads the folder of sysctl files. If not, a start script writes the values.
 pub(super) fn reads_sysctl(init: Option<Init>) -> bool {
     !matches!(init, Some(Init::Busybox | Init::S6 | Init::Dinit) | None)
 }
 
-/// Settings of sysctl, for an init that reads them.
+/// The step that writes the sysctls, if the init reads the folder of sysctl files.
 pub(super) fn sysctls(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> Result<Option<Step>, Obstacle> {
     let sysctls = wanted.sysctls.iter().filter(|_| reads_sysctl(init));
     let lines: Vec<String> = sysctls.map(|kept| format!("{} = {}", kept.place, kept.value)).collect();
     list(tree, own_files::SYSCTL, &lines, sysctl_key)
 }
 
-/// A line of tmpfiles that writes a value to an existing file. A percent sign would start a specifier, so it is
-/// doubled.
+/// A line of tmpfiles that writes a value to an existing file. A percent sign in the value is doubled, because a single
+/// one would start a specifier.
 pub(super) fn tmpfiles_line(write: &KeptValue) -> String {
     format!("w {} - - - - {}", write.place, write.value.replace('%', "%%"))
 }
 
-/// The writes as a file of tmpfiles.
+/// The writes as the text of a file for tmpfiles.
 pub(in crate::plan::lasting) fn tmpfiles_text(writes: &[KeptValue]) -> String {
     let lines: String = writes.iter().map(|write| tmpfiles_line(write) + "\n").collect();
     format!("{MADE_BY}{lines}")
@@ -99,7 +100,7 @@ pub(super) fn tmpfiles_path(line: &str) -> String {
     line.split_whitespace().nth(1).unwrap_or_default().to_owned()
 }
 
-/// Values written at boot by systemd-tmpfiles.
+/// The step for the values that systemd-tmpfiles writes at boot.
 pub(super) fn tmpfiles(tree: &dyn Tree, writes: &[KeptValue]) -> Result<Option<Step>, Obstacle> {
     let lines: Vec<String> = writes.iter().map(tmpfiles_line).collect();
     list(tree, own_files::TMPFILES, &lines, tmpfiles_path)

@@ -1,9 +1,9 @@
 //! Files of our own that the init and its helpers read at boot. Each is named after punctual, and begins with a remark
 //! that says how to undo it.
 //!
-//! If several files may set the same value, ours has the name that counts: the last one for sysctl, the first one for
-//! tmpfiles. A value that another file overrides all the same is left out. Lines that an earlier plan wrote into a file
-//! stay in it.
+//! If several files may set the same value, ours is named so that its value takes effect: it is the last file for
+//! sysctl and the first for tmpfiles. If another file overrides a value nevertheless, that value is left out. Lines
+//! that an earlier plan wrote into our files stay in them.
 
 mod lists;
 mod outweighed;
@@ -18,7 +18,7 @@ use crate::plan::Step;
 use punctual_facts::machine::{Init, Loader, Machine};
 use punctual_facts::tree::Tree;
 
-/// The steps for everything that lasts, except words for the kernel.
+/// The steps for all lasting settings except the words of the kernel's command line.
 pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     checked(wanted)?;
     if is_empty(wanted) {
@@ -43,7 +43,7 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
     Ok(lasted)
 }
 
-/// Steps for a unit that continues the campaign in this folder once after each boot.
+/// Steps for a unit that continues the campaign in `folder` once after each boot.
 pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Obstacle> {
     check::exe(exe)?;
     check::exe(folder)?;
@@ -63,7 +63,7 @@ fn is_empty(wanted: &Wanted) -> bool {
     plain == cmdline_only
 }
 
-/// Checks every value before any of them is written.
+/// Checks all values, before the first of them is written.
 pub(super) fn checked(wanted: &Wanted) -> Result<(), Obstacle> {
     wanted.sysctls.iter().try_for_each(|kept| check::sysctl(&kept.place, &kept.value))?;
     wanted.writes.iter().try_for_each(|write| check::write(&write.place, &write.value))?;
@@ -78,7 +78,8 @@ pub(super) fn checked(wanted: &Wanted) -> Result<(), Obstacle> {
     if wanted.boot_service || wanted.hold_latency_us.is_some() { check::exe(&wanted.exe) } else { Ok(()) }
 }
 
-/// Fails on systems whose `/etc` is generated, read-only, or replaced with the image.
+/// Fails on systems where files in `/etc` do not last, because the folder is generated, read-only, or replaced with the
+/// image.
 fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Obstacle> {
     let Some(loader) = machine.boot.loaders.first().map(|sign| sign.what) else { return Ok(()) };
     let how = match loader {

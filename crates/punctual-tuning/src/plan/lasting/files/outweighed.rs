@@ -1,4 +1,4 @@
-//! Leaves out values that a file of somebody else overrides, and reports them.
+//! Leaves out values that a file of another owner overrides, and reports them.
 
 use super::super::{KeptValue, Lost, Obstacle, Wanted, ending, optional};
 use super::lists::{reads_sysctl, sysctl_name, tmpfiles_path};
@@ -8,7 +8,7 @@ use punctual_facts::fact::printable;
 use punctual_facts::machine::Init;
 use punctual_facts::tree::Tree;
 
-/// The wanted values that would take effect, and the overridden ones.
+/// The wanted values that will take effect, and those that another file overrides.
 pub(super) fn without(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> Result<(Wanted, Vec<Lost>), Obstacle> {
     let (mut kept, mut lost) = (wanted.clone(), Vec::new());
     if !wanted.sysctls.is_empty() && reads_sysctl(init) {
@@ -54,7 +54,8 @@ fn writes(tree: &dyn Tree, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<()
             let text = optional(tree, &path)?.unwrap_or_default();
             for line in text.lines().filter(|line| line.starts_with(['w', 'f', 'F'])) {
                 let theirs = tmpfiles_path(line);
-                // The first line about a path counts, and a line that names a file counts more than a pattern of ours.
+                // The first line about a path takes effect, and a line that names a file takes effect before a pattern
+                // of ours.
                 let is_first = name.as_str() < ours;
                 kept.writes.retain(|KeptValue { place: ours, .. }| {
                     let is_same = *ours == theirs;

@@ -1,4 +1,4 @@
-//! Inits other than systemd: one start script does what the files of systemd do.
+//! Inits other than systemd, where one start script replaces the files for systemd.
 
 use super::super::{KeptValue, Lasted, MADE_BY, Obstacle, Wanted, block, edit, names, optional};
 use crate::plan::{Invocation, Step};
@@ -7,7 +7,7 @@ use punctual_facts::machine::Init;
 use punctual_facts::tree::{Tree, text};
 use std::fmt;
 
-/// Writes the start script, if the init has a place for one.
+/// Plans the start script, if the init has a place for one.
 pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if let Some(cpus) = &wanted.manager_cpus {
         let limit = format!("this init has no CPUs of its own to set; isolcpus= or taskset keep programs on {cpus}");
@@ -33,16 +33,16 @@ pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted
     }
 }
 
-/// A line of the start script.
+/// One command of the start script.
 enum ScriptLine<'a> {
     Sysctl(&'a KeptValue),
     Write(&'a KeptValue),
-    /// This program, with these arguments.
+    /// A run of this program, with these arguments.
     Run(&'a str, String),
 }
 
 impl ScriptLine<'_> {
-    /// The beginning of the line, by which an earlier line about the same subject is found.
+    /// The beginning of the line, by which an earlier line about the same setting is found.
     fn key(&self) -> String {
         match self {
             Self::Sysctl(KeptValue { place, .. }) => format!("sysctl -w '{place}="),
@@ -76,7 +76,7 @@ fn text_of(lines: &[ScriptLine<'_>]) -> String {
     lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n")
 }
 
-/// Writes a script of ours: `head`, the lines of an earlier plan that no new line replaces, and the new lines.
+/// Writes a script of ours. It holds `head`, the lines of an earlier plan that no new line replaces, and the new lines.
 fn script(
     tree: &dyn Tree,
     path: &str,
@@ -140,14 +140,15 @@ fn sysv(tree: &dyn Tree, lines: &[ScriptLine<'_>], lasted: &mut Lasted) -> Resul
     Ok(())
 }
 
-/// Adds the lines to the one script that the second stage of Void's runit runs. The script may be the user's own.
+/// Adds the lines to `/etc/rc.local`, the one script that Void's runit runs before services start. The script may be
+/// the user's own.
 fn runit(tree: &dyn Tree, lines: &[ScriptLine<'_>], lasted: &mut Lasted) -> Result<(), Obstacle> {
     const RC_LOCAL: &str = "/etc/rc.local";
     let Some(seen) = optional(tree, RC_LOCAL)?.filter(|seen| !seen.contains(MADE_BY)) else {
         return script(tree, RC_LOCAL, &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted);
     };
     let base = block::base(&seen);
-    // Lines after an `exit` would not run.
+    // An `exit 0` at the end stays at the end, since lines after it would not run.
     let trimmed = base.trim_end();
     let before_exit = trimmed.strip_suffix("exit 0").filter(|rest| rest.is_empty() || rest.ends_with('\n'));
     let lines = text_of(lines);

@@ -1,7 +1,7 @@
-//! Files of systemd: the CPUs of systemd itself, and our units.
+//! Files for systemd: the configuration of systemd itself, and our units.
 //!
-//! A drop-in of `basic.target` wants our units, instead of the link that `systemctl enable` makes: a drop-in is an
-//! ordinary file, so that removing it leaves nothing, and it needs no running systemd. Both units finish before
+//! Our units are started by a drop-in of `basic.target`, and not by the link that `systemctl enable` creates. A drop-in
+//! is an ordinary file: it needs no running systemd, and removing it leaves nothing behind. Both units finish before
 //! `basic.target`, after which ordinary services start.
 
 use super::super::{LAST, Lasted, MADE_BY, Obstacle, Wanted, doing, optional, own, undoing};
@@ -14,17 +14,17 @@ const UNITS: &str = "/etc/systemd/system";
 const TUNE: &str = "punctual-tune.service";
 const LATENCY: &str = "punctual-latency.service";
 const CAMPAIGN: &str = "punctual-campaign.service";
-/// File systems of the kernel that may be mounted after tmpfiles has run, with the units that mount them.
+/// Kernel file systems that may be mounted only after tmpfiles has run, with the units that mount them.
 const LATE: [(&str, &str); 2] =
     [("/sys/kernel/debug/", "sys-kernel-debug.mount"), ("/sys/kernel/tracing/", "sys-kernel-tracing.mount")];
 
-/// Adds the values written at boot, and all files of systemd.
+/// Adds the values written at boot, and all files for systemd.
 pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if !wanted.writes.is_empty() {
         lasted.steps.extend(lists::tmpfiles(tree, &wanted.writes)?);
     }
     let mut files = units(wanted);
-    // The drop-in must still want a unit of an earlier plan.
+    // The drop-in must go on starting a unit that an earlier plan wrote, so its text is made anew.
     let drop_in = wanted_by(tree, wanted)?;
     files.retain(|file| !file.path.starts_with(&format!("{UNITS}/basic.target.d")));
     files.extend(drop_in);
@@ -50,13 +50,13 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Re
     Ok(())
 }
 
-/// A file of systemd's configuration.
+/// The path and the text of a file for systemd.
 pub(in crate::plan::lasting) struct UnitFile {
     pub path: String,
     pub text: String,
 }
 
-/// The files of systemd that the wanted settings need.
+/// The files for systemd that the wanted settings need.
 pub(in crate::plan::lasting) fn units(wanted: &Wanted) -> Vec<UnitFile> {
     let mut files = Vec::new();
     let mut file = |path: String, text: String| files.push(UnitFile { path, text });
@@ -93,7 +93,7 @@ fn wants(names: &[&str]) -> String {
     format!("{MADE_BY}[Unit]\nWants={}\n", names.join(" "))
 }
 
-/// The drop-in that wants our units, including those of an earlier plan.
+/// The drop-in that starts our units, including the units that an earlier plan wrote.
 fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<UnitFile>, Obstacle> {
     let seen = optional(tree, DROP_IN)?.unwrap_or_default();
     let is_wanted =
@@ -104,8 +104,8 @@ fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<UnitFile>, Obsta
     Ok((!names.is_empty()).then(|| UnitFile { path: DROP_IN.to_owned(), text: wants(&names) }))
 }
 
-/// The unit that continues a campaign across boots, and the drop-in that wants the unit. The unit starts last, so that
-/// it measures the machine at work.
+/// The unit that continues a campaign across boots, and the drop-in that starts the unit. The unit starts last, so that
+/// it measures the machine in normal operation.
 pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
     let reload = || Invocation::systemd(SystemdOrder::DaemonReload, []);
     let unit = format!(
@@ -126,14 +126,15 @@ pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
     ]
 }
 
-/// The configuration of systemd. Lists of several files add up, so an empty value clears the earlier ones first.
+/// The configuration of systemd itself. systemd adds up the lists of several files, so an empty value clears the
+/// earlier lists first.
 fn manager(cpus: &CpuSet) -> String {
     let cpus = cpus.to_string().replace(',', " ");
     format!("{MADE_BY}[Manager]\nCPUAffinity=\nCPUAffinity={cpus}\n")
 }
 
-/// Time-out of the unit that tunes at boot. A boot that takes back an unconfirmed change may build the boot loader's
-/// configuration twice, and we allow each program five minutes on a slow board.
+/// Time-out in seconds of the unit that tunes at boot. After an unconfirmed change, this unit may generate the boot
+/// loader's configuration twice, and each of these programs may run for five minutes on a slow board.
 const TUNE_SECONDS: u32 = 900;
 
 /// The unit that tunes at boot: after modules, sysctls and devices, and before ordinary services.
@@ -158,7 +159,7 @@ fn tune(exe: &str) -> String {
     )
 }
 
-/// The unit that holds a latency limit, which lasts while its file is open.
+/// The unit that holds a latency limit, which is in force while its process keeps a file open.
 fn latency(exe: &str, us: u32) -> String {
     format!(
         "{MADE_BY}\

@@ -3,24 +3,24 @@
 use super::super::{ENTRY, TITLE};
 use punctual_facts::machine::{Cmdline, Machine};
 
-/// Commands of the line that names the kernel.
+/// The GRUB commands that load a kernel. Their line holds the words for the kernel.
 const LINUX: &[&str] = &["linux", "linuxefi", "linux16"];
-/// Lines that make GRUB remember an entry, as the default or as one that may have failed.
+/// GRUB commands that make GRUB remember an entry, as the default or as one that may have failed.
 const REMEMBERS: &[&str] = &["savedefault", "recordfail"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MenuEntry<'a> {
     head: &'a str,
     body: Vec<&'a str>,
-    /// Index in the body of the line that names the kernel.
+    /// Index, in the entry's body, of the line that loads the kernel.
     linux: usize,
-    /// The kernel, as GRUB names it.
+    /// The path of the kernel, as GRUB names it.
     pub(super) image: &'a str,
     args: &'a str,
 }
 
 impl<'a> MenuEntry<'a> {
-    /// The entry of the running kernel. If several entries match, the one with the words of this boot.
+    /// The entry of the running kernel. If several entries match, the entry with the words of this boot's command line.
     pub(super) fn running(config: &'a str, machine: &Machine) -> Option<Self> {
         let booted = machine.cmdline.known();
         let release = machine.kernel.release.known();
@@ -51,7 +51,7 @@ impl<'a> MenuEntry<'a> {
         entries(config).into_iter().next()
     }
 
-    /// The words for the kernel. Fails if GRUB would read them differently than the kernel.
+    /// The words for the kernel. Fails if GRUB would interpret a character in them.
     pub(super) fn args(&self) -> Result<&'a str, String> {
         match self.args.chars().find(|c| matches!(c, '\'' | '\\' | '`' | ';' | '{' | '}') || c.is_control()) {
             Some(odd) => Err(format!("the line of the kernel holds {odd:?}, which GRUB reads in its own way")),
@@ -59,7 +59,7 @@ impl<'a> MenuEntry<'a> {
         }
     }
 
-    /// The entry with our title, our id and these words.
+    /// The text of a copy of the entry, with our title, our id and these words.
     pub(super) fn with(&self, args: &str) -> String {
         let indent = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
         let least = self.body.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or(0);
@@ -75,7 +75,8 @@ impl<'a> MenuEntry<'a> {
         format!("{}{}}}\n", self.head_of_ours(), lines.collect::<String>())
     }
 
-    /// The first line of the entry with our title and id. Its other options stay, for example who may boot the entry.
+    /// The first line of the copy, with our title and id. The other options of the line stay, for example who may boot
+    /// the entry.
     fn head_of_ours(&self) -> String {
         let words = shell_words(self.head.trim().trim_end_matches('{'));
         let mut rest = words.iter().skip(2);
@@ -98,12 +99,12 @@ impl<'a> MenuEntry<'a> {
     }
 }
 
-/// A path without the disk in front of it: `(hd0,gpt2)/vmlinuz`.
+/// A path without the disk in front of it: `/vmlinuz` for `(hd0,gpt2)/vmlinuz`.
 fn without_disk(image: &str) -> &str {
     image.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(image, |(_, path)| path)
 }
 
-/// All entries of Linux kernels in order, including those of submenus.
+/// All entries of Linux kernels in the order of the file, including entries of submenus.
 fn entries(config: &str) -> Vec<MenuEntry<'_>> {
     let mut found = Vec::new();
     let mut lines = config.lines();

@@ -1,9 +1,9 @@
-//! GRUB: a trial is a separate entry in a file that `grub.cfg` reads anyway, and GRUB's environment block chooses it
-//! once. Adopted words become a fragment that `grub-mkconfig` reads.
+//! GRUB. A trial is a separate entry in a file that `grub.cfg` reads anyway, and a variable in GRUB's environment block
+//! makes GRUB boot the entry once. Adopted words become a fragment that `grub-mkconfig` reads.
 //!
 //! `grub.cfg` itself is never edited, and for a trial it is not even generated: after a failed trial the machine has
-//! the file that it had before. The entry is a copy of the one that booted the running kernel, so that its disks,
-//! modules and initial RAM disk are right.
+//! the file that it had before. The trial's entry is a copy of the entry that booted the running kernel, so that its
+//! disks, modules and initial RAM disk are right.
 
 mod environment;
 mod menu;
@@ -26,7 +26,8 @@ use punctual_facts::tree::Tree;
 
 const DEFAULTS: &str = "/etc/default/grub";
 const FRAGMENTS: &str = "/etc/default/grub.d";
-/// The variables with words for all entries, and for all entries except those for recovery, in their order on the line.
+/// The variables with words for the kernel: first the one for all entries, then the one for all entries except
+/// recovery. Their values stand in this order on the command line.
 const VARIABLES: [&str; 2] = ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"];
 /// The script that adds our entry to a `grub.cfg` that does not read `custom.cfg`.
 const GENERATOR: &str = "/etc/grub.d/42_punctual";
@@ -44,7 +45,7 @@ fn mkconfig(machine: &Machine) -> Invocation {
     Invocation::new(name, ["-o", &format!("{}/grub.cfg", folder(machine))])
 }
 
-/// A separate entry that is booted once.
+/// Plans a separate entry that is booted once.
 pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let folder = folder(machine);
     let path = format!("{folder}/grub.cfg");
@@ -72,7 +73,7 @@ pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Resu
     Ok(Trial { steps, limits, starts })
 }
 
-/// The warning that the default entry boots another kernel.
+/// The warning that the default entry boots another kernel than the trial.
 fn another_default(config: &str, tried: &MenuEntry<'_>) -> Option<String> {
     let first = MenuEntry::first(config).filter(|first| first.image != tried.image)?;
     config.contains("set default=\"0\"").then(|| {
@@ -91,7 +92,8 @@ pub(super) fn only_panics(seconds: u32) -> String {
     )
 }
 
-/// Puts the entry into the file that `grub.cfg` reads, or else into a newly generated `grub.cfg`.
+/// Adds the entry to the file `custom.cfg`, which `grub.cfg` reads. If `grub.cfg` does not read it, the entry goes into
+/// a newly generated `grub.cfg`.
 fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> Result<Vec<Step>, Obstacle> {
     let custom = format!("{}/custom.cfg", folder(machine));
     if !config.lines().any(|line| line.trim_start().starts_with("source ") && line.contains("/custom.cfg")) {
@@ -108,7 +110,7 @@ fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> 
     })
 }
 
-/// Removes the entry and the choice of a trial.
+/// Removes a trial's entry, and its choice for the next boot.
 fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstacle> {
     let folder = folder(machine);
     let custom = format!("{folder}/custom.cfg");
@@ -127,7 +129,8 @@ fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstac
     Ok(steps)
 }
 
-/// Writes the words into a fragment of our own if fragments are read, or else to the end of the file of defaults.
+/// Writes the words into a fragment of our own. If GRUB's configuration reads no fragments, they go to the end of the
+/// file of defaults.
 pub(super) fn adopt(
     tree: &dyn Tree,
     machine: &Machine,
@@ -150,15 +153,15 @@ pub(super) fn adopt(
     Ok(wrapped(machine, vec![file.with(&fragment(&settled))], without_trial(tree, machine)?))
 }
 
-/// The words for all entries except those for recovery, which stay as a way back. If the line has words for init, our
-/// words go to all entries, because they must stand before the words for init.
+/// The fragment with the words for all entries except the recovery entries, which stay unchanged as a way back. If the
+/// line has words for init, our words go to all entries, because they must stand before the words for init.
 pub(super) fn fragment(settled: &Settled) -> String {
     let [all, ordinary] = VARIABLES;
     let has_inits = settled.line.split_whitespace().any(|word| word == "--");
     if has_inits { shell::fragment(all, &[ordinary], settled) } else { shell::fragment(ordinary, &[all], settled) }
 }
 
-/// Merges the words into those of the user's files; `None` if the files already have the wanted words.
+/// Merges the wanted words with the words in the user's files; `None` if the files already have the wanted words.
 fn settle(
     tree: &dyn Tree,
     machine: &Machine,
@@ -167,13 +170,15 @@ fn settle(
     before: &[String],
 ) -> Result<Option<Settled>, Obstacle> {
     let booted = machine.cmdline.known().map(punctual_facts::machine::Cmdline::for_the_kernel).unwrap_or_default();
-    // The line of the next boot is about as long as this boot's line with our words.
+    // The next boot's command line will be about this boot's line with our words, so this fails if that line would be
+    // too long.
     Settled::of(&booted, all)?;
     let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
     let line = match places.into_iter().next().map(|place| place.line) {
         Some(Fact::Known(line)) => line,
         Some(Fact::Denied) => return Err(Obstacle::Denied { path: DEFAULTS.to_owned() }),
-        // The fragment takes words out when a shell reads it, whatever the user's shell code does.
+        // The user's file holds shell code, so its words are not known. Our fragment removes words when a shell reads
+        // it, whatever that code does.
         _ => return Settled::of(&booted, all).map(Some),
     };
     if Settled::of(&line, wanted)?.line == line {
@@ -182,7 +187,7 @@ fn settle(
     Ok(Some(Settled::of(&line, all)?.stripping_only(&line, before)))
 }
 
-/// Generates `grub.cfg` after the files were changed, and again after they were put back.
+/// Adds the steps that generate `grub.cfg`: after the files were changed, and on undo after the files were restored.
 fn wrapped(machine: &Machine, files: Vec<Step>, trial: Vec<Step>) -> Lasted {
     let mut steps: Vec<Step> = files.into_iter().chain(trial).collect();
     if !steps.is_empty() {

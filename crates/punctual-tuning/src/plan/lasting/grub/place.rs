@@ -1,6 +1,6 @@
 //! Whether GRUB can boot an entry just once, and how to choose that entry.
 //!
-//! GRUB forgets the choice by writing into its environment block. If it cannot write (LVM, RAID, btrfs, ZFS), it would
+//! GRUB clears the choice by writing into its environment block. If it cannot write (LVM, RAID, btrfs, ZFS), it would
 //! boot the entry again and again, even if the entry's kernel does not come up. A person then has to choose the entry
 //! in the menu.
 
@@ -10,18 +10,18 @@ use super::environment::NEXT;
 use crate::plan::Step;
 use punctual_facts::tree::{Tree, text};
 
-/// File systems on which GRUB can write.
+/// Types of file systems on which GRUB can write.
 const WRITTEN: &[&str] = &["ext2", "ext3", "ext4", "vfat", "xfs"];
 
-/// Steps that choose an entry for the next boot.
+/// How an entry is chosen for the next boot: the steps, and restrictions that the user must know.
 pub(in crate::plan::lasting) struct Once {
     pub(in crate::plan::lasting) steps: Vec<Step>,
     pub(in crate::plan::lasting) limits: Vec<String>,
-    /// Whether the next boot takes the entry. If not, a person has to choose it in the menu.
+    /// Whether the next boot takes the entry without a person. If not, a person has to choose the entry in the menu.
     pub(in crate::plan::lasting) by_itself: bool,
 }
 
-/// Chooses an entry for the next boot. `config` is the content of `grub.cfg`.
+/// Plans to choose an entry for the next boot. `config` is the content of `grub.cfg`.
 pub(in crate::plan::lasting) fn once(
     tree: &dyn Tree,
     folder: &str,
@@ -40,8 +40,8 @@ pub(in crate::plan::lasting) fn once(
     Ok(Once { steps: chosen(tree, &path, entry)?, limits, by_itself: true })
 }
 
-/// The step that removes `entry` from GRUB's environment as the entry of the next boot only; `None` if it is not there,
-/// because it was booted or another entry was chosen since.
+/// The step that removes `entry` from GRUB's environment as the entry of the next boot only; `None` if the environment
+/// does not hold that choice, because the entry was booted or another entry was chosen since.
 pub(in crate::plan::lasting) fn not_once(tree: &dyn Tree, folder: &str, entry: &str) -> Result<Option<Step>, Obstacle> {
     let path = environment_path(tree, folder);
     let Some(seen) = optional(tree, &path)? else { return Ok(None) };
@@ -73,8 +73,8 @@ fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Obstacl
     Ok(vec![written(path, &seen, content, also_ours)])
 }
 
-/// The contents that GRUB and its tools may make of the block. GRUB empties the choice, and its tools may remove it;
-/// Ubuntu notes that a boot has begun, and Fedora that it has succeeded.
+/// The contents that the block may have after GRUB and its tools changed it. GRUB empties the choice, and its tools may
+/// remove it; Ubuntu notes that a boot has begun, and Fedora that it has succeeded.
 fn left_by_grub(new: &Environment) -> Vec<Environment> {
     let mut left = vec![new.clone(), new.with(NEXT, ""), new.without(NEXT)];
     for name in ["boot_success", "boot_indeterminate"] {
@@ -93,7 +93,7 @@ fn written(path: &str, seen: &str, content: String, also_ours: Vec<Vec<u8>>) -> 
     Step::Edit { path: path.to_owned(), seen, content: content.into_bytes(), also_ours, in_place: true }
 }
 
-/// The real path of the block, which on some machines is a link to the EFI partition.
+/// The real path of the environment block, which on some machines is a link to the EFI partition.
 fn environment_path(tree: &dyn Tree, folder: &str) -> String {
     let path = format!("{folder}/grubenv");
     let Some(target) = tree.link(&path).known().cloned() else { return path };
@@ -113,7 +113,7 @@ fn environment_path(tree: &dyn Tree, folder: &str) -> String {
 
 const MOUNTS: &str = "/proc/mounts";
 
-/// Why GRUB cannot write a file; `None` if no reason is known.
+/// The reason why GRUB cannot write a file; `None` if no reason is known.
 fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
     let mounts = text(tree, MOUNTS);
     let below = |folder: &str| folder == "/" || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
@@ -121,7 +121,7 @@ fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
         let mut fields = line.split(' ');
         Some((fields.next()?, fields.next()?, fields.next()?))
     });
-    // The last mount on a folder hides the earlier ones.
+    // Of several mounts on the same folder, the last one hides the earlier ones.
     let (device, _, kind) = fields.filter(|(_, folder, _)| below(folder)).max_by_key(|(_, folder, _)| folder.len())?;
     if !WRITTEN.contains(&kind) {
         return Some(format!("GRUB cannot write to {path}, which is on {kind}"));
@@ -130,7 +130,7 @@ fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
     is_mapped.then(|| format!("GRUB cannot write to {path}, which is on {device}"))
 }
 
-/// Why GRUB would ignore the choice.
+/// The reason why GRUB would ignore the choice; `None` if its configuration honours the choice.
 fn no_code(config: &str) -> Option<String> {
     let asks = config.contains("${next_entry}") && config.contains("save_env next_entry");
     (!asks).then(|| "GRUB's configuration knows no entry that is booted once".to_owned())

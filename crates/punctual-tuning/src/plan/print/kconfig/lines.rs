@@ -1,8 +1,8 @@
-//! The lines of a fragment, each with its reason and its source.
+//! The lines of a kernel configuration fragment, each with its reason and its source.
 
 use punctual_facts::machine::{Arch, Flavour};
 
-/// Which of the checked versions have a symbol: 6.1, 6.12, 7.3.
+/// Whether each of the checked versions 6.1, 6.12 and 7.3 has a symbol.
 type Versions = [bool; 3];
 const UP_TO_6_12: Versions = [true, true, false];
 const FROM_6_12: Versions = [false, true, true];
@@ -10,7 +10,7 @@ const FROM_7_3: Versions = [false, false, true];
 
 pub(super) struct Section {
     pub title: &'static str,
-    /// The lines, remarks before symbols.
+    /// The lines of the section, with remarks before symbols.
     pub lines: &'static [ConfigLine],
 }
 
@@ -21,13 +21,13 @@ pub(super) struct Symbol {
     pub is_on: bool,
 }
 
-/// A symbol that is set, or a remark at the head of a section.
+/// A line that sets a symbol, or a remark at the head of a section.
 pub(super) struct ConfigLine {
     /// The symbol that the line sets; `None` for a remark.
     pub set: Option<Symbol>,
     flavours: &'static [Flavour],
     versions: Versions,
-    /// The architecture that has the symbol; `None` for both.
+    /// The architecture that has the symbol; `None` if x86 and arm64 have it.
     arch: Option<Arch>,
     pub why: &'static str,
     pub source: &'static str,
@@ -53,7 +53,7 @@ impl ConfigLine {
     }
 }
 
-/// A remark for all flavours, versions and architectures; the methods above restrict it.
+/// A remark for all flavours, versions and architectures. The methods of [`ConfigLine`] restrict it.
 const fn note(why: &'static str, source: &'static str) -> ConfigLine {
     ConfigLine { set: None, flavours: EVERY, versions: [true; 3], arch: None, why, source }
 }

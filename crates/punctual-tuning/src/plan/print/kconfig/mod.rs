@@ -1,7 +1,7 @@
 //! A fragment of kernel configuration for people who build kernels, with a reason and a source for every line.
 //!
-//! Which symbols exist differs between versions. Three versions were checked, and the fragment names the one it
-//! follows. This module knows nothing of the running kernel.
+//! Kernel versions differ in the symbols they have. Three versions were checked, and the fragment names the version
+//! that it follows. The running kernel does not matter.
 
 mod lines;
 
@@ -12,7 +12,7 @@ use punctual_facts::machine::{Arch, Flavour, Version};
 const CHECKED: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 /// The first version that has `PREEMPT_RT` without patches.
 const RT_IN_MAINLINE: Version = Version::new(6, 12);
-/// Longest line of a remark.
+/// The length, in characters, at which a line of a remark is wrapped.
 const WIDTH_CHARS: usize = 110;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,5 @@
-//! Reads `/sys/fs/resctrl` and the caches: what can be partitioned, within which limits, and which groups have which ways.
+//! Reads `/sys/fs/resctrl` and the caches: what can be partitioned, within which limits, and which cache ways each
+//! group has.
 
 use super::PartitionRefusal;
 use super::ways::Limits;
@@ -8,25 +9,26 @@ use punctual_facts::tree::{Tree, text};
 use std::collections::BTreeMap;
 
 pub(super) const FOLDER: &str = "/sys/fs/resctrl";
-/// Folders of the file system that are not groups.
+/// Folders in `/sys/fs/resctrl` that are not groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_data", "mon_groups"];
-/// The lines of a schemata file about caches, by level; a level has two lines where code and data are separate.
+/// The names of the lines about caches in a schemata file, by cache level. A level has two lines if code and data are
+/// partitioned separately.
 const CACHES: [(u32, &[&str]); 2] = [(3, &["L3", "L3CODE", "L3DATA"]), (2, &["L2", "L2CODE", "L2DATA"])];
 
 pub(super) struct Cache {
     pub level: u32,
-    /// The lines of the cache in a schemata file.
+    /// The names of the cache's lines in a schemata file.
     pub lines: Vec<String>,
     pub limits: Limits,
-    /// Ways that devices use as well, in all domains.
+    /// Ways that devices use as well, as a mask for all domains.
     pub shareable: u64,
-    /// Ways that are assigned to devices, by domain.
+    /// Ways that are assigned to devices, as a mask for each domain.
     pub devices: BTreeMap<u32, u64>,
-    /// Online CPUs by domain.
+    /// The online CPUs of each domain.
     pub cpus: BTreeMap<u32, CpuSet>,
 }
 
-/// A group: its name, which is empty for the default group, and its masks by line and domain.
+/// A group: its name, which is empty for the default group, and its masks by line name and domain.
 pub(super) struct Group {
     pub name: String,
     pub masks: BTreeMap<String, BTreeMap<u32, u64>>,
@@ -34,7 +36,7 @@ pub(super) struct Group {
 
 pub(super) struct Hardware {
     pub caches: Vec<Cache>,
-    /// The default group comes first.
+    /// All groups, with the default group first.
     pub groups: Vec<Group>,
     pub most_groups: u32,
     /// Whether one of the groups is reserved for device traffic.
@@ -57,7 +59,7 @@ fn number(tree: &dyn Tree, path: &str, radix: u32) -> Result<u64, PartitionRefus
     u64::from_str_radix(text.trim(), radix).map_err(|_| unreadable(path, format!("'{text}' is no number")))
 }
 
-/// The masks of a line like `0=7ff;1=7ff`, by domain.
+/// The mask of each domain in a line like `0=7ff;1=7ff`.
 fn masks(path: &str, line: &str) -> Result<BTreeMap<u32, u64>, PartitionRefusal> {
     let part = |part: &str| {
         let (domain, mask) = part.split_once('=')?;
@@ -66,7 +68,7 @@ fn masks(path: &str, line: &str) -> Result<BTreeMap<u32, u64>, PartitionRefusal>
     line.split(';').map(|text| part(text).ok_or_else(|| unreadable(path, format!("'{text}' is no mask")))).collect()
 }
 
-/// The masks in a schemata file by line. Lines about anything other than caches are left out.
+/// The masks in a schemata file, by line name and domain. Lines that are not about caches are left out.
 pub(super) fn schemata(path: &str, text: &str) -> Result<BTreeMap<String, BTreeMap<u32, u64>>, PartitionRefusal> {
     let is_cache = |name: &str| CACHES.iter().any(|(_, lines)| lines.contains(&name));
     let lines = text.lines().filter_map(|line| line.trim().split_once(':')).filter(|(name, _)| is_cache(name));
@@ -93,7 +95,7 @@ impl Hardware {
         }
         let mut most_groups = u32::MAX;
         for name in info {
-            // The folder of monitoring has no such file.
+            // A folder of `info` about monitoring has no such file, and is skipped.
             let path = format!("{FOLDER}/info/{name}/num_closids");
             if text(tree, &path) != Fact::Absent {
                 most_groups = most_groups.min(u32::try_from(number(tree, &path, 10)?).unwrap_or(u32::MAX));
@@ -143,8 +145,8 @@ impl Cache {
     }
 }
 
-/// CPUs by the number of their cache of this level, which is also the number of the domain. A CPU that another CPU's
-/// file has named is skipped.
+/// CPUs by the number of their cache of this level, which is also the number of the domain. A CPU that is listed in the
+/// file of another CPU is not read again.
 fn domains(tree: &dyn Tree, level: u32, online: &CpuSet) -> Result<BTreeMap<u32, CpuSet>, PartitionRefusal> {
     let mut found: BTreeMap<u32, CpuSet> = BTreeMap::new();
     for cpu in online.iter() {
@@ -154,7 +156,7 @@ fn domains(tree: &dyn Tree, level: u32, online: &CpuSet) -> Result<BTreeMap<u32,
         let folder = |index: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
         let is_level =
             |index: &u32| text(tree, &format!("{}/level", folder(*index))).known() == Some(&level.to_string());
-        // Some chips have additional cores without a cache of this level.
+        // Some chips have cores without a cache of this level.
         let Some(index) = [level, 1, 2, 3, 4].into_iter().find(is_level) else { continue };
         let id = number(tree, &format!("{}/id", folder(index)), 10)?;
         let id = u32::try_from(id).map_err(|_| unreadable(&folder(index), "its number is out of range"))?;

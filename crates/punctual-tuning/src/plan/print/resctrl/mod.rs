@@ -1,9 +1,10 @@
-//! Ways of a cache for the real-time CPUs alone, within the limits of the hardware: what to write below
+//! Plans how to reserve ways of a cache for the real-time CPUs, within the limits of the hardware: what to write below
 //! `/sys/fs/resctrl`, in which order, and why.
 //!
 //! The group is exclusive, so that the kernel refuses groups that would overlap it later. The kernel allows only an
 //! exclusive group whose masks overlap no other mask in any domain of any cache (`rdtgroup_mode_test_exclusive`).
-//! Domains without real-time CPUs therefore give up the least number of ways, too.
+//! Therefore domains without real-time CPUs have to give up ways, too, but only the smallest number that the hardware
+//! allows.
 
 mod limits;
 mod ways;
@@ -27,14 +28,14 @@ pub struct Share {
     pub cpus: CpuSet,
     pub housekeeping: CpuSet,
     pub own: u64,
-    /// Ways of the other CPUs, for each line of the schemata file.
+    /// The ways that remain for the other CPUs, as a mask for each line of the schemata file.
     pub others: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// The steps in order. They are undone in reverse, so that the group is removed before the default group grows
-    /// again.
+    /// The steps in order. They are undone in reverse order, so that the group is removed before the default group gets
+    /// its ways back.
     pub steps: Vec<Step>,
     pub shares: Vec<Share>,
     pub notes: Vec<String>,
@@ -44,7 +45,7 @@ pub struct Partition {
 pub enum PartitionRefusal {
     #[error("{FOLDER} is not mounted, so what the CPU can do is not known")]
     NotMounted,
-    /// A file does not tell a value that is needed.
+    /// A file does not show a value that is needed.
     #[error("{path}: {why}")]
     Unreadable { path: String, why: String },
     #[error("this CPU or kernel can partition no cache")]
@@ -56,8 +57,8 @@ pub enum PartitionRefusal {
         if .taken.is_empty() { "none but the default one".to_owned() } else { .taken.join(", ") }
     )]
     TooFewGroups { most: u32, taken: Vec<String> },
-    /// Of the ways `all` of a cache, `free` can be given to an exclusive group. At least `least` ways in a row are
-    /// needed.
+    /// In cache `domain`, only the ways `free` out of `all` can be given to an exclusive group. At least `least` ways
+    /// in a row are needed.
     #[error(
         "L{level} cache {domain}: of ways {all:x}, {free:x} belong to no device and no other group, and no {least} in a \
          row can be taken from them and leave {least} in a row to the others{}",
@@ -137,7 +138,7 @@ fn share(
     let taken = holders.iter().fold(0, |taken, group| taken | held(group));
     let devices = cache.shareable | cache.devices.get(&domain).copied().unwrap_or(0);
     let free = limits.all & !devices & !taken;
-    // The ways of our group and of the default group are divided again.
+    // The ways of our group, if it exists already, and of the default group are divided again.
     let ours = hardware.groups.iter().filter(|group| group.name == GROUP).fold(0, |ours, group| ours | held(group));
     let default: Vec<u64> = cache.lines.iter().map(|line| mask(&hardware.groups[0], line) | (ours & free)).collect();
     let wanted = match (cpus.is_empty(), housekeeping.is_empty()) {
@@ -183,7 +184,7 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     let is_there = hardware.groups.iter().any(|group| group.name == GROUP);
     let mut steps = Vec::new();
     if is_there {
-        // While our group is exclusive, neither it nor the default group could take ways of the other.
+        // While our group is exclusive, neither our group nor the default group can be given ways of the other.
         steps.push(write(format!("{group}/mode"), "shareable".to_owned(), Reading::Plain));
     }
     steps.push(write(format!("{FOLDER}/schemata"), others, Reading::Schemata));
@@ -196,8 +197,8 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     steps
 }
 
-/// A note for each cache that both kinds of CPUs use. Other caches share their notes, because there may be hundreds of
-/// caches.
+/// One note for each cache that both real-time and housekeeping CPUs use. Other caches with equal masks share one note,
+/// because there may be hundreds of caches.
 fn notes(hardware: &Hardware, shares: &[Share]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut alike = BTreeMap::<_, CpuSet>::new();

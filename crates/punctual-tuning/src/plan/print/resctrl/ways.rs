@@ -1,19 +1,19 @@
-//! Arithmetic of cache ways: which mask to choose so that the hardware accepts the remaining masks as well. Knows
-//! nothing of files.
+//! Arithmetic of cache ways: which mask to choose so that the hardware also accepts the masks that remain for others.
+//! This module reads no files.
 
-/// What the hardware requires of a mask.
+/// The requirements of the hardware on a mask of cache ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     pub all: u64,
-    /// The least number of ways in a row.
+    /// The least number of ways in a row that a mask must have.
     pub least: u32,
-    /// Whether a mask may have holes.
+    /// Whether a mask may have holes between its ways.
     pub sparse: bool,
 }
 
 impl Limits {
-    /// Whether the hardware accepts the mask. The kernel requires that the first row of ways has the least length, and
-    /// that there is no other row unless masks may have holes.
+    /// Whether the hardware accepts the mask. The kernel requires that the first row of ways has at least the least
+    /// length. A second row is allowed only if masks may have holes.
     pub fn accepts(&self, mask: u64) -> bool {
         if mask == 0 || mask & !self.all != 0 {
             return false;
@@ -27,8 +27,8 @@ impl Limits {
     }
 }
 
-/// Up to `wanted` ways in a row out of `free`, such that the hardware accepts each of `others` without these ways. Low
-/// ways are tried first, because devices share the highest.
+/// Chooses up to `wanted` ways in a row out of `free`, so that the hardware still accepts each mask in `others` once
+/// these ways are removed from it. The lowest ways are tried first, because devices share the highest.
 pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> Option<u64> {
     let least = Some(limits.least.max(1)).filter(|least| *least <= u64::BITS)?;
     let lengths = (least..=wanted.clamp(least, 64)).rev();
@@ -37,8 +37,9 @@ pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> 
     windows.into_iter().find(|own| own & !free == 0 && others.iter().all(|other| limits.accepts(other & !own)))
 }
 
-/// The number of ways that the real-time CPUs get of a cache shared by both kinds of CPUs, in proportion to their
-/// number. They get at least a quarter, because a sleeping loop cannot defend its lines, and at most half.
+/// The number of ways for the real-time CPUs, in a cache that real-time and housekeeping CPUs share. It is proportional
+/// to the number of CPUs, but at least a quarter of the ways, because a sleeping loop cannot keep its lines in the
+/// cache, and at most half.
 pub(super) fn fair_share(ways: u32, real_time: usize, housekeeping: usize) -> u32 {
     let (mine, all) = (real_time as u64, (real_time + housekeeping).max(1) as u64);
     let share = u32::try_from((u64::from(ways) * mine).div_ceil(all)).unwrap_or(ways);
