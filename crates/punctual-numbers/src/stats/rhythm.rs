@@ -89,7 +89,7 @@ impl Events {
         periods
     }
 
-    /// The most frequent distances between events and the next few.
+    /// The most frequent distances from an event to one of the next three.
     fn spacings(&self) -> Vec<f64> {
         let far = |lag: usize| self.times.windows(lag + 1).map(move |pair| pair[lag] - pair[0]);
         let mut all: Vec<f64> = (1..=3).flat_map(far).collect();

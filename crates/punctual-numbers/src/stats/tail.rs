@@ -89,15 +89,16 @@ fn stretch(shape: f64, times: f64) -> f64 {
 }
 
 impl Exceedances {
-    /// From distances of values from the threshold. Distances that are not positive and finite are left out.
+    /// Builds the data from the distances of values from the threshold. Distances that are not positive and finite are
+    /// left out.
     pub fn of_values(values: impl IntoIterator<Item = f64>, several: f64) -> Self {
         let mut values: Vec<f64> = values.into_iter().filter(|y| y.is_finite() && *y > 0.0).collect();
         values.sort_by(f64::total_cmp);
         Self { values, several: several.max(0.0), ..Self::default() }.summed()
     }
 
-    /// From counts in bins, (lower edge, upper edge, count), as distances from the threshold. The upper edge may be
-    /// infinite.
+    /// Builds the data from counts in bins, (lower edge, upper edge, count), as distances from the threshold. The upper
+    /// edge may be infinite.
     pub fn of_bins(bins: impl IntoIterator<Item = (f64, f64, u64)>, several: f64) -> Self {
         let sane = |(from, to, n): &(f64, f64, u64)| from.is_finite() && *from >= 0.0 && to > from && *n > 0;
         #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
