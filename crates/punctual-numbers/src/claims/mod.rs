@@ -10,8 +10,8 @@
 //! ```
 //! All claims are about this machine under this load. This module must not contain wording, which renderers have.
 //!
-//! Each load phase has one set of claims for all its CPUs together, because users choose the load. Each CPU has a set of
-//! its own as well. A histogram of another program can claim less ([`SeriesClaims`]).
+//! Each load phase has one set of claims for all its CPUs together, because users choose the load. Each CPU also has a
+//! set of its own. A histogram of another program can claim less ([`SeriesClaims`]).
 
 mod beyond;
 mod by_cause;

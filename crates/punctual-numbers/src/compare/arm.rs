@@ -1,7 +1,7 @@
 //! One CPU under one load in one recording, cut into blocks of time.
 //!
-//! Successive activations are not independent; long enough blocks of a run are. So limits are computed from the
-//! variance between blocks.
+//! Successive activations are not independent, but blocks of a run are if they are long enough. So limits are computed
+//! from the variance between blocks.
 
 pub(super) use crate::stats::float::float;
 
@@ -32,7 +32,7 @@ pub(super) struct Arm {
     pub slices: Vec<CpuSlice>,
     /// Latency of the activations that ran.
     pub ran: Counts,
-    /// Latency over all releases due: a skipped one counts with the time until its thread ran.
+    /// Latency over all releases due. A skipped release counts with the time until its thread ran.
     pub due: Counts,
     /// Sum of the lengths of the slices.
     pub length: Nanos,
@@ -142,7 +142,7 @@ impl Arm {
         }
     }
 
-    /// Length of the longest slice, which is the least length of a block.
+    /// Length of the longest slice. Blocks are cut to at least this length.
     pub(super) fn longest(&self) -> Nanos {
         self.slices.iter().map(|slice| slice.length).max().unwrap_or_default()
     }
@@ -205,7 +205,8 @@ impl Arm {
     }
 }
 
-/// The histogram buckets in which either recording has something.
+/// The buckets of histograms on which blocks of both recordings are compared: those in which either recording has a
+/// release.
 pub(super) struct Cells {
     buckets: Vec<usize>,
 }
