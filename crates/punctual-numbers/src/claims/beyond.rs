@@ -89,8 +89,8 @@ fn independent(maxima: &Maxima) -> Result<Series, Refusal> {
         let Some(correlation) = series.dependence() else { return Ok(series) };
         let joined = series.joined();
         if joined.values.len() < BLOCKS_MIN {
-            // A series that drifts also depends on its past. The refusal names the drift, because a longer run would not
-            // remove it.
+            // A series that drifts also depends on its past. The refusal names the drift, because a longer run would
+            // not remove it.
             let dependent = Refusal::Dependent { correlation, block: secs(series.seconds) };
             return Err(series.drift().map_or(dependent, Refusal::Drifts));
         }

@@ -85,8 +85,8 @@ pub(super) fn untraced<T>(mut all: Vec<T>, place: fn(&T) -> &Place) -> Vec<T> {
     all
 }
 
-/// Groups that both recordings have, and groups that only one has. With `anyway`, similar groups are paired if none is
-/// the same in both.
+/// Groups that both recordings have, and groups that only one has. If no group is the same in both, `anyway` pairs
+/// groups that are merely similar.
 pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Vec<(Place, Place)>, Vec<LeftOut>) {
     let (a, b) = (places(first), places(second));
     let mut pairs = untraced(paired(&a, &b, |a, b| a == b), |(place, _)| place);

@@ -87,7 +87,8 @@ impl Comparison {
     /// Compares each of the others with the first. Names are those shown to the reader, mostly file paths.
     ///
     /// # Errors
-    /// If a recording should not be compared and `anyway` is off, or if it has no CPU and load in common with the first.
+    /// If a recording should not be compared and `anyway` is off, or if it has no CPU and load in common with the
+    /// first.
     pub fn of<'a, M: Into<Measured<'a>> + Copy>(recordings: &[(String, M)], options: Options) -> Result<Self, Refused> {
         let named: Vec<(String, Measured<'a>)> =
             recordings.iter().map(|(name, of)| (name.clone(), (*of).into())).collect();
