@@ -1,4 +1,4 @@
-//! What a file of another program can claim.
+//! What can be claimed from a file of another program.
 //!
 //! A histogram has no times, so nothing shows whether its values depend on each other or change over the run. Its
 //! claims hold for independent values only ([`Assumed`]), and every output says so. A list of values has an order,

@@ -306,7 +306,7 @@ pub enum Refusal {
     TooFew {
         blocks: u64,
         wanted: u64,
-        /// Additional time to measure until there are enough of them.
+        /// Additional time to measure until there are enough blocks or values.
         #[serde(rename = "more_ns")]
         more: Nanos,
     },
@@ -342,7 +342,7 @@ pub enum Refusal {
         #[serde(rename = "scale_ns")]
         scale: Option<Nanos>,
     },
-    /// No law fits above any threshold; the odds are those of the best fit.
+    /// No law fits above any threshold. The odds belong to the best fit.
     NoFit { odds: f64 },
     /// The tail is too heavy or its shape too uncertain. The members are the estimated shape and its limits.
     Shape { shape: f64, low: f64, high: f64 },

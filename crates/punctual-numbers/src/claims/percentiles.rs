@@ -38,7 +38,7 @@ impl Worth {
         (self.n as f64 / self.effect()) as u64
     }
 
-    /// Number of independent clusters that stand for this number of values.
+    /// Number of clusters that hold this number of values.
     fn clusters(&self, values: u64) -> u64 {
         ((values as f64 / self.effect()).ceil() as u64).min(self.independent())
     }

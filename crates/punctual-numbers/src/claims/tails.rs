@@ -1,4 +1,4 @@
-//! The gates that every tail must pass, whether it comes from blocks of a run or from cells of a histogram.
+//! The gates (checks) that every tail must pass, whether it comes from blocks of a run or from cells of a histogram.
 //!
 //! Cheap and certain gates come first. Their limits were chosen by the simulations in `tests/coverage`. This module
 //! must not know where exceedances come from.
@@ -44,8 +44,8 @@ pub(super) struct Cut {
     pub(super) size: u64,
     /// Length of one block, or mean time between two values.
     pub(super) each: Nanos,
-    /// Whether the thresholds span a wide range. Intervals then combine those from the lowest and from the highest
-    /// threshold.
+    /// Whether the thresholds span a wide range. Intervals then combine the intervals from the lowest and from the
+    /// highest threshold.
     pub(super) is_mixed: bool,
 }
 

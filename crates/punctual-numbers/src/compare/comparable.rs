@@ -144,7 +144,7 @@ pub(super) fn differences(first: &Recording, second: &Recording) -> Vec<Differen
     }
     for finding in &first.findings {
         let other = second.findings.iter().find(|other| other.id == finding.id);
-        // The wording of reasons may differ between versions; only another verdict is a difference.
+        // The wording of reasons may differ between versions; only a different verdict counts as a difference.
         if let Some(other) = other.filter(|other| discriminant(&other.state) != discriminant(&finding.state)) {
             let (a, b) = (Value::State(finding.state.clone()), Value::State(other.state.clone()));
             all.push((Subject::Knob(finding.id.clone()), a, b));

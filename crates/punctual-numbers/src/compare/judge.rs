@@ -69,7 +69,8 @@ fn moods(groups: &[GroupResult]) -> Option<Mood> {
     long.min_by(|a, b| a.seen().total_cmp(&b.seen()))
 }
 
-/// The weight of a row in the error rate. Rare events get more, because few of them must suffice.
+/// The weight of a row in the error rate. Rows of rare events get a larger weight, because few events must suffice for
+/// a decision.
 fn weight(what: &What) -> f64 {
     match what {
         What::Rare { .. } => 2.0,

@@ -84,7 +84,8 @@ impl<'a> From<&'a ForeignRun> for Measured<'a> {
 }
 
 impl Comparison {
-    /// Compares each of the others with the first. Names are those shown to the reader, mostly file paths.
+    /// Compares each of the other recordings with the first. The names are shown to the reader and are mostly file
+    /// paths.
     ///
     /// # Errors
     /// If a recording should not be compared and `anyway` is off, or if it has no CPU and load in common with the

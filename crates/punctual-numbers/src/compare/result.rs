@@ -297,7 +297,8 @@ pub struct GroupResult {
     pub against: Option<Group>,
     /// Why the counts of a file do not stand for everything that was measured: (first, second).
     pub unfit: (Option<Refusal>, Option<Refusal>),
-    /// Number of releases due: (first, second). A file that does not state skipped releases gives those that ran.
+    /// Number of releases due: (first, second). For a file that does not state how many were skipped, it is the number
+    /// of those that ran.
     pub due: (u64, u64),
     /// Cliff's delta, -1 to 1: the probability that an activation of the second is later than one of the first, minus
     /// the probability that it is earlier. `None` if nothing ran.
@@ -377,7 +378,8 @@ pub enum What {
         #[serde(rename = "budget_ns")]
         budget: Option<Nanos>,
     },
-    /// Events per million releases: those later than a threshold that follows from both recordings together.
+    /// Number of events per million releases. An event is a release later than a threshold that is computed from both
+    /// recordings together.
     Rare {
         /// Latency in nanoseconds that counts as an event if it is exceeded.
         #[serde(rename = "threshold_ns")]

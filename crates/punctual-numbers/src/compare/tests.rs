@@ -1,4 +1,4 @@
-//! Comparisons of simulated recordings. Two recordings of one system must not be told apart.
+//! Comparisons of simulated recordings. Two recordings of one system must not be found to differ.
 
 use super::*;
 use crate::made_up;

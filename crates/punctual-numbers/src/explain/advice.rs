@@ -1,6 +1,6 @@
 //! From a cause to the knobs of the catalogue that bear on it, and back.
 //!
-//! The most useful knob stands first in each row. Whether a knob is bad on the machine at hand is for the audit to say.
+//! The most useful knob stands first in each row. The audit decides whether a knob is bad on the machine at hand.
 
 use super::{Cause, CauseName, Class, Why, WhyCount};
 

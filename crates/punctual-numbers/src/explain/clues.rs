@@ -1,4 +1,4 @@
-//! What counters, the run's events and facts of the machine say about time in which the kernel ran nothing.
+//! What counters, the run's events and facts about the machine show about time in which the kernel ran nothing.
 //!
 //! A gap without records is blamed on firmware, the hypervisor or a pause only if a clue points to it. Otherwise it
 //! stays what it looks like, or unexplained.

@@ -54,7 +54,8 @@ fn cause(counter: &Counter) -> Option<(Cause, String)> {
     Some((Cause { class, name: name.into() }, counter))
 }
 
-/// A row of `/proc/interrupts`: a number is the line of a device, a word an interrupt of the CPU itself.
+/// The cause and the name of the counter for a row of `/proc/interrupts`. A row named by a number is the line of a
+/// device; a row named by a word is an interrupt of the CPU itself.
 fn interrupt(line: &str, what: &str) -> (Cause, String) {
     let class = match line {
         _ if names::is_clock(what) => Class::TimerInterrupt,

@@ -6,7 +6,7 @@ use crate::trace::{Address, Vector, What};
 pub(super) enum Frame {
     Irq(u32),
     Vector(Vector),
-    /// A function that another CPU asked for.
+    /// The function that another CPU asked this CPU to call.
     Call(Address),
     Softirq(u32),
     /// The callback of a high-resolution timer.

@@ -69,7 +69,7 @@ macro_rules! listed {
 }
 
 listed! {
-    /// What kind of thing took the time.
+    /// The kind of activity that took the time.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -208,8 +208,8 @@ pub struct Blame {
 pub enum Why {
     /// The priority of the cause is higher than ours. Priorities are those of the kernel: a smaller number is higher.
     Priority { its: i32, ours: i32 },
-    /// The thread's own priority is lower than ours; a lock that it holds lends it a higher one. The kernel's number is
-    /// given.
+    /// A lock that the thread holds lends it a higher priority. `own` is its own priority, which is lower than ours, as
+    /// a number of the kernel.
     Boosted { own: i32 },
     /// The thread that ran could not be moved to another CPU: it had migration disabled.
     MigrationOff,
@@ -384,7 +384,7 @@ pub struct OrdinaryTime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Opinions {
-    /// Number of interrupts, softirqs and runs of threads for which both give the same length.
+    /// Number of interrupts, softirqs and runs of threads for which the tracer and the records give the same length.
     pub same: u64,
     /// Number of interrupts, softirqs and runs of threads for which the lengths differ.
     pub different: u64,

@@ -63,7 +63,7 @@ impl Weights {
 }
 
 impl OneCpu {
-    /// The weights of the spikes of one CPU, which are in descending order of latency.
+    /// The weights for one CPU, from its spikes in descending order of latency.
     fn of(spikes: &[&Spike], late: u64, worst_max: Option<usize>) -> Self {
         let kept_as_worst = || spikes.iter().filter(|spike| spike.kept == Kept::Worst).count();
         let (worst, rest) = spikes.split_at(worst_max.unwrap_or_else(kept_as_worst).min(spikes.len()));

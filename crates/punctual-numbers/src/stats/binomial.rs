@@ -87,8 +87,8 @@ pub fn samples_to_claim(p: f64, confidence: f64) -> Option<u64> {
     (inside(p) && inside(confidence)).then(|| ((1.0 - confidence).ln() / (-p).ln_1p()).ceil() as u64)
 }
 
-/// The probability that the next `more` samples hold one larger than all `n` before, of which `ties` share the maximum.
-/// `None` without any sample.
+/// The probability that the next `more` samples hold a value larger than all `n` before, of which `ties` share the
+/// maximum. `None` without any sample.
 ///
 /// With one maximum the probability is `more / (n + more)`, exact where the order of samples does not matter. Ties show
 /// that values come in steps, so that the next maximum may be one more equal value. With ties the logarithm of the

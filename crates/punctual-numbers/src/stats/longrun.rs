@@ -2,10 +2,10 @@
 //!
 //! A mood is a stretch of time in which a machine behaves alike: a neighbour on the host, a warm processor, a nightly
 //! job. The number of moods, and not the number of activations, limits what a run shows. The design effect says by how
-//! much more counts vary from run to run than counts of independent events. A single estimate of it is uncertain and on
-//! average too small where a run holds few moods. Therefore many models of the moods are weighed by how well they
-//! explain the first cosine transforms of the runs (Mueller 2014; Lazarus, Lewis, Stock and Watson 2018). Every
-//! probability is the mean over the models.
+//! much more counts vary from run to run than counts of independent events. A single estimate of the design effect is
+//! uncertain, and on average too small if a run holds few moods. Therefore many models of the moods are weighed by how
+//! well they explain the first cosine transforms of the runs (Mueller 2014; Lazarus, Lewis, Stock and Watson 2018).
+//! Every probability is the mean over the models.
 //!
 //! A model has moods of one strength whose correlation falls exponentially with the time `tau`, and independent
 //! clusters of events. A mood much longer than the runs cannot be seen in them.

@@ -59,7 +59,8 @@ pub fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhythm> {
 }
 
 /// Whether `longer` is the true period where `best` fits most events. Events of every second also fit a period of half
-/// a second, and stray events fit that better. So a longer multiple replaces a period if nearly as many events fit it.
+/// a second, and stray events fit the shorter period better. So a longer multiple replaces a period if nearly as many
+/// events fit it.
 fn replaces(longer: &Rhythm, best: &Rhythm) -> bool {
     let times = longer.period.as_secs_f64() / best.period.as_secs_f64();
     let multiple = times > 0.999 && (times / times.round() - 1.0).abs() < 2e-3;

@@ -289,7 +289,7 @@ fn hills() {
     assert!(modes::modes(&[]).is_empty() && modes::modes(&[0, 0]).is_empty());
 }
 
-/// 256 cells of 10 000 values, of which one in 100 exceeds, and moods of this strength that last 10 cells.
+/// 256 cells of 10 000 values, of which one in 100 is an exceedance, with moods of this strength that last 10 cells.
 fn moody(strength: f64, seed: u64) -> Vec<moods::Cell> {
     let mut dice = uniform(seed);
     let mut normal = move || normal::quantile(dice.next().unwrap());

@@ -171,7 +171,7 @@ fn files_without_counts_are_shown_and_have_no_odds() {
     assert!(matches!(held(&run(vec![]), &told(5), options()), Err(Refused::NothingInCommon(..))));
 }
 
-/// Two histograms of one system with bursts must not be told apart.
+/// Two histograms of one system with bursts must not be found to differ.
 #[test]
 fn bursts_of_one_system_are_not_told_apart() {
     let bursty = |seed: u64| {
