@@ -47,7 +47,7 @@ const MISSES_TELLING: u128 = 5;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Claims {
-    /// One entry for each load phase that the recording counts, in the order of the run.
+    /// One entry for each load phase whose latencies count, in the order of the run.
     pub phases: Vec<PhaseClaims>,
 }
 
@@ -431,8 +431,8 @@ impl Claims {
         Self { phases: numbers.into_iter().map(|phase| phase::claims(recording, explanation, phase)).collect() }
     }
 
-    /// Largest design effect of misses among the phases; `None` if a phase has no limit. The phases are not taken
-    /// together: a difference between their loads is no effect of chance.
+    /// Largest design effect of misses among the phases; `None` if a phase has no limit. The phases are judged
+    /// separately, because a difference between their loads is not an effect of chance.
     pub(crate) fn miss_spread(&self) -> Option<f64> {
         let misses = || self.phases.iter().filter_map(|phase| phase.misses);
         let is_told = misses().all(|misses| misses.upper.is_some());

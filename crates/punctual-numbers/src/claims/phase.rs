@@ -83,7 +83,7 @@ fn claims_of(
 }
 
 /// The odds of a value larger than all measured ones, of which `ties` share the maximum. If no part of the run differs
-/// from the others, and a single value is the maximum, the odds depend on both lengths of time alone.
+/// from the others, and a single value is the maximum, the odds depend on the two lengths of time alone.
 pub(super) fn odds(measured: Nanos, ties: u64) -> Vec<NewMaximum> {
     let odds =
         |time: Nanos| Some(NewMaximum { time, odds: binomial::new_maximum(measured.as_ns(), time.as_ns(), ties)? });

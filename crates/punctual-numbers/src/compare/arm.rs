@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// their variance.
 const BLOCKS: u64 = 48;
 
-/// The place of a group in a recording.
+/// A group, and where a recording has its measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub group: Group,
@@ -24,7 +24,7 @@ pub(super) struct Place {
     phases: BTreeSet<u16>,
 }
 
-/// The measurements of one place.
+/// The measurements of one CPU under one load.
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
     pub period: Nanos,

@@ -52,7 +52,7 @@ pub struct Options {
     /// Latency in nanoseconds beyond which an activation is a miss, instead of the budget of the recordings.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
-    /// Compare even what should not be compared, and mark the result.
+    /// Compare even recordings that should not be compared, and mark the result.
     pub anyway: bool,
     /// Decide also about files that do not keep the order of their values, as if the values were independent.
     pub as_if_independent: bool,

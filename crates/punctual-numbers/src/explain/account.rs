@@ -11,8 +11,8 @@ use super::{Cause, CauseName, Class, Part, Stage, Why};
 use crate::trace::{Incomplete, Window};
 use punctual_hist::Nanos;
 
-/// A window is complete even if the owner of some of its time is unknown: at most this time, or one part in
-/// [`UNTOLD_PART`] of its latency.
+/// A window is complete even if the owner of some of its time is unknown, as long as that time is at most this long or
+/// at most one part in [`UNTOLD_PART`] of its latency.
 const UNTOLD: Nanos = Nanos::from_us(5);
 const UNTOLD_PART: u64 = 10;
 

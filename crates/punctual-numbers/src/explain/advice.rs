@@ -7,7 +7,7 @@ use super::{Cause, CauseName, Class, Why, WhyCount};
 #[cfg(test)]
 mod tests;
 
-/// Which names of causes a row of the advice applies to.
+/// The names of causes to which a row of the advice applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
     /// Names that begin with this word of the kernel (for a worker: its function); all names if the word is empty.

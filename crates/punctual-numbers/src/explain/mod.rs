@@ -401,7 +401,7 @@ pub struct Explanation {
     pub totals: Vec<TraceTotal>,
     /// By CPU, the numbers of late activations to be explained.
     pub late: Vec<CpuLate>,
-    /// By CPU, the threshold of lateness that was in force at the end.
+    /// By CPU, the latency from which activations counted as late at the end of the run.
     pub thresholds: Vec<CpuThreshold>,
     /// Causes, the one with the largest share first.
     pub causes: Vec<Ranked>,
