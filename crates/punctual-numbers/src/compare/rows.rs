@@ -287,7 +287,7 @@ fn whole(n: f64) -> u64 {
     n as u64
 }
 
-/// For each block: (misses, releases due).
+/// For each block of `arm`: (misses, releases due).
 pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Vec<(f64, f64)> {
     let limit = budget.map(|budget| bucket_index(budget.as_ns()));
     let of = |block: &super::arm::Block| {

@@ -127,7 +127,7 @@ fn side((name, run): &Named<'_>, runs: &[Named<'_>]) -> Side {
     side
 }
 
-/// The groups that every recording has.
+/// The results of the groups that every recording has.
 fn groups(first: &[Named<'_>], second: &[Named<'_>], in_turn: bool, options: &Options) -> Vec<GroupResult> {
     let (Some(a), Some(b)) = (first.first(), second.first()) else { return Vec::new() };
     let (pairs, _) = arm::common(a.1, b.1, options.anyway);

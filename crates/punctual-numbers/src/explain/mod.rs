@@ -100,9 +100,9 @@ listed! {
         PreemptOff,
         /// Interrupts were off under a thread or the idle task.
         IrqOff,
-        /// The waking of our thread and the switch to it.
+        /// The way out of an idle state.
         IdleExit,
-        /// Waking and switching themselves.
+        /// The waking of our thread and the switch to it.
         WakeUp,
         /// Work of our own thread, such as its return to user space.
         OwnPath,
@@ -180,7 +180,7 @@ impl Spike {
         self.woke.since(self.release)
     }
 
-    /// The cause to blame first.
+    /// The cause to blame first for the latency of the spike.
     pub fn primary(&self) -> Option<&Blame> {
         self.causes.first()
     }
@@ -208,8 +208,7 @@ pub struct Blame {
 pub enum Why {
     /// The priority of the cause is higher than ours. Priorities are those of the kernel: a smaller number is higher.
     Priority { its: i32, ours: i32 },
-    /// A lock that the thread holds lends it a higher priority. `own` is its own priority, which is lower than ours, as
-    /// a number of the kernel.
+    /// A lock that the thread holds lends it a higher priority. `own` is its own priority, as a number of the kernel.
     Boosted { own: i32 },
     /// The thread that ran could not be moved to another CPU: it had migration disabled.
     MigrationOff,

@@ -98,7 +98,7 @@ impl Events {
     }
 }
 
-/// The design effects under one model.
+/// The design effects of two runs under one model.
 #[derive(Clone, Copy, Debug)]
 struct Model {
     /// Posterior probability of the model.
