@@ -8,20 +8,20 @@ use punctual_numbers::claims::{Claims, PhaseClaims};
 use punctual_numbers::recording::Recording;
 use serde::Serialize;
 
-/// The percentiles that are judged, as numbers of values of which one is larger.
+/// The percentiles that are judged: for each number, the value that one value in that number exceeds.
 pub const ONE_IN: [u64; 3] = [100, 1_000, 10_000];
 const HOUR: Nanos = Nanos::from_secs(3_600);
-/// Misses are judged for the budget that one activation in this number misses.
+/// Misses are judged for the budget that one activation in this number exceeds.
 const MISSES_ONE_IN: f64 = 1_000.0;
 
-/// Results of the single runs of a family.
+/// Results of the single runs of one family.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Claimed {
-    /// Number of runs reported as changing over time. Their limits are about themselves and count as withheld.
+    /// Number of runs reported as changing over time. Their limits apply to these runs alone and count as withheld.
     pub drifting: u64,
     /// Limits of p99, p99.9 and p99.99.
     pub percentiles: [Held; 3],
-    /// Lower limits of percentiles that have no upper one.
+    /// Lower limits of percentiles that have no upper limit.
     pub lower: Held,
     /// Upper limit of the probability of a miss.
     pub misses: Held,
@@ -62,8 +62,8 @@ pub fn product(recording: &Recording) -> Option<PhaseClaims> {
     Claims::of(recording, None).phases.into_iter().next()
 }
 
-/// Measures these runs of a family and compares their claims with the truth. Runs that do not show the family's moods
-/// are left out.
+/// Measures the runs of a family with these numbers and compares their claims with the truth. Runs that do not show the
+/// family's moods are left out.
 pub fn runs(family: &Family, numbers: impl Iterator<Item = u64>, judge: Judge) -> Claimed {
     let truth = Truth::of(family);
     let mut claimed = Claimed::default();
@@ -118,7 +118,7 @@ impl Claimed {
         self.next.merge(&other.next);
     }
 
-    /// Names of the limits that are broken.
+    /// Names of the limits that did not hold the truth often enough.
     pub fn broken(&self) -> Vec<&'static str> {
         let [p99, p999, p9999] = self.percentiles.each_ref().map(Held::breaks_coverage);
         let all = [
@@ -135,7 +135,8 @@ impl Claimed {
 }
 
 impl Held {
-    /// Counts whether the limits hold the truth. Values are whole nanoseconds, so the truth is rounded to either side.
+    /// Counts whether the limits hold the truth. Limits are whole nanoseconds, so the truth is rounded in favour of the
+    /// limits.
     fn judge(&mut self, low: Option<Nanos>, high: Option<Nanos>, truth: f64) {
         let (floor, ceiling) = (truth.floor() as u64, truth.ceil() as u64);
         let right = low.is_none_or(|low| low.as_ns() <= ceiling) && high.is_none_or(|high| floor <= high.as_ns());
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
     use crate::family;
 
-    /// Claims with upper limits of percentiles that are too low by a twentieth.
+    /// The product's claims with upper limits of percentiles lowered by a twentieth, which must be found broken.
     fn too_low(recording: &Recording) -> Option<PhaseClaims> {
         let mut claims = product(recording)?;
         for told in &mut claims.percentiles {

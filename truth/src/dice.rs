@@ -1,12 +1,12 @@
-//! Random numbers that are the same on every machine. The generator is not the product's, so that a fault of that one
-//! cannot hide.
+//! Random numbers that are the same on every machine. The generator is not the product's, so that a fault of the
+//! product's generator cannot hide.
 
-/// `SplitMix64` (Steele, Lea and Flood 2014).
+/// Generator of random numbers by the method `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The sequence of this run of the family with this name.
+    /// The generator for run number `run` of the family `name`.
     pub fn new(name: &str, run: u64) -> Self {
         let hash = name
             .bytes()

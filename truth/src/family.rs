@@ -5,7 +5,7 @@ use super::mood::{Mood, quantile};
 use punctual_numbers::stats::normal;
 use statrs::function::gamma::gamma_ur;
 
-/// Late activations with a law of their own.
+/// Late activations that follow a law of their own.
 #[derive(Clone, Copy, Debug)]
 pub struct Spikes {
     /// Mean number of activations from one spike to the next.
@@ -35,7 +35,7 @@ pub struct Family {
     pub law: Law,
     pub mood: Mood,
     pub spikes: Option<Spikes>,
-    /// Values are rounded down to whole multiples of this; 0 for none.
+    /// Values are rounded down to whole multiples of this step, in nanoseconds; 0 for no rounding.
     pub step: f64,
     /// The machine is paused for the first number of seconds in each stretch of the second number.
     pub pauses: Option<(u32, u32)>,
@@ -58,7 +58,7 @@ impl Family {
         self
     }
 
-    /// The probability of a larger value in the long run.
+    /// The probability of a value above `value` in the long run.
     pub fn above(&self, value: f64) -> f64 {
         // A value that is rounded down to a step is larger than `value` if it reaches the next step.
         let value = if self.step > 0.0 { ((value / self.step).floor() + 1.0) * self.step - 1e-6 } else { value };
@@ -107,7 +107,7 @@ fn gamma() -> Law {
     Law::of(|p| 2.5e3 * super::law::root(|x| gamma_ur(4.0, x.max(1e-9)) - p, 0.0, 120.0))
 }
 
-/// Most values are lognormal, and this share is around 40 us.
+/// A law of which most values are lognormal, and `share` of them lie around 40 us.
 fn two_modes(share: f64) -> Law {
     let above = |value: f64| {
         let of = |middle: f64, width: f64| normal::below(-(value / middle).ln() / width);

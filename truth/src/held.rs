@@ -1,18 +1,18 @@
-//! Counts how often limits and odds were right, and tests whether that is often enough, allowing for chance.
+//! Counts how often limits and odds were right, and tests whether they were right often enough, allowing for chance.
 
 use punctual_numbers::stats::binomial;
 use serde::Serialize;
 
 /// Intervals must hold the truth in at least this part of the runs that have one.
 pub const COVERAGE_MIN: f64 = 0.93;
-/// At most this part of equal pairs may be told apart.
+/// The comparison may find a difference in at most this part of equal pairs.
 pub const FALSE_MAX: f64 = 0.05;
-/// The odds of a new maximum may differ from their frequency by at most this.
+/// The claimed odds of a new maximum may differ from its frequency by at most this.
 pub const ODDS_OFF: f64 = 0.05;
 /// A limit counts as broken if results at least this bad have a smaller probability than this while the limit is kept.
 const CHANCE: f64 = 0.01;
 
-/// Number of runs in which an answer was given, and in which it was right.
+/// Number of runs, of the answers given in them, and of the right answers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Held {
     pub runs: u64,
@@ -53,12 +53,12 @@ impl Held {
         share(self.right, self.claimed)
     }
 
-    /// Whether fewer answers were right than chance explains.
+    /// Whether so few answers were right that chance does not explain it.
     pub fn breaks_coverage(&self) -> bool {
         self.claimed > 0 && binomial::chance_of_at_most(self.right, self.claimed, COVERAGE_MIN) < CHANCE
     }
 
-    /// Whether more equal pairs were told apart than chance explains.
+    /// Whether so many equal pairs were found to differ that chance does not explain it.
     pub fn breaks_false(&self) -> bool {
         self.runs > 0 && binomial::at_least(self.claimed, self.runs, FALSE_MAX) < CHANCE
     }
@@ -68,13 +68,13 @@ pub fn share(n: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { n as f64 / of as f64 }
 }
 
-/// Told odds of a new maximum, and how often it came.
+/// Claimed odds of a new maximum, and how often one came.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Foretold {
     pub runs: u64,
     pub told: u64,
     pub came: u64,
-    /// Sum of the told odds.
+    /// Sum of the claimed odds over all runs with odds.
     pub odds: f64,
 }
 
@@ -102,7 +102,7 @@ impl Foretold {
         share(self.came, self.told)
     }
 
-    /// Whether the told odds differ from the frequency by more than allowed and chance does not explain it.
+    /// Whether the claimed odds differ from the frequency by more than allowed, and by more than chance explains.
     pub fn breaks(&self) -> bool {
         let (said, n) = (self.said(), self.told);
         let too_rare = binomial::chance_of_at_most(self.came, n, (said - ODDS_OFF).max(0.0));

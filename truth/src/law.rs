@@ -1,5 +1,5 @@
-//! Laws of latency as tables of quantiles, from which a value is drawn in some nanoseconds. True values are read from
-//! the same tables, so that interpolation causes no error.
+//! Laws of latency as tables of quantiles, from which drawing a value takes a few nanoseconds. True values are read
+//! from the same tables, so that interpolation causes no error.
 
 use super::dice::Dice;
 
@@ -42,12 +42,12 @@ impl Law {
         self.at(dice.unit())
     }
 
-    /// The largest of `n` independent values.
+    /// Draws the largest of `n` independent values.
     pub fn largest_of(&self, n: f64, dice: &mut Dice) -> f64 {
         self.at(-(dice.unit().ln() / n).exp_m1())
     }
 
-    /// The probability of a larger value.
+    /// The probability of a value above `value`.
     pub fn above(&self, value: f64) -> f64 {
         let (mut low, mut high) = (-TAIL_END, 0.0f64);
         if self.at(low.exp()) <= value {
@@ -60,7 +60,7 @@ impl Law {
         if high > -1e-9 { 1.0 } else { low.exp() }
     }
 
-    /// The value of a law that has only one.
+    /// The only value of the law; `None` if there are several.
     pub fn only(&self) -> Option<f64> {
         let first = *self.body.first()?;
         self.body.iter().chain(&self.tail).all(|value| (value - first).abs() < 1e-9).then_some(first)

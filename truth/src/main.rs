@@ -1,6 +1,6 @@
 //! Tests the product's statistics on simulated recordings of known law: limits of percentiles, misses and levels, odds
-//! of a new maximum, and verdicts of comparisons. `cargo xtask truth` builds and runs it. Recordings are made by the
-//! same fold as those of a measurement.
+//! of a new maximum, and verdicts of comparisons. `cargo xtask truth` builds and runs it. The simulated recordings are
+//! made by the same code as those of a measurement.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is what it is for")]
@@ -48,7 +48,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Names of the limits that are broken and not known to be.
+    /// Names of the limits that are broken without being listed as known to be.
     pub fn unforeseen(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.broken.iter().filter(|broken| !self.open.iter().any(|(open, _)| open == *broken)).copied()
     }
@@ -130,7 +130,7 @@ fn judged(family: &Family, options: &Options) -> Found {
     }
 }
 
-/// Applies `of` to the even and to the odd numbers below `n`, on a thread each.
+/// Applies `of` to the even and to the odd numbers below `n`, each on a thread of its own.
 fn on_two<T: Send>(n: u64, of: impl Fn(std::iter::StepBy<std::ops::Range<u64>>) -> T + Sync) -> [T; 2] {
     std::thread::scope(|scope| {
         let even = scope.spawn(|| of((0..n).step_by(2)));

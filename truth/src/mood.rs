@@ -18,8 +18,8 @@ pub enum Mood {
         period: f64,
         deviation: f64,
     },
-    /// The factor is `times` in bursts and 1 else. Bursts are exponential with mean `length` and make `share` of all
-    /// time.
+    /// The factor is `times` in bursts and 1 otherwise. Lengths of bursts are exponential with mean `length`, and
+    /// bursts make up `share` of all time.
     Bursts {
         length: f64,
         times: f64,
@@ -41,7 +41,7 @@ pub enum Mood {
 /// A stretch of time with a constant factor.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// Number of activations, each of a millisecond.
+    /// Number of activations, which come one per millisecond.
     pub activations: u32,
     pub times: f64,
 }
@@ -50,11 +50,11 @@ pub struct Piece {
 #[derive(Debug)]
 pub struct Moods {
     mood: Mood,
-    /// State of the process, by its kind: the deviate, the phase, 1 in a burst and 0 outside, or an instant.
+    /// State of the process, according to its kind: the deviate, the phase, 1 in a burst and 0 outside, or an instant.
     state: f64,
     passed_ms: f64,
     run_ms: f64,
-    /// Whether the factor has been 1, and whether it has been another one.
+    /// Whether the factor has been 1, and whether it has been another value.
     seen: [bool; 2],
     normal: Law,
 }
@@ -123,8 +123,8 @@ impl Moods {
         }
     }
 
-    /// Whether the time so far shows more than one mood. A burst or job that did not come, or did not end, during the
-    /// run leaves no sign in it.
+    /// Whether the run so far shows more than one mood. A burst or job that did not begin, or did not end, during the
+    /// run leaves no sign of a change.
     pub fn shows_itself(&self) -> bool {
         !matches!(self.mood, Mood::Bursts { .. } | Mood::Job { .. }) || self.seen == [true; 2]
     }
@@ -177,7 +177,7 @@ impl Mood {
     }
 }
 
-/// The mean of a function of a standard normal deviate.
+/// The mean of `of` over a standard normal deviate.
 fn mean_of_normal(of: impl Fn(f64) -> f64) -> f64 {
     const STEPS: u32 = 320;
     let step = 16.0 / f64::from(STEPS);

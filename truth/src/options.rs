@@ -25,14 +25,14 @@ pub struct Options {
     pub pairs: u64,
     pub family: Option<String>,
     parts: &'static [Part],
-    /// Paths of recordings that are cut into pieces.
+    /// Paths of recordings of real machines, which are cut into pieces.
     pub real: Vec<String>,
     pub short: bool,
     pub json: bool,
     pub help: bool,
 }
 
-/// A part of the judgement of each family.
+/// One of the tests of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Claims,
@@ -40,7 +40,7 @@ enum Part {
     Differing,
 }
 
-/// Families of the short form: one for each way in which limits were once wrong.
+/// Families of the short form: one for each way in which limits were wrong in the past.
 const SHORT: [&str; 8] = [
     "lognormal, 120 s",
     "steps of 1 us",
@@ -52,7 +52,7 @@ const SHORT: [&str; 8] = [
     "nightly job",
 ];
 
-/// Limits known to be broken, by family, with which the short form does not fail; the long form ignores this list. The
+/// Limits known to be broken, by family. They do not make the short form fail; the long form ignores this list. The
 /// short form reports limits that hold again, so that their entries can be removed.
 const OPEN: &[(&str, &[&str])] = &[];
 

@@ -1,4 +1,4 @@
-//! Counts what comparisons decide about equal pairs, which must not be told apart, and about pairs of a known
+//! Counts what comparisons decide about equal pairs, in which no difference must be found, and about pairs with a known
 //! difference.
 
 use super::claimed::Truth;
@@ -11,7 +11,7 @@ use punctual_numbers::compare::{Compared, Comparison, Options};
 use punctual_numbers::recording::Recording;
 use serde::Serialize;
 
-/// How the second of a pair differs from the first.
+/// How the second run of a pair differs from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
@@ -24,19 +24,19 @@ pub enum Difference {
     P99,
     /// Spikes come on one in 1e4 activations instead of one in 1e5.
     Spikes,
-    /// What is above p99.9 lies twice as far above it.
+    /// The distance of latencies above p99.9 from p99.9 is doubled.
     Tail,
 }
 
 pub const DIFFERENCES: [Difference; 6] =
     [Difference::None, Difference::Larger, Difference::Smaller, Difference::P99, Difference::Spikes, Difference::Tail];
 
-/// Results of the pairs of a family with one difference. `right` counts decisions in the right direction.
+/// Results of the pairs of a family that have one kind of difference. `right` counts decisions in the right direction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Decided {
     pub difference: Difference,
     pub product: Held,
-    /// In the order of `peers::NAMES`.
+    /// Results of the other methods, in the order of `peers::NAMES`.
     pub peers: [Held; 3],
 }
 
@@ -51,7 +51,7 @@ impl Difference {
         }
     }
 
-    /// The spikes that the first and the second run have in addition.
+    /// The spikes that the first and the second run have in addition to those of the family.
     fn spikes(self, family: &Family) -> [Option<Spikes>; 2] {
         if self != Self::Spikes {
             return [None, None];
@@ -61,7 +61,7 @@ impl Difference {
         [spikes(1e5), spikes(1e4)]
     }
 
-    /// The verdict of a right decision.
+    /// The verdict that is right for this difference.
     fn verdict(self) -> Compared {
         match self {
             Self::None => Compared::NoDifferenceShown,
@@ -71,8 +71,8 @@ impl Difference {
     }
 }
 
-/// The two recordings of a pair. `None` for an equal pair of which neither run shows that there are moods: each looks
-/// steady in another mood, which cannot be told from a change.
+/// The two recordings of a pair. `None` for an equal pair if neither run shows that there are moods: each run looks
+/// steady in a mood of its own, which looks like a difference between the machines.
 fn pair(family: &Family, number: u64, difference: Difference, budget: Nanos) -> Option<[Recording; 2]> {
     let [first, second] = difference.spikes(family);
     // Numbers beyond those of single runs give the pairs random values of their own.
@@ -83,7 +83,7 @@ fn pair(family: &Family, number: u64, difference: Difference, budget: Nanos) -> 
     (known || difference != Difference::None).then_some(recordings)
 }
 
-/// Measures these pairs of a family and counts the decisions.
+/// Measures the pairs of a family with these numbers and counts the decisions.
 pub fn pairs(family: &Family, numbers: impl Iterator<Item = u64>, difference: Difference) -> Decided {
     let budget = Truth::of(family).budget;
     let mut decided = Decided::new(difference);

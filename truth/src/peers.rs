@@ -1,5 +1,5 @@
-//! Standard methods to tell two runs apart. Each has the same margin as the product and an error of 5 % over all its
-//! tests.
+//! Standard methods to find a difference between two runs. Each has the same margin as the product and an error of 5 %
+//! over all its tests.
 
 use super::dice::Dice;
 use punctual_hist::{bucket_high, bucket_low};
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 /// Names of the methods, in the order of their verdicts.
 pub const NAMES: [&str; 3] = ["block bootstrap", "Mann-Whitney on stretches", "Poisson on clusters"];
 
-/// Whether the second run is larger; `None` if the two are not told apart.
+/// Whether the second run is larger; `None` if no difference is found.
 pub type Verdict = Option<bool>;
 
-/// Changes by less than this factor do not count.
+/// A change by less than this factor is not a difference.
 const MARGIN: f64 = 1.1;
 /// The percentiles that the methods test.
 const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
@@ -24,7 +24,7 @@ const RESAMPLES: usize = 400;
 /// Non-empty buckets in ascending order, each with its count.
 type Counts = Vec<(usize, u64)>;
 
-/// The verdicts of all peers.
+/// The verdicts of all methods, in the order of `NAMES`.
 pub fn verdicts(a: &Recording, b: &Recording, number: u64) -> [Verdict; 3] {
     let (first, second) = (stretches(a), stretches(b));
     let mut dice = Dice::new("peers", number);
@@ -45,7 +45,7 @@ fn stretches(recording: &Recording) -> Vec<Counts> {
     slices.chunks(size).map(of).collect()
 }
 
-/// A percentile of counts, from the middle of its bucket.
+/// A percentile of counts, as the middle of its bucket.
 fn percentile(counts: &[(usize, u64)], share: f64) -> f64 {
     let all: u64 = counts.iter().map(|(_, n)| n).sum();
     let rank = ((all as f64 * share).ceil() as u64).max(1);

@@ -1,5 +1,5 @@
-//! Cuts recordings of a real machine into pieces. Pieces of one run are equal pairs, whatever the moods of the machine,
-//! and their limits of percentiles are compared with the whole run.
+//! Cuts recordings of a real machine into pieces. Two pieces of one run are an equal pair, whatever the moods of the
+//! machine. The limits of percentiles of a piece are compared with the whole run.
 
 use super::Found;
 use super::claimed::{Claimed, ONE_IN, Truth, product};
@@ -12,7 +12,7 @@ use punctual_numbers::recording::{RecTime, Recording, RecordingReader, Stretch};
 /// Lengths of pieces in seconds.
 const PIECES: [u64; 3] = [60, 120, 300];
 
-/// The results of a file, for pieces of each length of which it has at least four.
+/// The results for one file. A length of pieces is left out if the file has fewer than four of them.
 pub fn judged(path: &str, options: &Options) -> Result<Vec<Found>> {
     let bytes = std::fs::read(path).with_context(|| format!("read {path}"))?;
     let whole = read(&bytes, RecordingReader::new()).with_context(|| format!("understand {path}"))?;
@@ -72,7 +72,7 @@ fn equal(pieces: &[Recording], most: u64) -> Decided {
     decided
 }
 
-/// The percentiles and misses of the whole run, of all its CPUs together, taken for the truth.
+/// The percentiles and misses of the whole run, over all its CPUs together, which are taken for the truth.
 fn truth(whole: &Recording) -> Truth {
     let mut counts = Counts::new();
     for part in whole.cpus.values().flat_map(|cpu| [&cpu.ran, &cpu.skipped]) {

@@ -1,5 +1,5 @@
-//! Simulates one run of a family as a recording. Every activation is drawn, and its frames go through the same fold as
-//! those of a measurement.
+//! Simulates one run of a family as a recording. Every activation is drawn, and its frames become a recording by the
+//! same code as those of a measurement.
 
 use super::dice::Dice;
 use super::family::{Family, Spikes};
@@ -12,7 +12,7 @@ use punctual_numbers::recording::{
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 
-/// Number of activations in a second.
+/// Number of activations per second.
 const EACH: u32 = 1_000;
 /// The CPU that is measured.
 const CPU: u32 = 1;
@@ -24,7 +24,7 @@ pub enum Shift {
     Times(f64),
     /// Multiplies by a factor that rises from 1 at the first value to the third number at the second value.
     Stretched(f64, f64, f64),
-    /// Doubles the distance of larger values from this value.
+    /// Doubles the distance from this value for all values above it.
     Doubled(f64),
 }
 
@@ -61,7 +61,7 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// The machine with this number, which seeds its random values, for a measurement of some seconds.
+    /// The machine with the number `run`, which seeds its random values, for a measurement of `seconds`.
     pub fn new(family: &'a Family, run: u64, seconds: u32) -> Self {
         let mut dice = Dice::new(family.name, run);
         let moods = Moods::new(family.mood, seconds, &mut dice);
@@ -82,7 +82,7 @@ impl<'a> Machine<'a> {
         Self { shift, ..self }
     }
 
-    /// Whether the measured run shows that the machine has moods.
+    /// Whether the run so far shows that the machine has moods.
     pub fn shows_itself(&self) -> bool {
         self.moods.shows_itself()
     }
@@ -121,8 +121,8 @@ impl<'a> Machine<'a> {
         value
     }
 
-    /// The largest value of the next hour. Values of a piece are independent, so that the largest of each piece is
-    /// drawn directly.
+    /// Draws the largest value of the next hour. Values within a stretch of constant mood are independent, so the
+    /// largest value of each stretch is drawn directly.
     pub fn largest_of_an_hour(&mut self) -> f64 {
         let (mut passed, mut largest) = (0u32, 0.0f64);
         while passed < 3_600 * EACH {
@@ -143,7 +143,7 @@ impl<'a> Machine<'a> {
         self.family.cut(largest)
     }
 
-    /// Measures for the planned time.
+    /// Measures the machine for the planned time.
     pub fn measure(&mut self, budget: Nanos) -> Recording {
         let header = header(self.seconds, budget);
         let mut recording = Recording::new(header.clone());
@@ -151,7 +151,7 @@ impl<'a> Machine<'a> {
         recording
     }
 
-    /// The frames of a measurement.
+    /// Emits the frames of a measurement.
     fn frames(&mut self, header: Header, mut emit: impl FnMut(Frame)) {
         let (seconds, epoch) = (self.seconds, header.epoch);
         let budget = header.scenario.budget.unwrap_or(Nanos::MAX);
@@ -183,7 +183,7 @@ impl<'a> Machine<'a> {
         emit(Frame::End(End { at, reason: EndReason::Completed, write_error: None }));
     }
 
-    /// The file that a measurement writes.
+    /// The bytes of the file that a measurement writes.
     #[cfg(test)]
     pub fn file(&mut self, budget: Nanos) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -204,7 +204,8 @@ struct Tally {
     sum: u64,
     second_max: u64,
     activations: u64,
-    /// (latency, number) of the largest latencies so far. Once there are enough, `floor` is the smallest of them.
+    /// (latency, number) of the activations with the largest latencies so far. When the list is full, `floor` is its
+    /// smallest latency.
     latest: Vec<(u64, u64)>,
     floor: u64,
 }

@@ -78,8 +78,8 @@ fn odds(next: &Foretold) -> String {
     if next.told == 0 { format!(" {:>9}", "withheld") } else { format!(" {:.2} {:.2}", next.said(), next.was()) }
 }
 
-/// The share of pairs that the product decides, and that of the best peer among those that seldom tell equal pairs
-/// apart.
+/// The share of pairs that the product decides, and the share of the best peer among those that seldom find a
+/// difference in equal pairs.
 fn decided(pairs: Option<&Decided>, sound: [bool; 3]) -> String {
     let Some(pairs) = pairs else { return format!(" {:>9}", "") };
     let (product, peers) = pairs.shares();
@@ -93,7 +93,7 @@ fn decided(pairs: Option<&Decided>, sound: [bool; 3]) -> String {
     format!(" {text:>5}/{best:<3}")
 }
 
-/// The last line: the number of families, and of those with broken limits.
+/// The last line: the number of families, and the number of families with broken limits.
 pub fn end(all: &[Found]) -> String {
     let broken = all.iter().filter(|found| found.unforeseen().next().is_some()).count();
     match (all.len(), broken) {

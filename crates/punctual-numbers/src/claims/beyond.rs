@@ -1,8 +1,8 @@
 //! Rung L4 of a recording: the levels exceeded once in an hour, a day, a month or a year.
 //!
 //! The tail law is fitted to block maxima above a threshold, which are exact to the nanosecond. A cluster of late
-//! activations within one block counts once. The gates about changes over time come first, then those of every tail
-//! (`tails`).
+//! activations within one block counts once. The checks for changes over time come first. The checks that every tail
+//! must pass are in `tails`.
 
 use super::tails::{Cut, Tail, conclude, nanos, scale_of};
 use super::{Beyond, Drift, Refusal};
@@ -12,24 +12,26 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// At most this number of exceedances is fitted: more make the law fit worse without making the limits much narrower.
 const EXCEEDANCES_MAX: usize = 500;
-/// A tail of fewer exceedances than this is too uncertain to be told.
+/// Fewest exceedances that a tail is fitted to. With fewer, its levels are too uncertain to be reported.
 const EXCEEDANCES_MIN: usize = 75;
-/// At most this part of all blocks is taken for the tail. Farther down, bursts and rare mechanisms mix with the rest.
+/// Largest part of all blocks whose maxima may belong to the tail. Farther down, bursts and rare mechanisms mix with
+/// the rest.
 const SHARE_MAX: f64 = 0.25;
 /// A run of fewer blocks than this has no levels: a quarter of them would not hold enough exceedances.
 const BLOCKS_MIN: usize = 334;
-/// A test refuses the run if its odds by chance are below this.
+/// A test of dependence or drift refuses the run if chance alone gives its result with a smaller probability than this.
 const BELIEVED: f64 = 0.01;
 /// Correlations below this are ignored, however significant they are.
 const CORRELATED: f64 = 0.1;
 /// Resolution of most other programs, 1 us, in nanoseconds.
 const STEP: f64 = 1_000.0;
-/// If the scale of the tail is below this number of such steps, the test of fit refuses because of the steps.
+/// If no law fits and the scale of the tail is below this number of `STEP`s, the refusal blames the steps.
 const COARSE: f64 = 50.0;
-/// Trends are tested on at most this number of values. A longer series is thinned to the largest of neighbours.
+/// Trends are tested on at most this number of values. Of a longer series, only the largest of each few neighbours is
+/// used.
 const TREND_MAX: usize = 1_500;
 
-/// Exact maxima of blocks of equal length.
+/// Exact maxima of blocks of time of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Maxima {
     /// Length of a block.
@@ -40,7 +42,7 @@ pub struct Maxima {
 }
 
 impl Maxima {
-    /// Number of blocks that reach the largest latency of all.
+    /// Number of blocks whose maximum equals the largest of the run.
     pub fn ties(&self) -> u64 {
         let largest = self.list.iter().map(|(_, max)| *max).max();
         self.list.iter().filter(|(_, max)| Some(*max) == largest).count() as u64
@@ -55,7 +57,7 @@ struct Series {
     values: Vec<f64>,
 }
 
-/// The levels exceeded once in each of `times`, or the first gate that is closed.
+/// The levels exceeded once in each of `times`, or the reason why they are withheld.
 pub fn beyond(maxima: &Maxima, times: &[Nanos]) -> Result<Beyond, Refusal> {
     let series = independent(maxima)?;
     if let Some(drift) = series.drift() {
@@ -72,7 +74,7 @@ pub fn beyond(maxima: &Maxima, times: &[Nanos]) -> Result<Beyond, Refusal> {
     conclude(&tails, &cut, times, |best| series.no_fit(&tails, best))
 }
 
-/// The series with blocks joined until neighbours do not depend on each other.
+/// The series with neighbouring blocks joined until their maxima no longer depend on each other.
 fn independent(maxima: &Maxima) -> Result<Series, Refusal> {
     let mut series = Series::of(maxima);
     let blocks = series.values.len();
@@ -87,7 +89,8 @@ fn independent(maxima: &Maxima) -> Result<Series, Refusal> {
         let Some(correlation) = series.dependence() else { return Ok(series) };
         let joined = series.joined();
         if joined.values.len() < BLOCKS_MIN {
-            // What drifts depends on its past as well, and a longer run would not help that.
+            // A series that drifts also depends on its past. The refusal names the drift, because a longer run would
+            // not remove it.
             let dependent = Refusal::Dependent { correlation, block: secs(series.seconds) };
             return Err(series.drift().map_or(dependent, Refusal::Drifts));
         }
@@ -153,7 +156,7 @@ impl Series {
         part.min(EXCEEDANCES_MAX).min(self.known().saturating_sub(1))
     }
 
-    /// The value above which `k` lie, if no two are equal.
+    /// The value that `k` blocks exceed, if no two are equal.
     fn threshold(&self, k: usize) -> f64 {
         let mut sorted = self.values.clone();
         sorted.sort_by(|a, b| b.total_cmp(a));

@@ -1,8 +1,8 @@
 //! Rung L4 for each cause by itself. A mixture of several causes has no single tail, but each cause may have one.
 //!
-//! The maximum of a block is the largest latency that is blamed on this cause first. A block without one is known to
-//! have none, so all gates of a run apply. This needs the cause of every late activation: a sample would not show which
-//! blocks had one.
+//! The maximum of a block is the largest latency that is blamed on this cause first. Every other block is known to have
+//! no latency of this cause, so all checks of a run apply. This needs the cause of every late activation: a sample
+//! would leave open which blocks have no latency of the cause.
 
 use super::beyond::{Maxima, beyond};
 use super::{CauseClaims, Refusal, signs};
@@ -11,7 +11,7 @@ use crate::recording::Recording;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Causes of a smaller part of the late activations are left out.
+/// A cause is left out if it makes a smaller part of the late activations than this.
 const SHARE_MIN: f64 = 0.05;
 /// Percentage of late activations that must be known with their cause in a run of one phase. Late activations are not
 /// counted by phase, so with several phases all must be known: an unknown one could belong to this phase.

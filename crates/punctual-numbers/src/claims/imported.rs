@@ -1,4 +1,4 @@
-//! What a file of another program can claim.
+//! What can be claimed from a file of another program.
 //!
 //! A histogram has no times, so nothing shows whether its values depend on each other or change over the run. Its
 //! claims hold for independent values only ([`Assumed`]), and every output says so. A list of values has an order,
@@ -15,9 +15,9 @@ use punctual_hist::Nanos;
 
 /// Above this number of exceedances the test of fit refuses nearly every real histogram.
 const EXCEEDANCES_MAX: u64 = 1_000;
-/// A tail with fewer filled cells than this does not show its shape.
+/// A tail with fewer filled cells than this does not show the shape of its law.
 const CELLS_MIN: usize = 8;
-/// Number of trials with which the binomial law replaces Poisson's.
+/// Number of trials with which a binomial law stands for Poisson's law.
 const TRIALS: u32 = 1_000_000_000;
 
 /// What can be claimed of one series of an import.
@@ -34,12 +34,13 @@ pub struct SeriesClaims {
     /// known, or missing values may be larger. If nothing was above a threshold, at most the probability of a value
     /// above it.
     pub next: Vec<NewMaximum>,
-    /// How many values were above the threshold of a program that lists no others; `None` for all other programs.
+    /// How many values were above the threshold of a program that lists only larger values; `None` for all other
+    /// programs.
     pub above: Option<Above>,
-    /// L3, from 99 % on, of all that came due: what is missing counts as larger than all. Empty where the cells do not
-    /// speak for what was measured.
+    /// L3: percentiles from 99 % on, of all values that came due. Missing values count as larger than all others. Empty
+    /// if the cells do not stand for everything that was measured.
     pub percentiles: Vec<Percentile>,
-    /// L4: the levels beyond what was measured, or the first gate that was closed.
+    /// L4: the levels beyond what was measured, or the reason why they are withheld.
     #[serde(flatten, serialize_with = "super::answered")]
     #[cfg_attr(feature = "schema", schemars(with = "super::Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
@@ -52,7 +53,8 @@ pub struct SeriesClaims {
 pub enum Assumed {
     /// Claims hold if all values are independent: a histogram does not say in which order they came.
     Independent,
-    /// The values of the file stand in their order: limits are as wide as counts vary from stretch to stretch.
+    /// The file lists its values in the order of measurement. Limits allow for how much counts vary from stretch to
+    /// stretch.
     InOrder {
         /// The number of stretches of equal length into which the values were cut.
         stretches: usize,
@@ -68,10 +70,10 @@ pub struct Above {
     pub threshold: Nanos,
     /// The number of values above the threshold.
     pub count: u64,
-    /// Time in nanoseconds in which the program looked; `None` where the file does not tell it.
+    /// Time in nanoseconds in which the program looked; `None` if the file does not state it.
     #[serde(rename = "observed_ns")]
     pub observed: Option<Nanos>,
-    /// Upper limit of the number of such values an hour, at 95 %, as if each came by itself.
+    /// Upper limit of the number of values above the threshold in an hour, at 95 %, if they are independent.
     #[serde(rename = "per_hour_upper_95")]
     pub per_hour_upper: Option<f64>,
 }
@@ -86,7 +88,7 @@ pub fn unfit(series: &Series) -> Option<Refusal> {
 }
 
 impl SeriesClaims {
-    /// Of a series of this run; `None` where it has no cells.
+    /// The claims of a series of this run; `None` if it has no cells.
     pub fn of(run: &ForeignRun, series: &Series) -> Option<Self> {
         let n = series.counted();
         let none = |beyond: Refusal| Self {
@@ -125,7 +127,8 @@ impl SeriesClaims {
             |above: u64| Worth { n: due, spread: Some(spread(above)), time: time.unwrap_or_default(), longer: None };
         let mut percentiles = percentiles(due, series, worth);
         if missing > 0 {
-            // Missing values may be larger than all, so no length of the run makes the largest seen a limit.
+            // Missing values may be larger than all others, so even a longer run would not make the largest seen value
+            // a limit.
             for percentile in &mut percentiles {
                 percentile.more = None;
             }
@@ -135,7 +138,8 @@ impl SeriesClaims {
     }
 }
 
-/// Number of values equal to the largest one. Values in one cell are equal if the cell is one step of the program wide.
+/// Number of values equal to the largest one. Values in one cell are equal if the cell is as wide as the resolution of
+/// the program.
 fn ties(series: &Series) -> u64 {
     let last = series.cells.last().filter(|cell| {
         series.beyond.is_none_or(|beyond| beyond.count == 0) && cell.high.minus(cell.low) < series.grain
@@ -143,8 +147,8 @@ fn ties(series: &Series) -> u64 {
     last.map_or(1, |last| last.count)
 }
 
-/// The design effect at the level that this number of values exceeds, by the order of the file; `None` without an
-/// order.
+/// The design effect at the level that `above` values exceed, from the order of the values in the file; `None` if the
+/// file does not keep the order.
 fn spread(series: &Series, above: u64) -> Option<f64> {
     let order = series.order.as_ref()?;
     let level = series.value_at_rank(series.counted().checked_sub(above)?.max(1))?;
@@ -158,11 +162,11 @@ fn spread(series: &Series, above: u64) -> Option<f64> {
 }
 
 impl Above {
-    /// `None` if the file does not state a threshold and the number of values above it.
+    /// The count above the threshold and its limit; `None` if the file does not state the threshold and the count.
     fn of(series: &Series, observed: Option<Nanos>) -> Option<Self> {
         let threshold = series.threshold?;
         let count = series.stated_count.or(series.count())?;
-        // The limit of Poisson counts is that of binomial ones of very many trials.
+        // A binomial law of very many trials has the same limit as a Poisson law.
         let most = binomial::upper_bound(count, u64::from(TRIALS), CONFIDENCE).map(|share| share * f64::from(TRIALS));
         let hours = observed.map(|observed| observed.as_secs_f64() / 3_600.0);
         Some(Self { threshold, count, observed, per_hour_upper: most.zip(hours).map(|(most, hours)| most / hours) })
@@ -188,8 +192,9 @@ fn beyond(series: &Series, n: u64, time: Option<Nanos>) -> Result<Beyond, Refusa
     conclude(&tails, &Cut { size: n, each, is_mixed: false }, &phase::TIMES, |odds| Refusal::NoFit { odds })
 }
 
-/// The cells a tail may begin with, lowest first. Enough values and not too many lie above their lower edge, a quarter
-/// more than above the next one. None lies above the end of a series, beyond which values are in no cell.
+/// Indices of the cells that a tail may begin with, lowest cell first. The number of values in such a cell and above is
+/// neither too small nor too large, and at least a quarter more than for the next cell of the list. A cell above the
+/// end of a series is left out, because the values beyond that end are in no cell.
 fn thresholds(series: &Series) -> Vec<usize> {
     let mut above = series.beyond.map_or(0, |beyond| beyond.count);
     let (mut found, mut wanted) = (Vec::new(), EXCEEDANCES_MIN as u64);
@@ -207,7 +212,7 @@ fn thresholds(series: &Series) -> Vec<usize> {
     found
 }
 
-/// The tail from the lower edge of this cell on; `None` with too few cells, or if no law can be fitted.
+/// The tail from the lower edge of this cell on; `None` if too few cells remain, or if no law can be fitted.
 fn tail(series: &Series, first: usize, time: Nanos) -> Option<Tail> {
     let cells = series.cells.get(first..).filter(|cells| cells.len() >= CELLS_MIN)?;
     let threshold = as_f64(cells.first()?.low);

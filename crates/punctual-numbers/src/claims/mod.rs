@@ -5,13 +5,13 @@
 //! L1 misses      upper limit of the probability of a miss
 //! L2 next        probability of a new maximum in the next hour, day, year
 //! L3 percentiles with limits that need no model
-//! L4 beyond      the level exceeded once in an hour to a year, or the first gate that is closed and what would help
+//! L4 beyond      the level exceeded once in an hour to a year, or why it is withheld and what would help
 //! L5 a guarantee no measurement gives one
 //! ```
 //! All claims are about this machine under this load. This module must not contain wording, which renderers have.
 //!
-//! Each load phase has one set of claims for all its CPUs together, because users choose the load. Each CPU has a set of
-//! its own as well. A histogram of another program can claim less ([`SeriesClaims`]).
+//! Each load phase has one set of claims for all its CPUs together, because users choose the load. Each CPU also has a
+//! set of its own. A histogram of another program can claim less ([`SeriesClaims`]).
 
 mod beyond;
 mod by_cause;
@@ -39,7 +39,7 @@ use serde::Serialize;
 /// Confidence of all intervals and bounds.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A CPU with fewer misses than this does not count as missing more often than the others.
+/// Fewest misses of a CPU for which it may count as missing more often than the others.
 const MISSES_TELLING: u128 = 5;
 
 /// What one run can claim.
@@ -47,7 +47,7 @@ const MISSES_TELLING: u128 = 5;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Claims {
-    /// One entry for each load phase that counts, in the order of the run.
+    /// One entry for each load phase whose latencies count, in the order of the run.
     pub phases: Vec<PhaseClaims>,
 }
 
@@ -57,16 +57,16 @@ pub struct Claims {
 pub struct PhaseClaims {
     pub phase: u16,
     pub cpus: CpuSet,
-    /// Releases that came due: ran and skipped.
+    /// Number of releases that came due, whether their thread ran or they were skipped.
     pub due: u64,
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// L0: the largest latency; a skipped release counts with the time until its thread ran.
+    /// L0: the largest latency; for a skipped release, the time until its thread ran.
     #[serde(rename = "largest_ns")]
     pub largest: Option<Nanos>,
     /// Design effect: how much larger the variance of counts of exceedances is than for independent activations, 1 or
     /// more, with its own uncertainty. Each limit below is computed for the number of samples divided by the design
-    /// effect at its height; this is the largest of them.
+    /// effect at its level; this is the largest of these design effects.
     pub clustering: f64,
     /// How long the machine stays as it is before it changes. `None` if the run is too short to be cut into 16 cells.
     pub moods: Option<Moods>,
@@ -77,13 +77,13 @@ pub struct PhaseClaims {
     /// How the run changes over time; `None` if it does not. Numbers of a run that changes do not hold for the next
     /// one.
     pub drift: Option<Drift>,
-    /// L1; `None` without a budget.
+    /// L1: misses of the budget; `None` without a budget.
     pub misses: Option<Misses>,
     /// L2: the probability of a new largest latency in the time to come; empty if the run drifts or nothing ran.
     pub next: Vec<NewMaximum>,
-    /// L3, from 99 % on.
+    /// L3: percentiles with their limits, from 99 % on.
     pub percentiles: Vec<Percentile>,
-    /// L4: the levels beyond what was measured, or the first gate that was closed.
+    /// L4: the levels beyond what was measured, or the reason why they are withheld.
     #[serde(flatten, serialize_with = "answered")]
     #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
@@ -91,11 +91,11 @@ pub struct PhaseClaims {
     pub by_cause: Vec<CauseClaims>,
     /// Signs of where the latencies come from.
     pub signs: Vec<Sign>,
-    /// What can be claimed of each CPU; empty where there is one.
+    /// What can be claimed of each CPU; empty if there is only one.
     pub by_cpu: Vec<PhaseClaims>,
 }
 
-/// The levels beyond what was measured, or why nothing is said of them: two members, one of which is null.
+/// The levels beyond what was measured, or why they are withheld: two members, one of which is null.
 #[derive(serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Answered<'a> {
@@ -111,20 +111,19 @@ fn answered<S: serde::Serializer>(answer: &Result<Beyond, Refusal>, serializer: 
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moods {
-    /// The probability that there are any.
+    /// The probability that the machine has moods at all.
     #[serde(rename = "moods_probability")]
     pub probability: f64,
-    /// The time for which the machine stays as it is, twice its correlation time. `None` if it does not change that
-    /// much.
+    /// The time for which the machine stays as it is, twice its correlation time. `None` if no moods were found.
     #[serde(rename = "mood_ns")]
     pub length: Option<Nanos>,
     /// Number of independent stretches that the run holds: moods, or the cells it was cut into if there are none.
     #[serde(rename = "independent_stretches")]
     pub stretches: f64,
-    /// Whether the moods are too long for this run: it may hold fewer than eight, which is too few to tell of the next
-    /// run, so that no limits are given.
+    /// Whether the moods are too long for this run: it may hold fewer than eight, which are too few to predict the next
+    /// run. No limits are given then.
     pub too_long: bool,
-    /// Length of a run that holds enough moods, where this one does not.
+    /// Length of a run that would hold enough moods; `None` if this run does.
     #[serde(rename = "run_wanted_ns")]
     pub run_wanted: Option<Nanos>,
 }
@@ -157,7 +156,7 @@ impl Methods {
     };
 }
 
-/// L4: levels beyond what was measured.
+/// L4: levels of latency beyond what was measured.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beyond {
@@ -174,9 +173,9 @@ pub struct Beyond {
     /// Probability of a fit at least this bad if the fitted law is right.
     #[serde(rename = "fit_odds")]
     pub fits: f64,
-    /// Levels exceeded once in an hour, a day, a month and a year, as far as the data reach.
+    /// Levels exceeded once in an hour, a day, a month and a year, as far as the data allow.
     pub levels: Vec<Level>,
-    /// Times too long for this run, each with the length of a run that would do.
+    /// Times too long for this run, each with the length of a run that would suffice.
     pub too_far: Vec<TooFar>,
 }
 
@@ -190,12 +189,12 @@ pub struct Level {
     pub value: Nanos,
     #[serde(rename = "low_ns")]
     pub low: Nanos,
-    /// Upper limit; `None` where the data do not give one.
+    /// Upper limit of the level; `None` if the data do not give one.
     #[serde(rename = "high_ns")]
     pub high: Option<Nanos>,
 }
 
-/// A time for which the measurement is too short to tell a level.
+/// A time for which the measurement is too short to give a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TooFar {
@@ -205,7 +204,7 @@ pub struct TooFar {
     pub run_wanted: Nanos,
 }
 
-/// L2: the probability that the next stretch of this length brings a new maximum.
+/// L2: the probability that a future measurement of this length brings a new maximum.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewMaximum {
@@ -222,7 +221,7 @@ pub struct CauseClaims {
     pub cause: Cause,
     /// Number of late activations for which this cause is blamed first.
     pub activations: u64,
-    /// L4: the levels that latencies of this cause exceed, or the first gate that was closed.
+    /// L4: the levels that latencies of this cause exceed, or the reason why they are withheld.
     #[serde(flatten, serialize_with = "answered")]
     #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
@@ -240,22 +239,22 @@ pub struct Misses {
     /// more.
     #[serde(skip)]
     pub spread: f64,
-    /// Upper limit of the probability of a miss, at 95 %. `None` if the machine changes too slowly for this run to tell
-    /// of the next one.
+    /// Upper limit of the probability of a miss, at 95 %. `None` if the machine changes too slowly for this run to
+    /// predict the next one.
     #[serde(rename = "probability_upper_95")]
     pub upper: Option<f64>,
     /// Number of independent releases that the limit is computed from. `None` without a limit.
     #[serde(rename = "independent_releases")]
     pub independent: Option<u64>,
-    /// The next power of ten, one miss in this many, that the run is too short to claim.
+    /// The next claim, for which the run is too short: one miss in this number of releases, a power of ten.
     #[serde(rename = "next_claim_one_in")]
     pub wanted_one_in: u64,
-    /// How much longer to measure until it is claimed, if no more misses come; `None` if more time does not help.
+    /// How much longer to measure for the next claim, if no more misses come; `None` if more time does not help.
     #[serde(rename = "more_time_ns")]
     pub more: Option<Nanos>,
 }
 
-/// L3: a percentile with limits.
+/// L3: a percentile of latency with its limits.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentile {
@@ -267,14 +266,14 @@ pub struct Percentile {
     /// Lower limit at 95 %, two-sided.
     #[serde(rename = "low_95_ns")]
     pub low: Option<Nanos>,
-    /// Upper limit; `None` where the run does not give one.
+    /// Upper limit at 95 %, two-sided; `None` if the run does not give one.
     #[serde(rename = "high_95_ns")]
     pub high: Option<Nanos>,
     /// How much longer to measure, without a larger latency, until the largest seen is a one-sided upper limit at 95 %;
     /// `None` if it is one already.
     #[serde(rename = "more_time_ns")]
     pub more: Option<Nanos>,
-    /// Number of independent releases that the limits are computed from. `None` where limits are withheld.
+    /// Number of independent releases that the limits are computed from. `None` if limits are withheld.
     #[serde(rename = "independent_releases")]
     pub independent: Option<u64>,
 }
@@ -296,7 +295,7 @@ pub struct Drift {
 pub enum Refusal {
     /// There are no block maxima, because nothing says when values were measured, as in an imported histogram.
     NoTimes,
-    /// The numbers of an imported file contradict each other: nothing at all is claimed of it.
+    /// The numbers of an imported file contradict each other, so nothing at all is claimed from them.
     Doubted,
     /// An imported file lists only what is above a threshold, so that nothing is known of the rest.
     Censored,
@@ -307,7 +306,7 @@ pub enum Refusal {
     TooFew {
         blocks: u64,
         wanted: u64,
-        /// Additional time to measure until there are enough.
+        /// Additional time to measure until there are enough blocks or values.
         #[serde(rename = "more_ns")]
         more: Nanos,
     },
@@ -315,15 +314,15 @@ pub enum Refusal {
     Dependent {
         /// Rank correlation of neighbouring blocks.
         correlation: f64,
-        /// Length of the blocks.
+        /// Length of the blocks at which the correlation was found.
         #[serde(rename = "block_ns")]
         block: Nanos,
     },
-    /// The run changes over time.
+    /// The latencies change over the run, as the drift shows.
     Drifts(Drift),
     /// Late activations come at regular times, so they follow a schedule and no law of chance.
     Regular(Rhythm),
-    /// Late activations come on every activation of this number, so they follow a schedule.
+    /// Late activations fall on every n-th activation (n is `activations`), so they follow a schedule.
     EveryNth { activations: u64 },
     /// Several causes make late activations; they are listed with their shares, the largest first.
     SeveralCauses { causes: Vec<CauseShare> },
@@ -335,18 +334,20 @@ pub enum Refusal {
     },
     /// The cause is known for only a part of the late activations.
     Sampled { known: u64, late: u64 },
-    /// Bins of this width are too coarse for a tail of this scale; no scale if the whole tail lies in one bin.
+    /// Bins of this width are too coarse for a tail of this scale. The scale is absent if the whole tail lies in one
+    /// bin.
     Coarse {
         #[serde(rename = "width_ns")]
         width: Nanos,
         #[serde(rename = "scale_ns")]
         scale: Option<Nanos>,
     },
-    /// No law fits above any threshold; the odds are those of the best fit.
+    /// No law fits above any threshold. The odds belong to the best fit.
     NoFit { odds: f64 },
-    /// The tail is too heavy, or its shape too uncertain; the shape stands with its limits.
+    /// The tail is too heavy or its shape too uncertain. The members are the estimated shape and its limits.
     Shape { shape: f64, low: f64, high: f64 },
-    /// The levels change by this share of their value with the threshold at which the tail is taken to begin.
+    /// The levels depend on where the tail is taken to begin: over the thresholds they differ by this part of their
+    /// value.
     Unstable { part: f64 },
     /// The largest values do not follow the law of the others, so another mechanism made them.
     Apart {
@@ -399,12 +400,12 @@ pub struct CauseShare {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Sign {
-    /// The largest latencies of this CPU come at regular times. The period is also told in activations and in ticks of
-    /// the kernel, if it is a whole number of them.
+    /// The largest latencies of this CPU come at regular times. `activations` and `ticks` are the period in activations
+    /// and in ticks of the kernel, if it is a whole number of them.
     Rhythm { cpu: u32, rhythm: Rhythm, activations: Option<u64>, ticks: Option<u64> },
-    /// The largest latencies of this CPU come on every activation of this number.
+    /// The largest latencies of this CPU fall on every n-th activation (n is `activations`).
     EveryNth { cpu: u32, activations: u64 },
-    /// The latencies of this CPU have several hills.
+    /// The latencies of this CPU have several hills, so several mechanisms make them.
     Modes {
         cpu: u32,
         /// The hills in ascending order of latency.
@@ -430,8 +431,8 @@ impl Claims {
         Self { phases: numbers.into_iter().map(|phase| phase::claims(recording, explanation, phase)).collect() }
     }
 
-    /// Largest design effect of misses among the phases; `None` where one has no limit. Phases are not compared with
-    /// each other: that one load is worse than another is not chance.
+    /// Largest design effect of misses among the phases; `None` if a phase has no limit. The phases are judged
+    /// separately, because a difference between their loads is not an effect of chance.
     pub(crate) fn miss_spread(&self) -> Option<f64> {
         let misses = || self.phases.iter().filter_map(|phase| phase.misses);
         let is_told = misses().all(|misses| misses.upper.is_some());

@@ -1,4 +1,4 @@
-//! The claims of one load phase: its sums, how its exceedances cluster, and each rung.
+//! The claims of one load phase: sums over its CPUs, how its exceedances cluster, and each rung.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
@@ -15,12 +15,12 @@ const HOUR: Nanos = Nanos::from_secs(3_600);
 const DAY: Nanos = Nanos::from_secs(86_400);
 const MONTH: Nanos = Nanos::from_secs(30 * 86_400);
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
-/// Levels are told that are exceeded once in each of these times.
+/// Lengths of time for which the level exceeded once is reported.
 pub(super) const TIMES: [Nanos; 4] = [HOUR, DAY, MONTH, YEAR];
-/// The extremal index is told if at least this number of blocks holds an exceedance.
+/// The extremal index is reported if at least this number of blocks holds an exceedance.
 const CLUSTERS_MIN: u64 = 10;
 
-/// The claims of a phase, for all its CPUs together and for each.
+/// The claims of a phase, for all its CPUs together and for each of them.
 pub(super) fn claims(recording: &Recording, explanation: Option<&Explanation>, phase: u16) -> PhaseClaims {
     let cpus: Vec<u32> = recording.phases.range((phase, 0)..=(phase, u32::MAX)).map(|((_, cpu), _)| *cpu).collect();
     let signs = signs::signs(recording, phase);
@@ -57,7 +57,7 @@ fn claims_of(
         time: sums.time,
         longer: wanted.filter(|_| drift.is_none()).map(|wanted| wanted.minus(sums.time)),
     };
-    // Signs and causes refuse only where the gates of the run itself have not decided already.
+    // Signs and causes can only refuse the levels if the run itself has not been refused already.
     let decided = matches!(reached, Err(Refusal::NoTimes | Refusal::TooFew { .. } | Refusal::Drifts(_)));
     let known = signs::refusal(&signs, explanation, phase, &sums.cpus).filter(|_| !decided);
     let reached = known.map_or(reached, Err);
@@ -82,15 +82,15 @@ fn claims_of(
     }
 }
 
-/// The odds of a value larger than all measured ones, of which `ties` share the maximum. If no part of a run differs
-/// from others, the odds of a single maximum depend on lengths of time alone.
+/// The odds of a value larger than all measured ones, of which `ties` share the maximum. If no part of the run differs
+/// from the others, and a single value is the maximum, the odds depend on the two lengths of time alone.
 pub(super) fn odds(measured: Nanos, ties: u64) -> Vec<NewMaximum> {
     let odds =
         |time: Nanos| Some(NewMaximum { time, odds: binomial::new_maximum(measured.as_ns(), time.as_ns(), ties)? });
     if measured == Nanos::ZERO { Vec::new() } else { [HOUR, DAY, YEAR].into_iter().filter_map(odds).collect() }
 }
 
-/// Sums over CPUs of a phase.
+/// Sums over the CPUs of a phase.
 struct Sums<'a> {
     phase: u16,
     cpus: Vec<u32>,
@@ -126,8 +126,8 @@ impl<'a> Sums<'a> {
         Course::of(n, self.time, |above| Some(self.cells(self.due.value_at_rank(n.checked_sub(above)?)?)))
     }
 
-    /// Counts above the level in cells of about equal length, each at least as long as the longest slice, so that every
-    /// cell gets one.
+    /// Counts above the level in cells of about equal length, each at least as long as the longest slice, so that no
+    /// cell stays empty.
     fn cells(&self, level: Nanos) -> Vec<Cell> {
         let length = |slice: &&TimeSlice| slice.length.as_ns() as f64;
         let all = self.slices.iter().map(length).sum::<f64>();
@@ -151,7 +151,8 @@ impl<'a> Sums<'a> {
         cells
     }
 
-    /// The extremal index of the largest values: as many as would fall into a third of the blocks if each came alone.
+    /// The extremal index of the largest values. Their number is a third of the number of blocks, but at most
+    /// `LARGEST`.
     fn extremal_index(&self, maxima: &Maxima) -> Option<f64> {
         let blocks = maxima.list.len() as u64;
         let n = self.due.count();

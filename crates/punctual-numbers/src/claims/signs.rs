@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 /// Number of neighbouring buckets that are joined, so that each power of two has eight.
 const COARSE: usize = 8;
-/// Hills with a smaller part of all values than this are left out.
+/// Hills with a smaller part of all values than this are ignored.
 const HILL_MIN: f64 = 1e-3;
 /// A cause dominates if it makes at least this part of the spikes. Otherwise there are several causes.
 const DOMINANT: f64 = 0.8;
-/// Number of spikes with a known cause from which on causes are judged.
+/// Fewest spikes with a known cause from which causes are judged.
 pub(super) const SPIKES_MIN: usize = 20;
 /// A cause has one fixed size if the standard deviation of its times is below this part of their mean.
 const FIXED: f64 = 0.1;
@@ -28,7 +28,7 @@ pub(super) fn signs(recording: &Recording, phase: u16) -> Vec<Sign> {
     .collect()
 }
 
-/// The rhythm of the largest latencies, in time or else in activations.
+/// The sign that the largest latencies recur, at regular times or else on every n-th activation.
 fn time_signs(recording: &Recording, phase: u16, cpu: u32) -> Vec<Sign> {
     let largest: Vec<&Worst> =
         recording.worst.get(&cpu).into_iter().flatten().filter(|w| in_phase(recording, phase, w)).collect();
@@ -77,7 +77,7 @@ fn hills(cpu: u32, counts: &Counts) -> Option<Sign> {
     (hills.len() > 1).then_some(Sign::Modes { cpu, hills })
 }
 
-/// The gate that signs and causes close. Hills close none, because they are in the body and not in the tail.
+/// The refusal that signs and causes lead to. Hills refuse nothing, because they are in the body and not in the tail.
 pub(super) fn refusal(signs: &[Sign], explanation: Option<&Explanation>, phase: u16, cpus: &[u32]) -> Option<Refusal> {
     let by_time = signs.iter().find_map(|sign| match sign {
         Sign::Rhythm { rhythm, .. } => Some(Refusal::Regular(*rhythm)),
@@ -121,7 +121,7 @@ fn of_causes(explanation: &Explanation, phase: u16, cpus: &[u32]) -> Option<Refu
     of_one_cause(explanation, first, by_cause.get(first)?)
 }
 
-/// The gate that a single cause closes if it comes at regular times or has one fixed size.
+/// The refusal of a cause whose latencies come at regular times or have one fixed size.
 pub(super) fn of_one_cause(explanation: &Explanation, cause: &Cause, spikes: &[&Spike]) -> Option<Refusal> {
     let ranked = explanation.causes.iter().find(|ranked: &&Ranked| ranked.cause == *cause);
     if let Some(rhythm) = ranked.and_then(|ranked| ranked.rhythm) {
@@ -131,7 +131,7 @@ pub(super) fn of_one_cause(explanation: &Explanation, cause: &Cause, spikes: &[&
     Some(Refusal::FixedCause { cause: cause.clone(), size: one_size(&times)? })
 }
 
-/// The mean of times that hardly vary; `None` if they do.
+/// The mean of these times if they hardly vary, else `None`.
 fn one_size(times: &[Nanos]) -> Option<Nanos> {
     #[allow(clippy::cast_precision_loss, reason = "times below 2^53 ns")]
     let values: Vec<f64> = times.iter().map(|time| time.as_ns() as f64).collect();

@@ -1,4 +1,4 @@
-//! The gates that every tail must pass, whether it comes from blocks of a run or from cells of a histogram.
+//! The gates (checks) that every tail must pass, whether it comes from blocks of a run or from cells of a histogram.
 //!
 //! Cheap and certain gates come first. Their limits were chosen by the simulations in `tests/coverage`. This module
 //! must not know where exceedances come from.
@@ -8,21 +8,22 @@ use crate::stats::goodness;
 use crate::stats::tail::{Estimate, Exceedances, Fit, SHAPES};
 use punctual_hist::Nanos;
 
-/// A tail of a histogram with fewer exceedances than this is too uncertain to be told.
+/// A tail of a histogram with fewer exceedances than this is too uncertain to be reported.
 pub(super) const EXCEEDANCES_MIN: usize = 200;
-/// Levels that come once in more exceedances than this are too far from the data and are not told.
+/// A level is not reported if it is reached only once in more clusters than this: it is too far from the data.
 const FAR: f64 = 1e4;
-/// Odds below which a gap among the largest values is not explained by chance.
+/// A gap among the largest values separates them from the others if its probability by chance is below this.
 const BELIEVED_OF_MANY: f64 = 1e-3;
-/// A law fits if the test of fit has at least these odds.
+/// A law fits if the probability of a fit at least as bad, for data that follow it, is not below this.
 const FITS: f64 = 0.02;
-/// Factor on the allowed drop of the profile. Textbook intervals of 95 % from 200 to 500 exceedances cover 93.5 %; with
-/// this factor they cover 95 %.
+/// Factor on how far the profile likelihood may drop inside an interval. Textbook intervals of 95 % from 200 to 500
+/// exceedances cover 93.5 %; with this factor they cover 95 %.
 const WIDER: f64 = 1.12;
-/// Largest shape of a tail that is told, and the largest width of its interval. Latencies have no heavier tails.
+/// Largest accepted shape of a tail, and largest accepted width of the shape's interval. Latencies have no heavier
+/// tails.
 const SHAPE_MAX: f64 = 0.5;
 const SHAPE_WIDTH_MAX: f64 = 0.6;
-/// Largest relative difference of the levels from different thresholds.
+/// Largest accepted relative difference between the levels from different thresholds.
 const DIFFERENT_MAX: f64 = 0.3;
 
 /// The tail above one threshold.
@@ -31,9 +32,9 @@ pub(super) struct Tail {
     pub(super) threshold: f64,
     pub(super) data: Exceedances,
     pub(super) fit: Fit,
-    /// Odds of the test of fit for that law.
+    /// Probability of a fit at least this bad if the data follow the fitted law.
     pub(super) fits: f64,
-    /// Clusters above the threshold in a second.
+    /// Number of clusters above the threshold per second.
     pub(super) rate: f64,
 }
 
@@ -41,16 +42,16 @@ pub(super) struct Tail {
 pub(super) struct Cut {
     /// Number of blocks or values.
     pub(super) size: u64,
-    /// Length of one of them.
+    /// Length of one block, or mean time between two values.
     pub(super) each: Nanos,
-    /// Whether thresholds span so wide a range that an interval must hold those of the lowest and of the highest
-    /// threshold.
+    /// Whether the thresholds span a wide range. Intervals then combine the intervals from the lowest and from the
+    /// highest threshold.
     pub(super) is_mixed: bool,
 }
 
-/// The levels exceeded once in each of `times`, or the first gate that is closed. The lowest threshold is used from
-/// which on every higher one fits as well. `tails` have rising thresholds. If none fits, `no_fit` gives the reason from
-/// the odds of the best.
+/// The levels exceeded once in each of `times`, or the reason why they are withheld. `tails` have rising thresholds.
+/// The lowest threshold is used from which on every higher one fits as well. If none fits, `no_fit` turns the odds of
+/// the best fit into the reason.
 pub(super) fn conclude(
     tails: &[Tail],
     cut: &Cut,
@@ -78,7 +79,7 @@ pub(super) fn conclude(
     Ok(answer(tail, highest, cut, shape, times))
 }
 
-/// The range of the levels of this time over all thresholds, as a part of the level of the first.
+/// The range of the levels that the tails give for this time, as a part of the level of the first tail.
 fn different(tails: &[Tail], time: Nanos) -> f64 {
     let level = |tail: &Tail| tail.threshold + tail.fit.law.level(tail.clusters_in(time));
     let levels: Vec<f64> = tails.iter().map(level).collect();
@@ -86,8 +87,8 @@ fn different(tails: &[Tail], time: Nanos) -> f64 {
     levels.first().map_or(0.0, |chosen| (high - low) / chosen)
 }
 
-/// Levels by the threshold of `tail`. Their intervals also hold those of the `highest` threshold, if there is one: only
-/// these show a rare mechanism that makes the farthest values.
+/// Levels from the threshold of `tail`. If there is a `highest` threshold, their intervals include its intervals: only
+/// the highest threshold shows a rare mechanism that makes the farthest values.
 fn answer(tail: &Tail, highest: Option<&Tail>, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
     #[allow(clippy::cast_precision_loss, reason = "a length of time")]
     let run = cut.each.as_secs_f64() * cut.size as f64;
@@ -123,12 +124,12 @@ impl Level {
 }
 
 impl Tail {
-    /// Number of clusters above the threshold in this time.
+    /// Number of clusters above the threshold that this time holds.
     fn clusters_in(&self, time: Nanos) -> f64 {
         time.as_secs_f64() * self.rate
     }
 
-    /// The level that this tail exceeds once in this time.
+    /// The level that this tail exceeds once in this time, with its interval.
     fn level_in(&self, once_in: Nanos) -> Option<Level> {
         let estimate = self.data.level(&self.fit, self.clusters_in(once_in), WIDER)?;
         Some(self.level(once_in, &estimate))
@@ -144,7 +145,7 @@ impl Tail {
         }
     }
 
-    /// The largest values that do not follow the law of the others: their number, and the smallest of them.
+    /// The largest values if they do not follow the law of the others: their number, and the smallest of them.
     fn apart(&self) -> Option<(u64, f64)> {
         if let Some(strangers) = goodness::strangers(&self.data) {
             return self.data.largest(strangers).map(|y| (strangers as u64, self.threshold + y));

@@ -55,7 +55,7 @@ fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>
     })
 }
 
-/// A recording whose law gets the number of each activation.
+/// A recording in which `law` turns the number of each activation into its latency.
 fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f64) -> Recording {
     let mut recording = Recording::new(header(budget));
     let mut all: Vec<(u64, u64)> = Vec::new();
@@ -94,14 +94,14 @@ fn a_law_without_a_catch_is_claimed_on_every_rung() {
     let phase = only(&recording(700, Some(Nanos::from_us(200)), exponential(1)), None);
     assert_eq!((phase.due, phase.time, phase.drift), (70_000, Nanos::from_secs(700), None));
     assert!(phase.clustering < 1.5, "{}", phase.clustering);
-    // Percentiles: 10 us + 5 us ln(one in n).
+    // The percentile exceeded by one value in n is 10 us + 5 us ln(n).
     let [p99, p999, p9999, p99999] = phase.percentiles[..] else { panic!("{:?}", phase.percentiles) };
     for (percentile, truth_ns) in [(p99, 33_026), (p999, 44_539), (p9999, 56_052)] {
         let (low, high) = (percentile.low.unwrap(), percentile.high.unwrap());
         assert!(low.as_ns() <= truth_ns && truth_ns <= high.as_ns(), "{percentile:?}, truth {truth_ns}");
         assert_eq!(percentile.more, None);
     }
-    // p99.999 needs 299 572 independent values; there are 70 000 at 100 a second, and fewer independent ones.
+    // p99.999 needs 299 572 independent values; the run has 70 000 values at 100 a second, and fewer independent ones.
     let more = p99999.more.unwrap().as_secs_f64();
     assert!(p99999.high.is_none() && (2_290.0..2_300.0 * 1.5).contains(&more), "{p99999:?}");
     let misses = phase.misses.unwrap();
@@ -113,7 +113,7 @@ fn a_law_without_a_catch_is_claimed_on_every_rung() {
     assert!(beyond.shape.low < 0.0 && 0.0 < beyond.shape.high, "{beyond:?}");
     let level = beyond.levels[0];
     let hour = level.once_in;
-    // One in 360 000: 10 us + 5 us ln(360 000) = 73.97 us.
+    // The level exceeded by one value in 360 000 is 10 us + 5 us ln(360 000) = 73.97 us.
     assert_eq!(hour, Nanos::from_secs(3_600));
     assert!(level.low < Nanos::from_ns(73_970) && Nanos::from_ns(73_970) < level.high.unwrap(), "{level:?}");
     assert!(beyond.too_far.iter().any(|far| far.once_in == Nanos::from_secs(365 * 86_400)), "{beyond:?}");
@@ -175,7 +175,8 @@ fn a_run_of_few_moods_has_percentiles_and_no_limits() {
     assert!(report.trust.reasons.iter().any(|doubt| matches!(doubt, crate::report::Distrust::Drifts { .. })));
 }
 
-/// The machine changes between two moods every 5 s. More than a hundred moods widen limits; one run in ten may drift.
+/// The machine changes between two moods every 5 s. More than a hundred moods widen limits; one run in ten may be
+/// refused as drifting.
 #[test]
 fn short_moods_widen_limits_and_withhold_none() {
     let worth = |claims: &PhaseClaims| claims.percentiles[0].independent.unwrap();
@@ -364,7 +365,7 @@ proptest! {
     }
 }
 
-/// Misses come in rows of twenty of 1000 releases, and the verdict uses the bound of the claims, which knows of
+/// Misses come in rows of twenty, one row in 7000 releases. The verdict uses the bound of the claims, which allows for
 /// clusters.
 #[test]
 fn the_verdict_tells_the_bound_that_is_claimed_and_it_knows_of_clusters() {

@@ -1,7 +1,7 @@
 //! One CPU under one load in one recording, cut into blocks of time.
 //!
-//! Successive activations are not independent; long enough blocks of a run are. So limits are computed from the
-//! variance between blocks.
+//! Successive activations are not independent, but blocks of a run are if they are long enough. So limits are computed
+//! from the variance between blocks.
 
 pub(super) use crate::stats::float::float;
 
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// their variance.
 const BLOCKS: u64 = 48;
 
-/// The place of a group in a recording.
+/// A group, and where a recording has its measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub group: Group,
@@ -24,7 +24,7 @@ pub(super) struct Place {
     phases: BTreeSet<u16>,
 }
 
-/// The measurements of one place.
+/// The measurements of one CPU under one load.
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
     pub period: Nanos,
@@ -32,7 +32,7 @@ pub(super) struct Arm {
     pub slices: Vec<CpuSlice>,
     /// Latency of the activations that ran.
     pub ran: Counts,
-    /// Latency over all releases due: a skipped one counts with the time until its thread ran.
+    /// Latency over all releases due. A skipped release counts with the time until its thread ran.
     pub due: Counts,
     /// Sum of the lengths of the slices.
     pub length: Nanos,
@@ -85,8 +85,8 @@ pub(super) fn untraced<T>(mut all: Vec<T>, place: fn(&T) -> &Place) -> Vec<T> {
     all
 }
 
-/// Groups that both recordings have, and groups that only one has. With `anyway`, similar groups are paired if none is
-/// the same in both.
+/// Groups that both recordings have, and groups that only one has. If no group is the same in both, `anyway` pairs
+/// groups that are merely similar.
 pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Vec<(Place, Place)>, Vec<LeftOut>) {
     let (a, b) = (places(first), places(second));
     let mut pairs = untraced(paired(&a, &b, |a, b| a == b), |(place, _)| place);
@@ -142,7 +142,7 @@ impl Arm {
         }
     }
 
-    /// Length of the longest slice, which is the least length of a block.
+    /// Length of the longest slice. Blocks are cut to at least this length.
     pub(super) fn longest(&self) -> Nanos {
         self.slices.iter().map(|slice| slice.length).max().unwrap_or_default()
     }
@@ -205,7 +205,8 @@ impl Arm {
     }
 }
 
-/// The histogram buckets in which either recording has something.
+/// The buckets of histograms on which blocks of both recordings are compared: those in which either recording has a
+/// release.
 pub(super) struct Cells {
     buckets: Vec<usize>,
 }

@@ -6,9 +6,9 @@ use crate::recording::Recording;
 use crate::report::Report;
 use punctual_hist::Nanos;
 
-/// A cause that took less than this part of all latency in both recordings is left out.
+/// A cause that took less than this part of all latency in both recordings is not listed.
 const SHARE_TOLD: f64 = 0.01;
-/// A cause grew or shrank if its latency per second changed by this factor.
+/// A cause is listed as grown or shrunk if its latency per second changed at least by this factor.
 const TIMES: f64 = 2.0;
 
 /// How the weight of a cause changed.
@@ -17,9 +17,9 @@ const TIMES: f64 = 2.0;
 pub struct CauseChange {
     #[serde(flatten)]
     pub cause: Cause,
-    /// Its weight in the first recording; `None` if it did not appear.
+    /// The weight of the cause in the first recording; `None` if the cause did not appear in it.
     pub first: Option<CauseWeight>,
-    /// Its weight in the second recording.
+    /// The weight of the cause in the second recording; `None` if the cause did not appear in it.
     pub second: Option<CauseWeight>,
 }
 
@@ -27,13 +27,13 @@ pub struct CauseChange {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseWeight {
-    /// Its part of all traced latency, 0 to 1.
+    /// The part that the cause has of all traced latency, 0 to 1.
     pub share: f64,
     /// Nanoseconds of latency that it caused in each traced second, estimated from the activations that were kept.
     pub ns_per_second: f64,
 }
 
-/// All changes, the largest first; `None` if not both recordings were traced.
+/// All changes, the largest first; `None` unless both recordings were traced.
 pub(super) fn changes(first: (&Recording, &Report), second: (&Recording, &Report)) -> Option<Vec<CauseChange>> {
     let (a, b) = (first.1.causes.as_ref()?, second.1.causes.as_ref()?);
     let (looked_a, looked_b) = (looked(first.0), looked(second.0));
@@ -58,7 +58,7 @@ fn weight(causes: &Explanation, time: Nanos, ranked: &Ranked) -> CauseWeight {
     CauseWeight { share, ns_per_second: share * latency / seconds }
 }
 
-/// The traced time of a recording.
+/// The time for which a recording was traced.
 fn looked(recording: &Recording) -> Nanos {
     let traced = |phase: u16| recording.causes.tracing.as_ref().is_some_and(|t| t.phases.contains(&phase));
     let any = recording.causes.tracing.as_ref().is_some_and(|tracing| !tracing.phases.is_empty());

@@ -13,14 +13,14 @@ use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-/// One thing that differs.
+/// One thing that differs between the two recordings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     pub subject: Subject,
-    /// Its value in the first recording.
+    /// The value of the subject in the first recording.
     pub first: Value,
-    /// Its value in the second recording.
+    /// The value of the subject in the second recording.
     pub second: Value,
 }
 
@@ -48,7 +48,7 @@ pub enum Subject {
     Policy(u32),
     /// The phase of the releases relative to the clock.
     TimerPhase,
-    /// Largest latency the user can live with.
+    /// The largest latency that the user accepts.
     Budget,
     /// The value written to `/dev/cpu_dma_latency`, in microseconds.
     DmaLatency,
@@ -68,7 +68,7 @@ pub enum Subject {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
-    /// The recording or file does not state it.
+    /// The recording or file does not state the value.
     Absent,
     Text(String),
     #[serde(rename = "time_ns")]
@@ -87,11 +87,11 @@ pub enum Value {
 pub enum Matters {
     /// The numbers mean different things and must not be compared.
     Refuses,
-    /// The difference alone can explain any difference of the numbers.
+    /// This difference alone can explain any change of the numbers.
     Much,
     /// The difference may explain changed numbers, and may be the reason for comparing.
     Some,
-    /// The difference is worth knowing and explains nothing.
+    /// The difference is worth knowing, but it cannot explain changed numbers.
     Little,
 }
 
@@ -144,7 +144,7 @@ pub(super) fn differences(first: &Recording, second: &Recording) -> Vec<Differen
     }
     for finding in &first.findings {
         let other = second.findings.iter().find(|other| other.id == finding.id);
-        // The wording of reasons may differ between versions; only another verdict is a difference.
+        // The wording of reasons may differ between versions; only a different verdict counts as a difference.
         if let Some(other) = other.filter(|other| discriminant(&other.state) != discriminant(&finding.state)) {
             let (a, b) = (Value::State(finding.state.clone()), Value::State(other.state.clone()));
             all.push((Subject::Knob(finding.id.clone()), a, b));

@@ -1,7 +1,7 @@
 //! Values of one CPU in cells, without times: from a file of another program, or from a recording compared with one.
 //!
-//! A histogram without times does not show how activations depend on each other, so this is assumed: see [`TOGETHER`].
-//! A list of values has an order, which shows how counts vary from stretch to stretch.
+//! A histogram without times does not show how activations depend on each other, so a degree of dependence is assumed:
+//! see [`TOGETHER`]. A list of values has an order, which shows how counts vary from stretch to stretch.
 
 use super::arm::{Arm, Cells, Place, float};
 use super::rows::{self, Missed};
@@ -17,8 +17,8 @@ use punctual_hist::Nanos;
 /// up to about this size are then not called a difference. Changes from minute to minute are not allowed for.
 pub const TOGETHER: f64 = 50.0;
 
-/// A list with fewer independent parts than this saw too few moods of its machine to be compared: another list may
-/// differ by its moods alone.
+/// A list of fewer independent parts than this saw too few moods of its machine to be compared. Another list may differ
+/// because it met other moods.
 const PARTS_MIN: f64 = 10.0;
 /// Number of stretches a list is cut into, to see whether successive stretches resemble each other.
 const STRETCHES: usize = 32;
@@ -38,19 +38,19 @@ pub(super) struct Distribution {
     pub budget: Option<Nanos>,
     /// Number of skipped releases; `None` if it is not stated.
     pub skipped: Option<u64>,
-    /// Why the cells do not stand for everything that was measured.
+    /// Why the cells do not stand for everything that was measured; `None` if they do.
     pub unfit: Option<Refusal>,
     /// Number of values that the file counts in its total but has in no cell.
     lost: u64,
-    /// Number of releases due; if the file does not state the skipped ones, those that ran.
+    /// Number of releases due. If the file does not state how many were skipped, this is the number of those that ran.
     pub due: u64,
-    /// Latency from which on values are only counted.
+    /// Latency from which on values are counted but not placed in cells.
     pub beyond: Option<Nanos>,
     /// Percentiles that a file has instead of counts: (parts per million, value).
     points: Vec<(u32, Nanos)>,
     /// Cells of the activations that ran.
     cells: Vec<Filled>,
-    /// All releases due as histograms, one block for a file.
+    /// All releases due as histograms, one for each block of time; a file is one block.
     blocks: Blocks,
     /// All releases due in stretches of equal length, for each number of stretches; empty if the file has no order.
     cuts: Vec<Stretches>,
@@ -118,7 +118,7 @@ fn cut(series: &Series, due: &[Filled], stretches: usize) -> Option<Stretches> {
     Some(Stretches { blocks: Blocks::new(cells, &counts), counts })
 }
 
-/// The cells, and one more without an upper edge for the values beyond them.
+/// The cells of a series, and one more without an upper edge for the values beyond them.
 fn filled(series: &Series) -> Vec<Filled> {
     let edge = |ns: Nanos| float(ns.as_ns());
     let past = |ns: Nanos| float(ns.as_ns().saturating_add(1));
@@ -170,7 +170,7 @@ impl Distribution {
         matches!(self.unfit, Some(Refusal::Doubted | Refusal::Censored))
     }
 
-    /// Number of releases that were due and are in no cell: 0 for a recording.
+    /// Number of due releases that are in no cell; 0 for a recording.
     fn missing(&self) -> f64 {
         if self.arm.is_some() { 0.0 } else { float(self.lost) + self.skipped.map_or(0.0, float) }
     }
@@ -180,13 +180,13 @@ impl Distribution {
         self.is_counted() && self.blocks.samples() * (1.0 - share) < self.missing()
     }
 
-    /// A percentile in nanoseconds, as the file states it where it has no counts.
+    /// A percentile in nanoseconds as the file states it, for a file that has percentiles instead of counts.
     pub(super) fn told(&self, ppm: u32) -> Option<f64> {
         self.points.iter().find(|(at, _)| *at == ppm).map(|(_, value)| float(value.as_ns()))
     }
 
-    /// A percentile with its limits. `None` without counts, if it lies where values are only counted or missing, and if
-    /// less than one value lies beyond it, because it would be the maximum then.
+    /// A percentile with its limits. `None` without counts, or if the percentile lies among values that are in no cell.
+    /// Also `None` if less than one value lies beyond the percentile, because it would be the maximum then.
     pub(super) fn limits(&self, share: f64) -> Option<OrderLimits<'_>> {
         if self.blocks.samples() * (1.0 - share) < 1.0 {
             return None;
@@ -203,7 +203,7 @@ impl Distribution {
         }
     }
 
-    /// What the limits assume about the dependence of values.
+    /// What the limits know about the dependence of values on each other.
     pub(super) fn basis(&self) -> Basis {
         match (&self.arm, self.cuts.is_empty()) {
             (Some(_), _) => Basis::Times,
@@ -223,12 +223,13 @@ impl Distribution {
             < PARTS_MIN.min(float(cut.counts.len() as u64) / 2.0)
     }
 
-    /// The first cell above the one that ends at this value or holds it.
+    /// Index of the first cell above the one that contains this value or ends at it.
     fn place_above(&self, value: f64) -> usize {
         self.cells.partition_point(|cell| cell.1 < value).saturating_add(1)
     }
 
-    /// The cut with the widest limits of the share from this cell on, and how many values come together by it.
+    /// The cut that gives the widest limits of the share in cells from `first` on, and the number of values that count
+    /// as one under that cut.
     fn widest(&self, first: usize) -> Option<(&Stretches, f64)> {
         let of = |stretches: usize| self.cuts.iter().find(|cut| cut.counts.len() == stretches);
         let cut = stretches::widest(|stretches| Some(of(stretches)?.beyond(first)))?;
@@ -265,7 +266,7 @@ impl Distribution {
         self.cells.iter().map(|cell| cell.2).sum()
     }
 
-    /// Cliff's delta. Values in cells that overlap count as equal.
+    /// Cliff's delta of two sides, whose values count as equal if their cells overlap.
     pub(super) fn delta(&self, second: &Self) -> Option<f64> {
         let pairs = self.ran_count() * second.ran_count();
         if pairs <= 0.0 {
@@ -318,14 +319,15 @@ mod tests {
             let missed = distribution.missed(Some(Nanos::from_ns(ns)));
             (missed.least, missed.most)
         };
-        // 7999 is the last value of the cell of 7 us: later is what lies in the next.
+        // 7999 ns is the last value of the cell of 7 us, so only the values in the next cells are later.
         assert_eq!((missed(7_999), missed(7_500), missed(20_000)), ((3.0, 3.0), (3.0, 40.0), (0.0, 0.0)));
         let skipping = Series { skipped: Some(4), period: Some(Nanos::from_ms(1)), ..series(&[(5, 60)]) };
         let skips = of_series(&skipping).missed(None);
         assert_eq!((skips.least, skips.most, skips.due), (4.0, 4.0, 64.0));
     }
 
-    /// Computed by hand: of four pairs two have the later one in the second, and two lie in one cell.
+    /// Computed by hand: in two of the four pairs the value of the second side is later, and in two both values lie in
+    /// one cell.
     #[test]
     fn values_in_one_cell_are_equal() {
         let (a, b) = (of_series(&series(&[(5, 2)])), of_series(&series(&[(5, 1), (6, 1)])));

@@ -1,8 +1,8 @@
 //! Comparisons with a file of another program: which series are paired, what differs, and what the file does not state.
 //!
-//! Such a file states little beside its numbers. Anything it does not state is listed and never taken for equal. As
-//! with recordings, a difference that makes the numbers mean something else forbids the comparison. So does a file
-//! whose counts are unfit for claims.
+//! Files of other programs state little beside their numbers. A fact that the file does not state is listed and never
+//! taken for equal. As with recordings, a difference that makes the numbers mean something else forbids the comparison.
+//! So does a file whose counts are unfit for claims.
 
 use super::comparable::{Difference, Subject, Value};
 use super::distribution::{self, Distribution};
@@ -62,7 +62,7 @@ fn distributions(measured: Measured<'_>) -> Vec<Distribution> {
     }
 }
 
-/// Why two series are a pair.
+/// The reason for which two series are paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Cpu,
@@ -70,7 +70,7 @@ enum How {
     Name,
     /// Each is the only series of its file.
     Only,
-    /// The two have the same position in their files, which counts only if a comparison was asked for anyway.
+    /// The two series have the same position in their files. This counts only if `anyway` is on.
     Order,
 }
 
@@ -86,7 +86,7 @@ impl Pair<'_> {
         self.first.is_refused() || self.second.is_refused()
     }
 
-    /// The weaker basis of the two.
+    /// The basis of the verdict: the weaker of the bases of the two series.
     fn basis(&self) -> Basis {
         self.first.basis().max(self.second.basis())
     }
@@ -104,7 +104,7 @@ pub(super) fn withhold(others: &mut [Against]) {
     }
 }
 
-/// Pairs of series by CPU, else by name, else the only series of each file, else by position if `anyway` was asked for.
+/// Pairs of series by CPU, else by name, else the only series of each file, else by position if `anyway` is on.
 fn paired<'a>(a: &'a [Distribution], b: &'a [Distribution], anyway: bool) -> Vec<Pair<'a>> {
     let by = |how: How, alike: fn(&Group, &Group) -> bool| {
         let all = a.iter().flat_map(|first| b.iter().map(move |second| Pair { first, second, how }));
@@ -128,7 +128,8 @@ fn paired<'a>(a: &'a [Distribution], b: &'a [Distribution], anyway: bool) -> Vec
     if anyway { in_order.collect() } else { Vec::new() }
 }
 
-/// The series to pair by position: all, or only those of threads if the other file does not state a context.
+/// The series to pair by position: all of them, or only the series of threads if the other file does not state
+/// contexts.
 fn of_threads<'a>(own: &'a [Distribution], others: &[Distribution]) -> Vec<&'a Distribution> {
     let all = others.iter().any(|of| of.context.is_some());
     own.iter().filter(|of| all || of.context.is_none() || of.context == thread_context(own)).collect()
@@ -174,7 +175,8 @@ fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {
     }
 }
 
-/// What differs among the facts that both state, and the load even if one does not state it.
+/// The differences between facts that both measurements state. A difference of the load counts even if one measurement
+/// does not state it.
 fn differences(
     first: Measured<'_>,
     second: Measured<'_>,
@@ -222,8 +224,8 @@ fn cpu(of: &Distribution) -> Value {
     of.group.cpu.map_or(Value::Absent, |cpu| Value::Text(cpu.to_string()))
 }
 
-/// The name of the program without its version: from the command line, else as the file states it, else that of the
-/// format.
+/// The name of the program without its version, from the command line, else from the file's own statement, else from
+/// the format.
 fn program(of: Measured<'_>) -> String {
     let Measured::Imported(run) = of else { return "punctual".to_owned() };
     let first = |text: &Option<String>| Some(text.as_deref()?.split([' ', ',']).next()?.to_owned());

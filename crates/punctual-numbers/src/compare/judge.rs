@@ -7,7 +7,7 @@ use crate::stats::multiplicity::holm_weighted;
 
 /// The probability that any row of a comparison of equal systems is called better or worse.
 pub(super) const RISK: f64 = 0.05;
-/// Percentiles up to this one must have had enough data before "no difference shown" may be said.
+/// Percentiles up to this one, in parts per million, must have had enough data for the verdict "no difference shown".
 const BODY_PPM: u32 = 990_000;
 
 /// Corrects the odds of all rows for the number of rows, judges the rows, and returns their number. A row decides if
@@ -52,7 +52,7 @@ pub(super) fn all(others: &mut [Against], options: &Options) -> usize {
     odds.len()
 }
 
-/// Withholds the verdicts of a group whose runs saw too few moods: each run may have met others.
+/// Withholds the verdicts of a group whose runs saw too few moods, because each run may have met different moods.
 fn withhold(group: &mut GroupResult) {
     if !group.mood.is_some_and(|mood| mood.is_all()) {
         return;
@@ -69,7 +69,8 @@ fn moods(groups: &[GroupResult]) -> Option<Mood> {
     long.min_by(|a, b| a.seen().total_cmp(&b.seen()))
 }
 
-/// The weight of a row in the error rate. Rare events get more, because few of them must suffice.
+/// The weight of a row in the error rate. Rows of rare events get a larger weight, because few events must suffice for
+/// a decision.
 fn weight(what: &What) -> f64 {
     match what {
         What::Rare { .. } => 2.0,
@@ -78,7 +79,7 @@ fn weight(what: &What) -> f64 {
     }
 }
 
-/// Whether the observed change is larger than the margin.
+/// Whether the observed change of the row is larger than the margin.
 fn is_beyond(row: &RowResult, options: &Options) -> bool {
     match row.change {
         Some(Change::Difference(limits)) => {
@@ -92,7 +93,7 @@ fn is_beyond(row: &RowResult, options: &Options) -> bool {
     }
 }
 
-/// Whether the interval of the change holds no change at all. The sizes of rare events have odds and no interval.
+/// Whether the interval of the change contains "no change". The sizes of rare events have odds and no interval.
 fn may_be_equal(row: &RowResult) -> bool {
     let holds = |limits: Limits, same: f64| (limits.low..=limits.high).contains(&same);
     match row.change {
@@ -106,14 +107,15 @@ fn is_body(row: &RowResult) -> bool {
     matches!(row.what, What::Percentile { ppm } if ppm <= BODY_PPM)
 }
 
-/// Sets the verdict of a group. Any row that decides counts; "no difference shown" needs the rows of the body only.
+/// Sets the verdict of a group. Every row that decides counts. For "no difference shown", only the rows of the body
+/// need enough data.
 fn judge_group(group: &mut GroupResult) {
     let decides = |row: &&RowResult| matches!(row.verdict, Compared::Better | Compared::Worse);
     let speaks = group.rows.iter().filter(|row| decides(row) || is_body(row));
     group.verdict = Compared::of_all(speaks.map(|row| row.verdict));
 }
 
-/// The furthest percentile that had enough data in every group, as had all lower ones.
+/// The furthest percentile, in parts per million, up to which every percentile had enough data in every group.
 fn told_to(groups: &[GroupResult]) -> Option<u32> {
     let of_group = |group: &GroupResult| {
         let percentiles = group.rows.iter().filter_map(|row| match row.what {

@@ -52,9 +52,9 @@ pub struct Options {
     /// Latency in nanoseconds beyond which an activation is a miss, instead of the budget of the recordings.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
-    /// Compare even what should not be compared, and mark the result.
+    /// Compare even recordings that should not be compared, and mark the result.
     pub anyway: bool,
-    /// Decide also about files that do not say in which order their values came, as if these were independent.
+    /// Decide also about files that do not keep the order of their values, as if the values were independent.
     pub as_if_independent: bool,
 }
 
@@ -84,10 +84,12 @@ impl<'a> From<&'a ForeignRun> for Measured<'a> {
 }
 
 impl Comparison {
-    /// Compares each of the others with the first. Names are those shown to the reader, mostly file paths.
+    /// Compares each of the other recordings with the first. The names are shown to the reader and are mostly file
+    /// paths.
     ///
     /// # Errors
-    /// If one of them should not be compared and `anyway` is off, and if they have no CPU and load in common.
+    /// If a recording should not be compared and `anyway` is off, or if it has no CPU and load in common with the
+    /// first.
     pub fn of<'a, M: Into<Measured<'a>> + Copy>(recordings: &[(String, M)], options: Options) -> Result<Self, Refused> {
         let named: Vec<(String, Measured<'a>)> =
             recordings.iter().map(|(name, of)| (name.clone(), (*of).into())).collect();
@@ -126,7 +128,7 @@ impl Comparison {
     }
 }
 
-/// Whether a difference forbids the comparison. It is then refused unless `anyway` was asked for.
+/// Whether a difference forbids the comparison. Without `anyway` the comparison is then refused.
 fn refusing(differences: &[Difference], name: &str, options: &Options) -> Result<bool, Refused> {
     let refusing: Vec<Difference> = differences.iter().filter(|d| d.refuses()).cloned().collect();
     if !refusing.is_empty() && !options.anyway {

@@ -47,7 +47,7 @@ fn counted((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usiz
     RowResult { stealable: stolen > 0.0 && more * float(threshold.as_ns()) <= stolen, ..row }
 }
 
-/// The row of the sizes of clusters beyond a threshold, compared by ranks.
+/// The row of the sizes of clusters beyond a threshold, compared by their ranks.
 fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Option<RowResult> {
     let (a, b) = (series::peaks(first, edge), series::peaks(second, edge));
     if a.len().min(b.len()) < PEAKS_MIN {
@@ -67,7 +67,8 @@ fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Optio
         second: Some(seen_b),
         change: Some(Change::Difference(change)),
         stealable: stolen > 0.0 && by.abs() * float(clusters as u64) <= stolen,
-        // Moods make neighbouring sizes alike, which few clusters cannot show, so likely moods raise the odds.
+        // Moods make neighbouring sizes alike, and few clusters cannot show it. So the odds are raised if moods are
+        // likely.
         odds: row.odds.map(|odds| odds.max(effect.moody.min(1.0) * 0.5)),
         ..row
     })

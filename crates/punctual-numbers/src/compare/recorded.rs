@@ -1,4 +1,4 @@
-//! Comparison of two recordings of ours.
+//! Compares two recordings of punctual.
 
 use super::arm::{self, Arm, Place};
 use super::{

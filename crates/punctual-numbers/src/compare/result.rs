@@ -19,8 +19,7 @@ pub struct Comparison {
     /// Number of rows that were tested. The odds of each row are corrected for this number.
     #[serde(rename = "rows")]
     pub looked_at: usize,
-    /// The probability that a comparison of equal systems calls anything better or worse, over all rows and tests
-    /// together.
+    /// The probability that any row of a comparison of equal systems is called better or worse.
     pub error_rate: f64,
 }
 
@@ -35,7 +34,7 @@ pub struct Side {
     /// Length of the measurement in nanoseconds; `None` if the file does not state it.
     #[serde(rename = "measured_ns")]
     pub measured: Option<Nanos>,
-    /// Reasons not to trust its numbers.
+    /// Reasons not to trust the numbers of this side.
     pub doubts: Vec<Distrust>,
     /// Names of the recordings of this side, if it has several.
     pub runs: Vec<String>,
@@ -67,7 +66,7 @@ pub enum Origin {
     },
 }
 
-/// One measured CPU under one load.
+/// One CPU that was measured under one load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
@@ -89,24 +88,25 @@ pub struct Against {
     pub side: Side,
     /// Differences beside the numbers, the most important ones first.
     pub differences: Vec<Difference>,
-    /// Whether the two should not have been compared, because a difference forbids it or paired groups are not alike.
+    /// Whether the two recordings should not have been compared, because a difference forbids it or paired groups are
+    /// not alike.
     pub refused: bool,
-    /// CPUs and loads that only one of them has.
+    /// CPUs and loads that only one of the two recordings has.
     #[serde(rename = "not_compared")]
     pub left_out: Vec<LeftOut>,
     /// Facts that a file of another program does not hold, so that they were not compared.
     #[serde(rename = "not_known")]
     pub lacks: Vec<Lacking>,
-    /// CPUs and loads that both have.
+    /// CPUs and loads that both recordings have.
     pub groups: Vec<GroupResult>,
     /// Changes among the causes of latency; `None` unless both recordings were traced.
     pub causes: Option<Vec<CauseChange>>,
     /// The basis of the verdict: the weakest one of any group.
     pub basis: Basis,
     /// The verdict that would hold if the values of both were independent; `None` unless the verdict was withheld
-    /// because that is not known.
+    /// because independence is not known.
     pub if_independent: Option<Compared>,
-    /// The verdict over all groups.
+    /// The verdict of the comparison over all groups.
     pub verdict: Compared,
     /// The furthest percentile for which every CPU and load had enough data, in parts per million: 990 000 is p99.
     pub told_to_ppm: Option<u32>,
@@ -116,7 +116,7 @@ pub struct Against {
     pub wants: Option<Nanos>,
     /// The source of the error that differences are compared with.
     pub design: Design,
-    /// Why longer recordings of the same kind would not decide; `None` if they would, or if it is decided.
+    /// Why longer recordings of the same kind would not decide; `None` if they would, or if there is a decision.
     pub undecided: Option<Undecided>,
 }
 
@@ -136,7 +136,8 @@ pub enum Design {
         #[serde(rename = "second_runs")]
         second: usize,
     },
-    /// Both sides measured in turn. The error comes from the variation between the differences of the rounds.
+    /// Rounds, in which both sides were measured one after the other. The error comes from the variation between the
+    /// differences of the rounds.
     Rounds {
         /// Number of rounds, each with one recording of either side.
         rounds: usize,
@@ -148,7 +149,7 @@ pub enum Design {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum Undecided {
-    /// The moods of the machine are too long for the runs: both sides have to be measured in turn.
+    /// The moods of the machine are too long for the runs: the two sides have to be measured alternately.
     Moods(Mood),
     /// There are too few runs for their differences to show anything smaller than this factor.
     FewRuns {
@@ -174,7 +175,7 @@ pub struct Mood {
 }
 
 impl Mood {
-    /// The length in seconds of moods of which a run of this length sees enough for a decision.
+    /// The longest mood, in seconds, for which a run of this length sees enough moods for a decision.
     pub(super) fn longest(run: Nanos) -> f64 {
         run.as_secs_f64() / MOODS_LEAST
     }
@@ -190,7 +191,7 @@ impl Mood {
         self.run.as_secs_f64() / self.length.as_secs_f64().max(1e-9)
     }
 
-    /// Whether the run saw too few moods for a longer run to help, so that measuring in turn is advised.
+    /// Whether the run saw so few moods that measuring both sides alternately is advised instead of a longer run.
     pub fn is_long(&self) -> bool {
         self.seen() < MOODS_MIN
     }
@@ -203,14 +204,14 @@ impl Mood {
 
 /// Runs that saw fewer moods than this decide nothing.
 const MOODS_LEAST: f64 = 4.0;
-/// Runs decide nothing if moods are longer than such runs can judge with at least this probability.
+/// Runs decide nothing if, with at least this probability, moods are longer than [`Mood::longest`].
 const TOO_LONG: f64 = 0.2;
 
 /// If runs that saw fewer moods than this do not decide, a run a few times as long would hardly do so either.
 const MOODS_MIN: f64 = 20.0;
 
 impl Against {
-    /// Whether doubts about either side can have made the difference that was found, or hidden one.
+    /// Whether doubts about either side may have caused the difference that was found, or hidden a difference.
     pub fn is_doubtful_beside(&self, first: &Side) -> bool {
         let (first, second) = (&first.doubts, &self.side.doubts);
         match self.verdict {
@@ -228,13 +229,13 @@ impl Against {
 pub enum Basis {
     /// Both have times: stretches of time show how activations depend on each other.
     Times,
-    /// A file lists its values in order: stretches of the list show how they depend on each other.
+    /// A file lists its values in order: stretches of the list show how the values depend on each other.
     Order,
     /// A file has neither times nor order: limits hold if values that are 50 activations apart are independent.
     Independent,
 }
 
-/// A CPU and load that only one of two has.
+/// A CPU and load that only one of the two recordings has.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
@@ -264,7 +265,7 @@ pub enum Lack {
     Instants,
     /// The number of skipped releases is missing.
     Skips,
-    /// Latencies beyond this one are only counted.
+    /// Latencies from this one on are counted but have no values.
     Beyond {
         #[serde(rename = "from_ns")]
         from: Nanos,
@@ -296,7 +297,8 @@ pub struct GroupResult {
     pub against: Option<Group>,
     /// Why the counts of a file do not stand for everything that was measured: (first, second).
     pub unfit: (Option<Refusal>, Option<Refusal>),
-    /// Number of releases due: (first, second). A file that does not state skipped releases gives those that ran.
+    /// Number of releases due: (first, second). For a file that does not state how many were skipped, it is the number
+    /// of those that ran.
     pub due: (u64, u64),
     /// Cliff's delta, -1 to 1: the probability that an activation of the second is later than one of the first, minus
     /// the probability that it is earlier. `None` if nothing ran.
@@ -309,22 +311,22 @@ pub struct GroupResult {
     pub mood: Option<Mood>,
     /// What the verdicts of the rows know about the dependence of activations.
     pub basis: Basis,
-    /// The verdict that would hold if the values were independent; `None` unless the verdict was withheld because that
-    /// is not known.
+    /// The verdict that would hold if the values were independent; `None` unless the verdict was withheld because
+    /// independence is not known.
     pub if_independent: Option<Compared>,
-    /// The verdict over all rows.
+    /// The verdict of the group over all rows.
     pub verdict: Compared,
 }
 
-/// One number of both recordings.
+/// One number, compared between both recordings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowResult {
     #[serde(flatten)]
     pub what: What,
-    /// Value in the first recording: nanoseconds, or misses per million.
+    /// The number in the first recording: nanoseconds, or misses or events per million releases.
     pub first: Option<f64>,
-    /// Value in the second recording, in the same unit.
+    /// The number in the second recording, in the same unit.
     pub second: Option<f64>,
     pub change: Option<Change>,
     /// Probability that two equal systems differ this much by chance, for this row alone; `None` if it cannot be
@@ -339,13 +341,13 @@ pub struct RowResult {
     /// it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
-    /// Design effect: the variance of this number over that with independent activations, as the interval allows for
-    /// it. `None` if it is not known.
+    /// Design effect: the factor by which the variance of this number exceeds its variance for independent activations,
+    /// as the interval allows for it. `None` if it is not known.
     pub design_effect: Option<f64>,
-    /// Whether the second is the larger, if the two differ.
+    /// Whether the number of the second recording is the larger one, if the two differ.
     #[serde(skip)]
     pub(super) upwards: bool,
-    /// Whether the time that a hypervisor took from the later of the two suffices for the difference.
+    /// Whether the time that a hypervisor took from the recording with the larger number can explain the difference.
     #[serde(skip)]
     pub(super) stealable: bool,
 }
@@ -355,9 +357,9 @@ pub struct RowResult {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Withheld {
-    /// A file is unfit for this number.
+    /// A file cannot give this number reliably.
     Unfit,
-    /// The time that a hypervisor took from the later of the two suffices for the difference.
+    /// The time that a hypervisor took from the recording with the larger number can explain the difference.
     Stolen,
     /// The runs or lists saw too few moods of the machine, so the two may have met different ones.
     Moods,
@@ -376,15 +378,16 @@ pub enum What {
         #[serde(rename = "budget_ns")]
         budget: Option<Nanos>,
     },
-    /// Events per million releases: those later than a threshold that follows from both recordings together.
+    /// Number of events per million releases. An event is a release later than a threshold that is computed from both
+    /// recordings together.
     Rare {
         /// Latency in nanoseconds that counts as an event if it is exceeded.
         #[serde(rename = "threshold_ns")]
         threshold: Nanos,
-        /// Releases of the first recording that were later.
+        /// Number of releases of the first recording that exceeded the threshold.
         #[serde(rename = "first_events")]
         first: u64,
-        /// Releases of the second recording that were later.
+        /// Number of releases of the second recording that exceeded the threshold.
         #[serde(rename = "second_events")]
         second: u64,
     },
@@ -403,9 +406,9 @@ pub enum What {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Change {
-    /// Second minus first, in nanoseconds. An unknown limit is infinite.
+    /// The second value minus the first, in nanoseconds. An unknown limit is infinite.
     Difference(Limits),
-    /// Second divided by first.
+    /// The second value divided by the first.
     Ratio(Limits),
 }
 
@@ -426,20 +429,20 @@ pub struct Limits {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Compared {
-    /// The second is better.
+    /// The second recording is better than the first.
     Better,
-    /// The second is worse.
+    /// The second recording is worse than the first.
     Worse,
-    /// The second is better in some rows and worse in others.
+    /// The second recording is better in some rows and worse in others.
     Mixed,
     /// No difference was shown, and the limits exclude one beyond the margin.
     NoDifferenceShown,
-    /// No difference beyond the margin was shown, and one could have been missed.
+    /// No difference beyond the margin was shown, but a larger one could have been missed.
     NotEnoughData,
 }
 
 impl Compared {
-    /// One verdict of several.
+    /// Combines several verdicts into one.
     pub(super) fn of_all(verdicts: impl Iterator<Item = Self>) -> Self {
         let verdicts: Vec<Self> = verdicts.collect();
         let found = |wanted: Self| verdicts.contains(&wanted);
@@ -454,20 +457,21 @@ impl Compared {
     }
 }
 
-/// Why recordings were not compared. The text is the name of the recording that is not compared with the first.
+/// Why recordings were not compared. A text names the recording that could not be compared with the first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refused {
     /// Only one recording was given.
     Alone,
-    /// Several recordings a side were asked for, and a side is a file of another program.
+    /// A side of several recordings was requested, but contains a file of another program.
     NoTimes(String),
-    /// The two sides of rounds have different numbers of recordings: (first, second).
+    /// The two sides of rounds have different numbers of recordings: (first side, second side).
     Unpaired(usize, usize),
     /// The margin is not a number from 0 to below 10.
     Margin(f64),
-    /// The numbers of the two mean different things, for these reasons, the gravest first.
+    /// The numbers of the two recordings mean different things, because of these differences, the gravest first.
     Incomparable(String, Vec<Difference>),
-    /// The counts of one of the two do not stand for what was measured: reasons of the first, of the named one.
+    /// The counts of one of the two do not stand for what was measured: (name of the other recording, reason for the
+    /// first, reason for the other).
     Unfit(String, Option<Refusal>, Option<Refusal>),
     /// The two have no CPU and load in common.
     NothingInCommon(String, Vec<LeftOut>),

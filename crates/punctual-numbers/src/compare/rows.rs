@@ -16,7 +16,7 @@ use punctual_hist::{Counts, Nanos, bucket_index};
 pub(super) const PERCENTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
 /// Percentiles up to this one have odds. Farther ones have limits only, because rare events have rows of their own.
 const ODDS_PPM: u32 = 999_000;
-/// With fewer slices of time than this moods are not known, and rows have no odds.
+/// With fewer slices of time than this moods cannot be known, and rows have no odds.
 const SLICES_MIN: usize = 6;
 /// A percentile of files without times has had enough data if its limits are within this number of margins, or within
 /// [`TOLD_LEAST`] of the value if that is more.
@@ -24,18 +24,19 @@ pub const TOLD_MARGINS: f64 = 2.5;
 pub const TOLD_LEAST: f64 = 0.025;
 /// A rate of misses has had enough data if its limits rule out a change by this factor.
 const TOLD_RATIO: f64 = 2.0;
-/// Where the margin is smaller, a change of this part of the first is still too small to be looked for.
+/// Smallest margin that is used to judge whether limits are narrow enough.
 const MARGIN_LEAST: f64 = 0.01;
-/// Probability of moods from which on they are told.
+/// Moods are reported from this probability on.
 const MOODY: f64 = 0.5;
-/// The design effect of rare events builds on that of the furthest percentile above the first number that has at least
-/// the second number of releases beyond it.
+/// For rare events, the design effect of a frequent percentile is the starting point: of the furthest percentile above
+/// the first number with at least the second number of releases beyond it.
 const MEDIAN_PPM: u32 = 500_000;
 const BEYOND_MIN: f64 = 50.0;
 /// Risk on each side of an interval.
 const RISK: f64 = (1.0 - CONFIDENCE) / 2.0;
 
-/// Probabilities that chance alone makes the second this much larger, and this much smaller.
+/// Probabilities that chance alone makes the second side larger by at least this much, and smaller by at least this
+/// much.
 pub(super) struct Odds {
     pub more: f64,
     pub less: f64,
@@ -48,12 +49,12 @@ pub(super) struct Missed {
     /// Misses if every release of unknown latency were one.
     pub most: f64,
     pub due: f64,
-    /// Mean number of misses that come together.
+    /// Mean number of misses that occur together.
     pub together: f64,
 }
 
 impl RowResult {
-    /// A row without values. `told` says whether a change that matters would have been seen.
+    /// A row without values. `told` states whether a change that matters would have been seen.
     pub(super) fn new(what: What, odds: Option<Odds>, told: bool) -> Self {
         let upwards = odds.as_ref().is_some_and(|odds| odds.more < odds.less);
         // Two-sided: the direction of the change was not known beforehand.
@@ -79,7 +80,7 @@ impl RowResult {
 /// The rows of frequent events, and the moods of the machine that they show.
 pub(super) struct Body {
     pub rows: Vec<RowResult>,
-    /// The design effect of the furthest percentile that has one.
+    /// The design effect of the furthest percentile that has enough releases beyond it.
     pub effect: Option<DesignEffect>,
     /// Length of the moods in seconds, the longest that any percentile shows; `None` without moods.
     pub mood: Option<f64>,
@@ -129,7 +130,7 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
 fn untold(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, beyond: f64) -> RowResult {
     let share = f64::from(ppm) / 1e6;
     let row = RowResult::new(What::Percentile { ppm }, None, false);
-    // With less than one value beyond it a percentile is the maximum, and maxima are not compared.
+    // If less than one value lies beyond a percentile, the percentile is the maximum, and maxima are not compared.
     if beyond < 1.0 {
         return RowResult { wants: longer(length, 3.7 / beyond), ..row };
     }
@@ -170,8 +171,8 @@ fn difference(first: (f64, Option<f64>, Option<f64>), second: (f64, Option<f64>,
 }
 
 impl RowResult {
-    /// The same row, marked as "no difference shown" if its limits are narrow enough, else with the length that
-    /// recordings need.
+    /// The same row, marked as "no difference shown" if its limits are narrow enough. If they are not, it gets the
+    /// length that recordings need.
     fn told_by(self, length: Nanos, options: &Options) -> Self {
         let (Some(Change::Difference(limits)), Some(first)) = (self.change, self.first) else { return self };
         let least = options.margin.max(MARGIN_LEAST) * first;
@@ -246,14 +247,15 @@ pub(super) fn of_events(
 }
 
 impl Missed {
-    /// From blocks of (misses, releases due).
+    /// Adds up blocks of (misses, releases due).
     pub(super) fn of(blocks: &[(f64, f64)], together: f64) -> Self {
         let (missed, due) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
         Self { least: missed, most: missed, due, together }
     }
 }
 
-/// The row of misses of two sides. Releases of unknown latency count against the difference that is to be shown.
+/// The row of misses of two sides. Releases of unknown latency are counted so that they make a difference harder to
+/// show.
 pub(super) fn missed_row(what: What, a: &Missed, b: &Missed, options: &Options) -> RowResult {
     if a.due <= 0.0 || b.due <= 0.0 {
         return RowResult::new(what, None, false);
@@ -285,7 +287,7 @@ fn whole(n: f64) -> u64 {
     n as u64
 }
 
-/// For each block: (misses, releases due).
+/// For each block of `arm`: (misses, releases due).
 pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Vec<(f64, f64)> {
     let limit = budget.map(|budget| bucket_index(budget.as_ns()));
     let of = |block: &super::arm::Block| {

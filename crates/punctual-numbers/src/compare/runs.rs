@@ -1,4 +1,4 @@
-//! Compares several recordings of each side, or rounds in which both sides were measured in turn.
+//! Compares several recordings of each side, or rounds in which both sides were measured one after the other.
 //!
 //! The error is the variation from run to run, whatever its reason: moods, boots, the placement of pages. Each run
 //! gives one value of each number. Sides are compared by Student's t test on logarithms. Rounds are compared by their
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 const SIGNS: (usize, usize) = (8, 20);
 /// Least relative standard error of a percentile of a run: about a third of a bucket of a histogram.
 const GRAIN: f64 = 0.005;
-/// Percentiles up to this one have odds.
+/// Percentiles up to this one, in parts per million, have odds.
 const ODDS_PPM: u32 = 999_000;
 
 /// A recording with its name, mostly the path of its file.
@@ -32,11 +32,12 @@ pub type Named<'a> = (String, &'a Recording);
 type Values = (Vec<f64>, Vec<f64>);
 
 impl Comparison {
-    /// Compares two sides of several recordings each. With `in_turn` the recordings are those of rounds, in their
-    /// order.
+    /// Compares two sides of several recordings each. With `in_turn` the recordings are those of rounds: the n-th of
+    /// each side belong to the n-th round.
     ///
-    /// # Errors If a side has no recording, a round lacks one side, a recording should not be compared with the first
-    /// and `anyway` is off, or if the sides have no CPU and load in common.
+    /// # Errors
+    /// If a side has no recording, a round lacks one side, a recording should not be compared with the first and
+    /// `anyway` is off, or if the sides have no CPU and load in common.
     pub fn of_sides(
         first: &[Named<'_>],
         second: &[Named<'_>],
@@ -126,7 +127,7 @@ fn side((name, run): &Named<'_>, runs: &[Named<'_>]) -> Side {
     side
 }
 
-/// The groups that every recording has.
+/// The results of the groups that every recording has.
 fn groups(first: &[Named<'_>], second: &[Named<'_>], in_turn: bool, options: &Options) -> Vec<GroupResult> {
     let (Some(a), Some(b)) = (first.first(), second.first()) else { return Vec::new() };
     let (pairs, _) = arm::common(a.1, b.1, options.anyway);
@@ -155,14 +156,14 @@ fn groups(first: &[Named<'_>], second: &[Named<'_>], in_turn: bool, options: &Op
     pairs.iter().filter_map(group).collect()
 }
 
-/// One group of all runs.
+/// One group in all runs of both sides.
 struct Sides {
     first: Vec<Arm>,
     second: Vec<Arm>,
     in_turn: bool,
 }
 
-/// A difference of two sides with its standard error.
+/// A difference between two sides, with its standard error.
 struct Contrast {
     by: f64,
     error: f64,
@@ -227,8 +228,8 @@ impl Sides {
         shown(RowResult { change: Some(Change::Ratio(limits)), ..row })
     }
 
-    /// The row of events. Rates of runs are compared as square roots, whose variance does not depend on the count
-    /// (Anscombe 1948).
+    /// The row of a number of events. The rates of runs are compared as square roots, whose variance does not depend on
+    /// the count (Anscombe 1948).
     fn events(&self, of: impl Fn(&Arm) -> f64, what: impl Fn(u64, u64) -> What) -> Option<RowResult> {
         let due = |arm: &Arm| float(arm.due.count());
         let root = |arm: &Arm| ((of(arm) + 0.375) / due(arm)).sqrt();
@@ -241,7 +242,7 @@ impl Sides {
             return Some(RowResult { first: Some(0.0), second: Some(0.0), ..row });
         }
         let values = (self.first.iter().map(root).collect::<Vec<f64>>(), self.second.iter().map(root).collect());
-        // Chance alone gives at least the variance of independent events.
+        // The variance between runs cannot be less than that of independent events.
         let chance =
             |arms: &[Arm]| arms.iter().map(|arm| 0.25 / due(arm)).sum::<f64>() / float(arms.len() as u64).powi(2);
         let contrast = self.contrast(&values, chance(&self.first) + chance(&self.second))?;
@@ -274,7 +275,7 @@ impl Sides {
     }
 }
 
-/// The mean difference of rounds; `None` with fewer than two.
+/// The mean difference of the rounds; `None` with fewer than two rounds.
 fn of_rounds(differences: &[f64], least: f64) -> Option<Contrast> {
     let n = count(differences);
     if n < 2.0 {

@@ -8,17 +8,17 @@ use punctual_hist::{Counts, Nanos, bucket_high, bucket_index, bucket_low};
 
 /// At most this part of all releases is beyond the threshold of rare events.
 const RARE: f64 = 1e-3;
-/// Number of events of both recordings together beyond the first and the second threshold of rare events.
+/// The number of events beyond the first and beyond the second threshold of rare events, in both recordings together.
 const FEW: f64 = 16.0;
 const MORE: f64 = 64.0;
-/// A gap in the tail is searched where the number of events beyond is within this range. It must be at least this wide,
-/// as its upper edge over its lower one.
+/// A gap in the tail is searched where the number of events beyond it is in this range. The ratio of the edges of a gap
+/// must be at least `GAP`.
 const GAP_EVENTS: (f64, f64) = (5.0, 1_000.0);
 const GAP: f64 = 1.25;
 /// A second threshold is used only if the numbers of events beyond the two differ by this factor.
 const APART: f64 = 1.8;
 
-/// For each edge, the releases whose latency lies in that bucket or above.
+/// For each edge, the events whose latency lies in that bucket or above.
 pub(super) fn beyond(arm: &Arm, edges: &[usize]) -> Vec<Events> {
     let mut slices: Vec<Vec<(f64, f64)>> = vec![Vec::with_capacity(arm.slices.len()); edges.len()];
     for slice in &arm.slices {
@@ -52,7 +52,8 @@ pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Events 
     Events::new(&slices, arm.length.as_secs_f64())
 }
 
-/// The edge, below or above the bucket of a latency, that leaves a share of releases nearest to `share` beyond it.
+/// The edge, below or above the bucket of the latency `ns`, for which the share of releases beyond it is nearest to
+/// `share`.
 pub(super) fn edge_at(all: &Counts, ns: f64, share: f64) -> usize {
     #[allow(
         clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! Comparisons of simulated recordings. Two recordings of one system must not be told apart.
+//! Comparisons of simulated recordings. Two recordings of one system must not be found to differ.
 
 use super::*;
 use crate::made_up;
@@ -57,7 +57,8 @@ fn interval(at_s: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
     Frame::Interval(Interval { start: RecTime::from_secs(at_s), length: Nanos::from_secs(1), phase, cpus })
 }
 
-/// A recording of `seconds` for each load. `draw` returns one latency in nanoseconds for (second, activation in it).
+/// A recording of `seconds` for each load. `draw` takes a second and the number of an activation in it, and returns the
+/// latency in nanoseconds.
 fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64) -> Recording {
     let (cpus, loads) = (header.scenario.threads.clone(), header.scenario.load_phases.len());
     let mut recording = Recording::new(header);
@@ -73,7 +74,7 @@ fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64
     recording
 }
 
-/// Exponential latency of 10 us beyond 5 us.
+/// Latencies of 5 us plus an exponential part with a mean of 10 us.
 pub(super) fn quiet(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut random = SplitMix::new(seed);
     move |_, _| nanos(5_000.0 - 10_000.0 * random.unit().ln())
@@ -84,7 +85,7 @@ fn nanos(ns: f64) -> u64 {
     ns as u64
 }
 
-/// Latency in bursts: in some seconds a twentieth of the activations is much later.
+/// Latencies with bursts: in some seconds a twentieth of the activations is much later.
 fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut burst) = (SplitMix::new(seed), None, false);
     move |at, _| {
@@ -96,7 +97,7 @@ fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     }
 }
 
-/// Latency whose level changes slowly, so that neighbouring seconds are alike.
+/// Latencies whose level changes slowly, so that neighbouring seconds are alike.
 fn wandering(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut level) = (SplitMix::new(seed), None, 0.0);
     move |at, _| {
@@ -139,12 +140,12 @@ fn a_system_against_itself_shows_no_difference() {
     assert!(other.told_to_ppm >= Some(999_000), "{:?}", other.told_to_ppm);
     assert!(other.groups[0].delta.unwrap().abs() < 0.03);
     let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
-    // 5 us + 10 us * ln 100
+    // The true percentile is 5 us + 10 us * ln 100.
     assert!((p99.first.unwrap() / 51_052.0 - 1.0).abs() < 0.05, "{p99:?}");
     assert!(p99.odds_of_all.unwrap() >= p99.odds.unwrap());
 }
 
-/// A few pairs of each law; `tests/compare_figures.rs` counts false alarms and missed effects over many.
+/// Compares a few pairs of each law; `tests/compare_figures.rs` counts false alarms and missed effects over many pairs.
 #[test]
 fn few_pairs_of_one_system_are_told_apart_whatever_its_noise() {
     for (what, draw) in [
@@ -308,7 +309,7 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
 }
 
-/// Latency with one far larger value in each `every`-th second.
+/// Latencies of [`quiet`], with one far larger value in each `every`-th second.
 fn spiky(seed: u64, every: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut quiet = quiet(seed);
     move |at, i| quiet(at, i) + if i == 500 && at % every == 1 { 400_000 } else { 0 }
@@ -348,7 +349,7 @@ fn rare_events_decide_nothing_where_what_the_hypervisor_took_would_make_as_many(
     assert_eq!((of_the_better.verdict, of_the_better.withheld), (Compared::Worse, None), "it made the first no better");
 }
 
-/// Latency whose level changes every `mood` seconds, at random for each recording.
+/// Latencies whose level changes every `mood` seconds, at random for each recording.
 fn moody(seed: u64, mood: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut level) = (SplitMix::new(seed), None, 1.0);
     move |at, _| {
@@ -374,8 +375,9 @@ fn runs_that_saw_few_moods_say_so_and_decide_nothing() {
     assert!(told >= 6, "{told} of 8");
 }
 
-/// The 99th percentile lies between the two values of a law. More late activations are then certain before a larger percentile
-/// is, and the row must not decide while its interval holds no change.
+/// Latency has only two values, and the 99th percentile lies between them. An increase of late activations then has
+/// small odds before the percentile itself is certain to be larger. The row must not decide while its interval contains
+/// "no change".
 #[test]
 fn a_row_decides_only_if_its_interval_excludes_no_change() {
     let of = |late: fn(u64) -> u64| plain(300, move |at, i| if i < late(at) { 20_000 } else { 5_000 });
@@ -430,7 +432,7 @@ fn strange_runs_are_compared_without_a_false_verdict() {
     }
     let other = compared(&plain(30, constant(9_000)), &plain(30, constant(12_000)), options()).unwrap();
     assert_eq!(other.verdict(), Compared::Worse, "all equal on each side, and different");
-    // A machine that was paused: a gap of an hour in the middle.
+    // The machine was paused for an hour in the middle of the recording.
     let gap = |seed| {
         let mut recording = Recording::new(header(&[1], &["idle"]));
         let (mut draw, mut worst) = (quiet(seed), (u64::MAX, 0));

@@ -1,4 +1,5 @@
-//! The rows of percentiles and misses of files without times, by ranks alone. Limits are no finer than the cells.
+//! The rows of percentiles and misses of files without times, computed from ranks alone. Limits are no finer than the
+//! cells.
 //!
 //! A row whose limits lie wholly beyond the margin is never "no difference shown", even if its odds do not decide.
 //!
@@ -8,7 +9,7 @@ use super::distribution::Distribution;
 use super::rows::{PERCENTILES_PPM, TOLD_LEAST, TOLD_MARGINS, by_ranks, is_within, missed_row};
 use super::{Change, Limits, Options, RowResult, What, Withheld};
 
-/// The percentiles of a pair that is not compared.
+/// The rows of percentiles for a pair that is not compared.
 pub(super) fn refused() -> Vec<RowResult> {
     let row = |ppm: &u32| RowResult::new(What::Percentile { ppm: *ppm }, None, false);
     PERCENTILES_PPM.iter().map(|ppm| RowResult { withheld: Some(Withheld::Unfit), ..row(ppm) }).collect()
@@ -39,13 +40,13 @@ fn percentile(ppm: u32, a: &Distribution, b: &Distribution, options: &Options) -
     RowResult { first, second, change: Some(Change::Difference(limits)), ..RowResult::new(what, Some(odds), told) }
 }
 
-/// Whether the limits exclude every change as small as the margin.
+/// Whether every change within the limits is larger than the margin.
 fn lies_beyond(limits: &Limits, margin: f64) -> bool {
     limits.low > margin || limits.high < -margin
 }
 
-/// The row of misses, by the requested budget or else by that of the recording among the two. `None` if neither a
-/// budget nor the number of skipped releases is known.
+/// The row of misses, for the requested budget or else for the budget of the recording among the two. `None` if neither
+/// a budget nor the number of skipped releases is known.
 fn misses(first: &Distribution, second: &Distribution, options: &Options) -> Option<RowResult> {
     let budget = options.budget.or(first.budget).or(second.budget);
     if budget.is_none() && (first.skipped.is_none() || second.skipped.is_none()) {

@@ -1,4 +1,4 @@
-//! From spans to parts: each span is put into a stage and gets a cause. The parts of a window sum to its latency.
+//! Puts each span of a window into a stage and gives it a cause. The resulting parts of the window sum to its latency.
 //!
 //! A window is judged by its own records, and by [`Clues`] where the kernel ran nothing. The time that ordinary
 //! activations spend is not subtracted here: see [`ordinary`](super::ordinary).
@@ -11,12 +11,12 @@ use super::{Cause, CauseName, Class, Part, Stage, Why};
 use crate::trace::{Incomplete, Window};
 use punctual_hist::Nanos;
 
-/// A window is complete even if the owner of some of its time is unknown: of up to this time, or up to one part in
-/// [`UNTOLD_PART`] of its latency.
+/// A window is complete even if the owner of some of its time is unknown, as long as that time is at most this long or
+/// at most one part in [`UNTOLD_PART`] of its latency.
 const UNTOLD: Nanos = Nanos::from_us(5);
 const UNTOLD_PART: u64 = 10;
 
-/// One window, accounted for.
+/// The parts of one window, with their causes.
 #[derive(Debug)]
 pub(super) struct Account {
     /// Parts in order and without gaps.
@@ -56,14 +56,14 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
     account
 }
 
-/// Whether the time without a known owner shows that a record is missing, although none was counted as lost.
+/// Whether so much time lacks a known owner that a record must be missing, although none was counted as lost.
 fn has_holes(window: &Window, spans: &[Span], rules: &Rules) -> bool {
     let untold = spans.iter().filter(|span| span.owner == Owner::Untold || span.guessed).map(Span::length);
     let untold = untold.filter(|length| *length > rules.switch_cost).fold(Nanos::ZERO, Nanos::plus);
     untold > UNTOLD.max(window.woke.since(window.release).divided_by(UNTOLD_PART))
 }
 
-/// Accounts for a traced window without records: only our thread had the CPU, or something outside of the kernel.
+/// Accounts for a traced window without records: nothing had the CPU but our thread or something outside of the kernel.
 fn silent(window: &Window, rules: &Rules) -> Account {
     let elsewhere = rules.roams.then_some(Incomplete::Elsewhere);
     let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: window.incomplete.or(elsewhere) };

@@ -1,16 +1,16 @@
 //! From a cause to the knobs of the catalogue that bear on it, and back.
 //!
-//! The most useful knob stands first in each row. Whether a knob is bad on the machine at hand is for the audit to say.
+//! The most useful knob stands first in each row. The audit decides whether a knob is bad on the machine at hand.
 
 use super::{Cause, CauseName, Class, Why, WhyCount};
 
 #[cfg(test)]
 mod tests;
 
-/// The names of causes that a row of the advice applies to.
+/// The names of causes to which a row of the advice applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
-    /// By the beginning of the kernel's word: the function of a worker, the name of anything else; all names if empty.
+    /// Names that begin with this word of the kernel (for a worker: its function); all names if the word is empty.
     Begins(&'static str),
     /// Causes named after a kernel worker, in a class other than that of workers.
     Worker,
@@ -33,7 +33,7 @@ pub struct Advised {
 }
 
 impl Advised {
-    /// A cause that the row applies to, for texts.
+    /// A cause that the row applies to, as an example for texts.
     pub fn example(self) -> Cause {
         let name = match self.called {
             Called::Begins(word) if self.class == Class::Worker && !word.is_empty() => {
@@ -46,10 +46,10 @@ impl Advised {
     }
 }
 
-/// Knobs that bear on causes. Every row that fits adds its knobs.
+/// Knobs that bear on some causes. If several rows apply to a cause, it gets the knobs of all of them.
 struct Advice {
     of: Advised,
-    /// Ids of the catalogue, separated by spaces.
+    /// Ids of knobs in the catalogue, separated by spaces.
     knobs: &'static str,
 }
 
@@ -147,7 +147,7 @@ const ROWS: &[Advice] = &[
         "",
         "sched.rt_runtime sched.fair_server lim.cpu_max sched.rt_group agree.throttling sched.ext_server",
     ),
-    // A program is stopped on purpose, by a signal or a debugger.
+    // No knob helps: a program is stopped on purpose, by a signal or a debugger.
     row(Class::Stopped, "", ""),
     row(Class::Migration, "", "proc.affinity sched.domains iso.cpuset sched.numa_balancing"),
     row(Class::Frequency, "throttled", "pm.thermal pm.cooling pm.rapl fw.cooling"),
@@ -158,8 +158,8 @@ const ROWS: &[Advice] = &[
     row(Class::Unexplained, "", "fw.hwlat fw.smi_counter kconf.tracers virt.steal"),
 ];
 
-/// Knobs that bear on a cause, the most useful first. A managed interrupt cannot be moved to another CPU, so options of its
-/// driver come first.
+/// Knobs that bear on a cause, the most useful first. A managed interrupt cannot be moved to another CPU, so options of
+/// its driver come first.
 pub fn knobs(cause: &Cause, why: &[WhyCount]) -> Vec<&'static str> {
     let managed = why.iter().any(|one| one.why == Why::Managed);
     let first: &[&str] = if managed { &["irq.managed", "net.queues"] } else { &[] };

@@ -3,7 +3,7 @@
 use super::Bursts;
 use punctual_hist::MonoTime;
 
-/// With fewer events, clusters cannot be told from chance.
+/// With fewer events than this, clusters may be chance.
 const LEAST: usize = 8;
 
 /// Clusters of three events or more, if at least a third of the events is in them. Two events belong to one cluster if

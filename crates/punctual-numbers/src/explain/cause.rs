@@ -7,7 +7,7 @@ use crate::trace::{Incomplete, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::HashMap;
 
-/// Upper limit for the number of reasons of one cause in one spike.
+/// Largest number of reasons that are kept for one cause in one spike.
 const WHYS_MAX: usize = 4;
 
 /// One late activation with its causes, largest first.
@@ -46,8 +46,8 @@ fn blames(account: &Account, ordinary: &Ordinary) -> Vec<Blame> {
     blames
 }
 
-/// Changes of the CPU's frequency within the activation. They get no time, because they only make what runs meanwhile
-/// slower or faster.
+/// Changes of the CPU's frequency within the activation. Such a change takes no time itself: it makes other work slower
+/// or faster.
 fn frequencies(window: &Window) -> impl Iterator<Item = Blame> {
     let within = |at: MonoTime| at >= window.release && at <= window.woke;
     let elsewhere = window.elsewhere.iter().map(|(_, record)| record);

@@ -1,4 +1,4 @@
-//! The name of a cause: what the kernel or the machine calls it, and what we know beside that name.
+//! The name of a cause: what the kernel or the machine calls it, and what punctual adds to that name.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum CauseName {
-    /// The word of the kernel, a device or a program; empty if the class of the cause says all.
+    /// A word of the kernel, a device or a program; empty if the class of the cause needs no name.
     Given(String),
-    /// A kernel worker, with the function that it ran if a record says so. The worker's own name says nothing.
+    /// A kernel worker, with the function that it ran if a record has it. The worker's own name would not help.
     Worker(Option<String>),
-    /// The task that was running, which is not blamed.
+    /// The task that was running when nothing explained the time. The task is not blamed.
     Under(Box<CauseName>),
 }
 
 impl CauseName {
-    /// The class of the cause says all.
+    /// The empty name, for causes whose class needs no name.
     pub const NONE: Self = Self::Given(String::new());
 
     pub fn is_empty(&self) -> bool {
         *self == Self::NONE
     }
 
-    /// Whether the kernel's word for it begins so: the function of a worker, the name of anything else.
+    /// Whether the kernel's word in the name begins with `word`. For a worker, that is the name of its function.
     pub fn begins_with(&self, word: &str) -> bool {
         match self {
             Self::Given(name) | Self::Worker(Some(name)) => name.starts_with(word),
@@ -31,7 +31,7 @@ impl CauseName {
     }
 }
 
-/// A long recording has hundreds of thousands of names, so none keeps room that it does not need.
+/// A long recording has hundreds of thousands of names, so none keeps spare capacity.
 impl<T: Into<String>> From<T> for CauseName {
     fn from(name: T) -> Self {
         let mut name = name.into();

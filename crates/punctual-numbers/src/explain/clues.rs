@@ -1,4 +1,4 @@
-//! What counters, the run's events and facts of the machine say about time in which the kernel ran nothing.
+//! What counters, the run's events and facts about the machine show about time in which the kernel ran nothing.
 //!
 //! A gap without records is blamed on firmware, the hypervisor or a pause only if a clue points to it. Otherwise it
 //! stays what it looks like, or unexplained.
@@ -10,36 +10,36 @@ use crate::trace::{Counter, Window};
 use punctual_facts::machine::{IDLE, IdleState, MachineLine};
 use punctual_hist::{MonoTime, Nanos};
 
-/// The standstill counter is read every 10 ms, so it cannot tell a shorter standstill from none.
+/// The standstill counter is read every 10 ms, so that a shorter standstill than this cannot be recognised.
 const STANDSTILL_LEAST: Nanos = Nanos::from_ms(15);
-/// In a guest, leaving an idle state takes no longer than this by itself. What takes longer is the host's doing or unknown.
+/// In a guest, leaving an idle state takes no longer than this by itself. A longer time is the host's doing or unknown.
 const GUEST_IDLE: Nanos = Nanos::from_us(50);
-/// Leaving an idle state takes at most this many times what its driver says.
+/// Leaving an idle state takes at most this multiple of the time that its driver states.
 const IDLE_TIMES: u64 = 2;
-/// Up to this time, leaving idle is blamed on the idle state whatever the driver says of that state: too little time is
-/// misjudged to matter.
+/// Up to this time, leaving idle is blamed on the idle state whatever its driver states: an error of so short a time
+/// does not matter.
 const IDLE_LEAST: Nanos = Nanos::from_us(20);
-/// Upper limit for leaving an idle state of which the driver says nothing. No state that kernels offer takes longer.
+/// Upper limit for leaving an idle state for which the driver states no time. No state that kernels offer takes longer.
 const IDLE_MOST: Nanos = Nanos::from_ms(1);
 
-/// Beginning, end, and what it was.
+/// (beginning, end, kind of the event that reports the standstill).
 type Standstill = (MonoTime, MonoTime, EventKind);
 
-/// What windows of a recording are judged by, beside their records.
+/// What is known of the machine and the run beside the records, to judge the windows of a recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
-    /// The machine is a virtual one.
+    /// Whether the machine is a virtual one.
     pub guest: bool,
-    /// Its kernel is `PREEMPT_RT`.
+    /// Whether the kernel of the machine is `PREEMPT_RT`.
     pub rt: bool,
-    /// Measuring threads may run on any CPU, as the deadline class requires.
+    /// Whether measuring threads may run on any CPU, as the deadline class requires.
     pub roams: bool,
     /// Times in which the machine stood still or was suspended.
     pub standstills: Vec<Standstill>,
     /// The idle states by number; empty if they are not known.
     pub idle: Vec<IdleState>,
-    /// Up to this time, a thread or the idle task that was interrupted by our timer is only being switched away from. It is
-    /// learnt from ordinary windows.
+    /// A thread or the idle task that our timer interrupted may keep the CPU for up to this time, because it is only
+    /// being switched away from. The time is learnt from ordinary windows.
     pub switch_cost: Nanos,
 }
 
@@ -71,7 +71,7 @@ fn timed(name: &str, grew: Nanos) -> Why {
     Why::Counter { name: name.to_owned(), grew: grew.as_ns(), is_time: true }
 }
 
-/// What counters around one window say, and what the rules know of it.
+/// What the counters around one window show, together with the rules.
 #[derive(Debug)]
 pub(super) struct Clues<'a> {
     rules: &'a Rules,
@@ -98,12 +98,12 @@ impl<'a> Clues<'a> {
         (by > usually.unwrap_or(0).saturating_mul(2)).then_some(by)
     }
 
-    /// The counter of real-time throttling grew.
+    /// A reason, if the counter of real-time throttling grew more than usual.
     pub(super) fn throttled(&self) -> Option<Why> {
         self.stands_out(&Counter::RtThrottled).map(|by| counted("throttled", by))
     }
 
-    /// The whole machine stood still for most of a gap: what had the CPU is not to blame.
+    /// A cause, if the whole machine stood still for most of a gap. Whatever had the CPU is not to blame then.
     pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
@@ -115,7 +115,7 @@ impl<'a> Clues<'a> {
         self.standstill(from, to)
     }
 
-    /// The recording has an event that says the machine stood still for most of this time.
+    /// A cause, if an event of the recording says that the machine stood still for most of this time.
     pub(super) fn standstill(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
@@ -127,7 +127,7 @@ impl<'a> Clues<'a> {
         })
     }
 
-    /// The longest time without a record of another CPU. CPUs of a guest do not resume all at once.
+    /// The longest time in which no other CPU has a record. The CPUs of a guest do not all resume at once.
     fn quiet_elsewhere(&self, from: MonoTime, to: MonoTime) -> Nanos {
         let elsewhere = self.window.elsewhere.iter().map(|(_, record)| record.at);
         let mut at: Vec<MonoTime> = elsewhere.filter(|at| from < *at && *at < to).chain([from, to]).collect();
@@ -135,7 +135,7 @@ impl<'a> Clues<'a> {
         at.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()
     }
 
-    /// A cause outside of the kernel for a gap in which nothing that the kernel ran can be named.
+    /// A cause outside of the kernel, for a gap in which nothing that the kernel ran can be blamed.
     pub(super) fn outside(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         if let Some(paused) = self.paused(from, to) {
             return Some(paused);
@@ -148,13 +148,13 @@ impl<'a> Clues<'a> {
         steal.map(|by| (Class::Hypervisor, timed("steal", Nanos::from_ns(by))))
     }
 
-    /// The host took time from this guest around the window.
+    /// A reason, if the host took more time than usual from this guest around the window.
     pub(super) fn stolen(&self) -> Option<Why> {
         let by = self.stands_out(&Counter::Steal).filter(|by| self.rules.guest && *by > 0)?;
         Some(Why::PartlyStolen { time: Nanos::from_ns(by).min(self.window.woke.since(self.window.release)) })
     }
 
-    /// Whether leaving this idle state can take `length`; any idle state if it is not known which.
+    /// Whether leaving this idle state can take `length`. If the state is unknown, the slowest idle state decides.
     pub(super) fn is_idle_exit(&self, state: Option<u32>, length: Nanos) -> bool {
         let states = &self.rules.idle;
         let known = state.and_then(|state| states.get(state as usize)).or_else(|| states.iter().max_by_key(|s| s.exit));

@@ -1,5 +1,5 @@
-//! The stack of contexts on top of a task, because interrupts nest. A switch of tasks empties it, or on a real-time kernel
-//! puts it aside until the task runs again.
+//! The stack of contexts on top of a task, because interrupts nest. A switch of tasks empties it, or on a real-time
+//! kernel puts it aside until the task runs again.
 
 use super::frame::{Frame, entered, left};
 use super::swept::Owner;
@@ -11,14 +11,15 @@ use std::collections::BTreeMap;
 struct Open {
     frame: Frame,
     at: MonoTime,
-    /// The record that opened it has interrupt context in its flags, so the flags of later records can be trusted.
+    /// Whether the flags of the record that opened the context show interrupt context. If so, the flags of later
+    /// records can be trusted.
     flagged: bool,
 }
 
 /// The contexts that are open, the innermost last.
 #[derive(Debug, Default)]
 pub(super) struct Contexts {
-    /// On real-time kernels softirqs can be switched away from.
+    /// Whether the kernel is a real-time one, on which softirqs can be switched away from.
     rt: bool,
     stack: Vec<Open>,
     /// Stacks of tasks that were switched away within a softirq.
@@ -26,7 +27,8 @@ pub(super) struct Contexts {
 }
 
 impl Contexts {
-    /// Contexts that were open before the first record, and at `at`: those whose end comes without a beginning.
+    /// The contexts that were open before the first record and still at `at`: contexts whose end is recorded and whose
+    /// beginning is not.
     pub(super) fn before(records: &[&Record], at: MonoTime, rt: bool) -> Self {
         let (mut open, mut stack): (Vec<Frame>, Vec<Open>) = (Vec::new(), Vec::new());
         for record in records {
@@ -45,7 +47,7 @@ impl Contexts {
         Self { rt, stack, parked: BTreeMap::new() }
     }
 
-    /// What has the CPU while this task is below the contexts.
+    /// The owner of the CPU while this task is below the contexts.
     pub(super) fn owner(&self, task: Tid) -> Owner {
         match self.stack.as_slice() {
             [] => Owner::Task(task),
@@ -62,22 +64,22 @@ impl Contexts {
         self.stack.last().map(|open| open.frame)
     }
 
-    /// When the outermost interrupt was entered.
+    /// Time at which the outermost interrupt was entered.
     pub(super) fn interrupted(&self) -> Option<MonoTime> {
         self.stack.iter().find(|open| open.frame.is_interrupt()).map(|open| open.at)
     }
 
-    /// When the innermost interrupt was entered.
+    /// Time at which the innermost interrupt was entered.
     pub(super) fn interrupted_last(&self) -> Option<MonoTime> {
         self.stack.iter().rev().find(|open| open.frame.is_interrupt()).map(|open| open.at)
     }
 
-    /// When the outermost context was entered.
+    /// Time at which the outermost context was entered.
     pub(super) fn begun(&self) -> Option<MonoTime> {
         self.stack.first().map(|open| open.at)
     }
 
-    /// The timer whose function is being called, and since when.
+    /// The timer whose function is being called, and the time of the call.
     pub(super) fn timer(&self) -> Option<(MonoTime, Address)> {
         self.stack.iter().rev().find_map(|open| match open.frame {
             Frame::Hrtimer { timer, .. } => Some((open.at, timer)),
@@ -85,7 +87,7 @@ impl Contexts {
         })
     }
 
-    /// Whether a context is open that this one ends.
+    /// Whether a context is open that `end` closes.
     pub(super) fn holds(&self, end: Frame) -> bool {
         self.stack.iter().any(|open| open.frame.ends_with(end))
     }
@@ -94,15 +96,15 @@ impl Contexts {
         self.stack.push(Open { frame, at: record.at, flagged: record.context.flags & FLAG_HARDIRQ != 0 });
     }
 
-    /// Closes the innermost context if `end` ends it.
+    /// Closes the innermost context if `end` closes it.
     pub(super) fn leave(&mut self, end: Frame) {
         if self.stack.last().is_some_and(|open| open.frame.ends_with(end)) {
             self.stack.pop();
         }
     }
 
-    /// Makes the context that a record ends the innermost one; it is taken to have begun at `at` if no record said so.
-    /// Returns whether it was the innermost one already.
+    /// Makes the context that `end` closes the innermost one. If no record shows its beginning, it is taken to have
+    /// begun at `at`. Returns whether it was the innermost one already.
     pub(super) fn bring_up(&mut self, end: Frame, at: MonoTime) -> bool {
         match self.stack.iter().rposition(|open| open.frame.ends_with(end)) {
             Some(place) if place + 1 == self.stack.len() => return true,
@@ -112,7 +114,7 @@ impl Contexts {
         false
     }
 
-    /// Closes contexts that the record shows to be over. Returns whether there were any.
+    /// Closes contexts that the record shows to be over. Returns whether any was closed.
     pub(super) fn outlived(&mut self, record: &Record) -> bool {
         let in_interrupt = record.context.flags & FLAG_HARDIRQ != 0;
         let is_switch = matches!(record.what, What::Switch { .. });
@@ -124,7 +126,7 @@ impl Contexts {
         if over {
             let all = if is_switch && !self.rt { Some(0) } else { None };
             let place = all.or_else(|| self.stack.iter().position(|open| open.frame.is_interrupt()));
-            // Interrupts, and all that runs in them.
+            // Closes interrupts, and all contexts that run in them.
             self.stack.truncate(place.unwrap_or(if self.rt { self.stack.len() } else { 0 }));
         }
         over

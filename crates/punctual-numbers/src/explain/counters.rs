@@ -1,7 +1,8 @@
 //! Causes without a trace: counters that grew more than usual around an activation.
 //!
-//! A counter points to a cause if it grew by more than twice its growth in an equally long time elsewhere in the run, or,
-//! if that is not known, if it grew at all. Causes are ordered by the ratio to the usual growth; they have no time.
+//! A counter points to a cause if it grew by more than twice its growth in an equally long time elsewhere in the run.
+//! If its usual growth is not known, any growth counts. Causes are ordered by the ratio to the usual growth; they have
+//! no time.
 
 use super::{Blame, Cause, CauseName, Class, Why, names};
 use crate::stats::float::float;
@@ -19,7 +20,7 @@ pub(super) fn blames(window: &Window) -> Vec<Blame> {
 fn spoken(change: &Growth) -> Option<(f64, Blame)> {
     let usually = change.usually.unwrap_or(0);
     let strength = if change.counter == Counter::FrequencyRatio {
-        // This one points to a cause by being low.
+        // The ratio of the frequency points to a cause by being low.
         let low = change.by.saturating_mul(5) < usually.saturating_mul(4);
         (low && change.by > 0).then(|| float(usually) / float(change.by))?
     } else {
@@ -31,7 +32,8 @@ fn spoken(change: &Growth) -> Option<(f64, Blame)> {
     Some((strength, Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why }))
 }
 
-/// The cause that a counter points to, and the counter's name; `None` for counters that only show that something was late.
+/// The cause that a counter points to, and the counter's name; `None` for counters that only show that something was
+/// late.
 fn cause(counter: &Counter) -> Option<(Cause, String)> {
     let (class, name, counter) = match counter {
         Counter::Interrupt(line, what) => return Some(interrupt(line, what)),
@@ -52,7 +54,8 @@ fn cause(counter: &Counter) -> Option<(Cause, String)> {
     Some((Cause { class, name: name.into() }, counter))
 }
 
-/// A row of `/proc/interrupts`: a number is the line of a device, a word an interrupt of the CPU itself.
+/// The cause and the name of the counter for a row of `/proc/interrupts`. A row named by a number is the line of a
+/// device; a row named by a word is an interrupt of the CPU itself.
 fn interrupt(line: &str, what: &str) -> (Cause, String) {
     let class = match line {
         _ if names::is_clock(what) => Class::TimerInterrupt,

@@ -6,7 +6,7 @@ use crate::trace::{Address, Vector, What};
 pub(super) enum Frame {
     Irq(u32),
     Vector(Vector),
-    /// A function that another CPU asked for.
+    /// The function that another CPU asked this CPU to call.
     Call(Address),
     Softirq(u32),
     /// The callback of a high-resolution timer.
@@ -14,7 +14,7 @@ pub(super) enum Frame {
         timer: Address,
         function: Address,
     },
-    /// The callback of a timer of the wheel.
+    /// The callback of a timer of the timer wheel.
     Wheel {
         timer: Address,
         function: Address,
@@ -26,7 +26,7 @@ impl Frame {
         matches!(self, Self::Irq(_) | Self::Vector(_) | Self::Call(_))
     }
 
-    /// Whether a record that ends `other` ends this one.
+    /// Whether the record that closes `other` closes this context.
     pub(super) fn ends_with(self, other: Self) -> bool {
         match (self, other) {
             (Self::Hrtimer { timer: a, .. }, Self::Hrtimer { timer: b, .. })
@@ -37,7 +37,7 @@ impl Frame {
     }
 }
 
-/// The context a record opens.
+/// The context that a record opens.
 pub(super) fn entered(what: &What) -> Option<Frame> {
     Some(match *what {
         What::IrqEntry { irq } => Frame::Irq(irq),
@@ -50,7 +50,7 @@ pub(super) fn entered(what: &What) -> Option<Frame> {
     })
 }
 
-/// The context a record closes.
+/// The context that a record closes.
 pub(super) fn left(what: &What) -> Option<Frame> {
     let function = Address(0);
     Some(match *what {

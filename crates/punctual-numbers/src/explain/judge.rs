@@ -1,4 +1,4 @@
-//! The cause of one span: from its owner, its stage, priorities, and [`Clues`] where the kernel ran nothing.
+//! Finds the cause of one span from its owner, its stage, priorities, and [`Clues`] where the kernel ran nothing.
 
 use super::clues::{Clues, Rules};
 use super::frame::Frame;
@@ -8,7 +8,7 @@ use super::{Cause, CauseName, Class, Stage, Why};
 use crate::trace::{Address, FLAG_NEED_RESCHED, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Ordinary work between two records takes no longer than this. What takes longer may come from outside of the kernel.
+/// Longest time of ordinary work between two records. A longer span may come from outside of the kernel.
 const LONG: Nanos = Nanos::from_us(50);
 /// Kernel priorities from this number on are those of ordinary threads.
 const ORDINARY: i32 = 100;
@@ -23,11 +23,11 @@ pub(super) struct Judge<'a> {
     clues: Clues<'a>,
     /// Time at which our thread was woken, here or from another CPU.
     waking: Option<MonoTime>,
-    /// Real-time throttling ended while our thread waited.
+    /// Whether real-time throttling ended while our thread waited.
     replenished: bool,
 }
 
-/// A cause, and why it could run.
+/// A cause, and the reasons why it could run.
 type Blamed = (Cause, Vec<Why>);
 
 fn blamed(class: Class, name: impl Into<CauseName>, why: impl IntoIterator<Item = Why>) -> Blamed {
@@ -47,14 +47,14 @@ impl<'a> Judge<'a> {
         Self { window, rules, swept, clues: Clues::of(rules, window), waking, replenished }
     }
 
-    /// The first of three ends after `at`: of its stage, of our page fault, of the span.
+    /// The first of three moments after `at`: the end of its stage, of our page fault, and of the span.
     pub(super) fn stage_end(&self, at: MonoTime, span: &Span) -> MonoTime {
         let Anchors { entry, expiry, switch, .. } = self.swept.anchors;
         let ends = [entry, expiry.map(|(at, _)| at), self.waking, switch, span.fault];
         ends.into_iter().flatten().filter(|end| *end > at).fold(span.to, MonoTime::min)
     }
 
-    /// The stage that a moment lies in.
+    /// The stage in which a moment lies.
     pub(super) fn stage(&self, at: MonoTime) -> Stage {
         let anchors = &self.swept.anchors;
         let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);
@@ -106,8 +106,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The whole machine stood still. The thread that counts standstills has an ordinary priority, so others may keep it
-    /// waiting: its counter is believed only if no record shows anything but our own timer on the CPU.
+    /// A cause, if the whole machine stood still. The thread that counts standstills has an ordinary priority, so other
+    /// threads may keep it waiting: its counter is believed only if records show nothing but our own timer on the CPU.
     fn paused(&self, span: &Span, stage: Stage) -> Option<(Class, Why)> {
         let another = match span.owner {
             Owner::Nmi(_) => true,
@@ -118,7 +118,7 @@ impl<'a> Judge<'a> {
         if another { self.clues.standstill(span.from, span.to) } else { self.clues.paused(span.from, span.to) }
     }
 
-    /// The timer interrupt itself or the function of our own timer, which take microseconds.
+    /// Whether this is the timer interrupt itself or the function of our own timer, which take microseconds.
     fn is_our_timer(&self, top: Frame) -> bool {
         match top {
             Frame::Vector(vector) => vector == Vector::LocalTimer,
@@ -128,8 +128,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The priority of a task at a moment: the one that the next change ended, else the last known before, else the first
-    /// known after.
+    /// The priority of a task at a moment: the one that the next change replaced, else the last one known before, else
+    /// the first one known after.
     fn priority(&self, tid: Tid, at: MonoTime) -> Option<i32> {
         let told = || self.swept.priorities.iter().filter(|told| told.tid == tid);
         let after = told().find(|told| told.at > at);
@@ -138,7 +138,7 @@ impl<'a> Judge<'a> {
         changed.or_else(before).or(after).map(|told| told.prio)
     }
 
-    /// The cause that is an interrupt, or runs in one.
+    /// The cause for a span in an interrupt, or in a context inside one.
     fn context(&self, top: Frame, below: Option<Frame>, stage: Stage) -> Blamed {
         let names = &self.window.names;
         match top {
@@ -172,7 +172,7 @@ impl<'a> Judge<'a> {
         }
         let ours = self.swept.anchors.expiry.is_some_and(|(_, ours)| ours == timer);
         match function {
-            // The rest of our own timer's function, after it began to wake our thread, is the waking.
+            // After our own timer's function began to wake our thread, the rest of the function belongs to the waking.
             _ if ours && stage >= Stage::Dispatch => blamed(Class::WakeUp, "", []),
             // The interrupt has reached our timer and not yet called its function.
             _ if ours && stage <= Stage::Expiry => blamed(Class::TimerInterrupt, "", []),
@@ -190,8 +190,8 @@ impl<'a> Judge<'a> {
         self.outside(span).unwrap_or_else(|| blamed(Class::OwnPath, "", []))
     }
 
-    /// The cause of a span whose stage is unknown. A task that ran then is not blamed, because ours may not have been
-    /// ready.
+    /// The cause of a span whose stage is unknown. A task that ran in it is not blamed, because our thread may not have
+    /// been ready.
     fn anywhere(&self, span: &Span) -> Blamed {
         self.outside(span).unwrap_or_else(|| self.unexplained(span))
     }
@@ -202,7 +202,7 @@ impl<'a> Judge<'a> {
         self.clues.outside(long.from, long.to).map(|(class, why)| blamed(class, "", [why]))
     }
 
-    /// No record or clue explains it. The name says which task was current, without blaming it.
+    /// The cause of a span that no record or clue explains. The name states which task was current, without blaming it.
     fn unexplained(&self, span: &Span) -> Blamed {
         blamed(Class::Unexplained, CauseName::Under(Box::new(self.name(span.task, span))), [])
     }
@@ -224,10 +224,10 @@ impl<'a> Judge<'a> {
         blamed(Class::IdleExit, span.idle.map(|state| self.clues.idle_state(state)).unwrap_or_default(), [])
     }
 
-    /// Another thread has the CPU.
+    /// The cause of a span in which another thread has the CPU.
     fn thread(&self, tid: Tid, span: &Span, stage: Stage) -> Blamed {
         let name = self.name(tid, span);
-        // Until the interrupt of our timer comes, a thread delays us only if it holds interrupts off.
+        // Until the interrupt of our timer comes, another thread delays us only if it holds interrupts off.
         let due = !span.served || (stage == Stage::TimerLate && self.swept.anchors.hard);
         if span.ours == Ours::Asleep && due && stage != Stage::Dispatch {
             return self.unserved(name, span);
@@ -258,10 +258,10 @@ impl<'a> Judge<'a> {
         blamed(class, name, held.chain(self.waker(tid, span)))
     }
 
-    /// A thread ran while the timer interrupt was due and did not come.
+    /// The cause of a span in which a thread ran while the timer interrupt was due and did not come.
     fn unserved(&self, name: CauseName, span: &Span) -> Blamed {
         if span.length() <= self.rules.switch_cost {
-            // Entering an interrupt takes this time.
+            // A span this short is the time that entering an interrupt takes.
             return blamed(Class::TimerInterrupt, "", []);
         }
         if let Some(outside) = self.outside(span) {
@@ -287,14 +287,14 @@ impl<'a> Judge<'a> {
         self.unexplained(span)
     }
 
-    /// The thread has a higher priority here than elsewhere in the window: a lock that it holds lends it the priority of a
-    /// thread that waits.
+    /// A reason, if the thread has a higher priority here than elsewhere in the window: a lock that it holds lends it
+    /// the priority of a thread that waits.
     fn boosted(&self, tid: Tid, theirs: i32) -> Option<Why> {
         let told = self.swept.priorities.iter().filter(|told| told.tid == tid).map(|told| told.prio);
         told.max().filter(|own| *own > theirs).map(|own| Why::Boosted { own })
     }
 
-    /// Why a thread of lower priority kept the CPU.
+    /// The reason why a thread of lower priority kept the CPU.
     fn grudge(&self, tid: Tid, span: &Span) -> Option<Why> {
         let theirs = self.priority(tid, span.from)?;
         let ours = self.priority(self.window.tid, span.from)?;
@@ -304,44 +304,46 @@ impl<'a> Judge<'a> {
         if span.forbids { Some(Why::PreemptOff) } else { span.asked.then_some(Why::NotPreempted) }
     }
 
-    /// Our thread could run, and the CPU was given to something of lower priority or to nothing.
+    /// A cause, if our thread could run and the CPU was given to a thread of lower priority or to none.
     fn throttled(&self, span: &Span) -> Option<Blamed> {
         let ready = span.ready.or(self.waking)?;
         let real_time = self.priority(self.window.tid, span.from).is_some_and(|ours| ours < ORDINARY);
-        // The scheduler chooses the idle task if no thread may run. A short idle time may just lie between two
+        // The scheduler chooses the idle task if no thread may run. A short idle time may simply lie between two
         // switches.
         let chosen = span.task != 0 || span.length() > LONG;
         let given = span.ours == Ours::Ready && chosen && span.since.is_some_and(|since| since >= ready);
         let counted = self.clues.throttled();
         let asked = self.asked(span, ready);
         let kept = match asked {
-            // If the running thread was asked to give way, ours may run. The exception is the kernel's server for
-            // ordinary threads: the thread it serves is asked to give way, and chosen again.
+            // If the running thread was asked to give way, ours may run. The exception is a thread that the kernel's
+            // server for ordinary threads serves: it is asked to give way, and then chosen again.
             Some(true) => self.chosen_again(span, ready) || (!span.forbids && self.instead(span)),
             _ => self.replenished || self.instead(span) || self.unasked(span, asked),
         };
         let speaks = counted.is_some() || (real_time && (given || kept));
-        // If no sign of a limit is seen, the kernel's server ran this thread instead of ours.
+        // If no sign of a limit is seen, the kernel's server for ordinary threads ran this thread instead of ours.
         let limited = counted.is_some() || self.replenished || span.task == 0;
         let name = if limited { CauseName::NONE } else { self.name(span.task, span) };
         speaks.then(|| blamed(Class::Throttled, name, counted))
     }
 
-    /// Whether the running thread was asked to give way since ours could run; `None` if it has no record that says.
+    /// Whether the running thread was asked to give way since our thread could run; `None` if no record of it shows
+    /// that.
     fn asked(&self, span: &Span, ready: MonoTime) -> Option<bool> {
         self.told_asked(span, ready).reduce(|a, b| a || b)
     }
 
-    /// The running thread was asked to give way since ours could run, and is asked no more although it still runs. Only the
-    /// scheduler takes the request back, so it chose this thread again instead of ours.
+    /// Whether the scheduler chose the running thread again instead of ours: the thread was asked to give way since
+    /// ours could run, is asked no more, and still runs. Only the scheduler withdraws the request.
     fn chosen_again(&self, span: &Span, ready: MonoTime) -> bool {
         let ordinary = self.priority(span.task, span.from).is_some_and(|theirs| theirs >= ORDINARY);
         let told = || self.told_asked(span, span.since.map_or(ready, |since| since.max(ready)));
         ordinary && span.ours == Ours::Ready && told().any(|asked| asked) && told().last() == Some(false)
     }
 
-    /// For each record of the running thread after `since`, whether it was asked to give way. Records of switches are left
-    /// out because the flag is cleared before they are written, and lost ones because their thread is not known.
+    /// For each record of the running thread after `since`, whether it was asked to give way. Records of switches are
+    /// left out because the flag is cleared before they are written, and records of losses because their thread is not
+    /// known.
     fn told_asked(&self, span: &Span, since: MonoTime) -> impl Iterator<Item = bool> {
         let (task, to) = (span.task, span.to);
         let told = move |record: &&Record| record.at > since && record.at <= to && record.tid == task;
@@ -350,8 +352,8 @@ impl<'a> Judge<'a> {
         told.map(|record| record.context.flags & FLAG_NEED_RESCHED != 0)
     }
 
-    /// Whether the last switch of a real-time thread took the CPU from one that could have gone on. The switch may lie
-    /// before our release.
+    /// Whether, in the last switch that involved a real-time thread, a real-time thread lost the CPU although it could
+    /// have gone on. The switch may lie before our release.
     fn instead(&self, span: &Span) -> bool {
         let came = self.window.records.iter().rev().filter(|record| record.at <= span.from);
         let mut came = came.filter_map(|record| match record.what {
@@ -362,13 +364,13 @@ impl<'a> Judge<'a> {
         span.ours == Ours::Ready && came.next() == Some(true)
     }
 
-    /// Our thread was woken on this CPU, but the ordinary thread that runs was not asked to give way.
+    /// Whether our thread was woken on this CPU, but the ordinary thread that runs there was not asked to give way.
     fn unasked(&self, span: &Span, asked: Option<bool>) -> bool {
         let ordinary = self.priority(span.task, span.from).is_some_and(|theirs| theirs >= ORDINARY);
         ordinary && span.ours == Ours::Ready && self.swept.anchors.hard && asked == Some(false)
     }
 
-    /// What woke a thread last.
+    /// The task or interrupt that woke a thread last.
     fn waker(&self, tid: Tid, span: &Span) -> Option<Why> {
         let names = &self.window.names;
         let local = self.swept.wakers.iter().rev().find(|waker| waker.woken == tid && waker.at <= span.from);
@@ -385,7 +387,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The last CPU that sent this interrupt. The function that it asked for must fit.
+    /// The last CPU that sent this interrupt with a request that fits the function.
     fn sender(&self, top: Frame, span: &Span) -> Option<Why> {
         let came = span.entered?;
         let near = |at: MonoTime| at <= came && came.since(at) <= SENT_WITHIN;
@@ -410,13 +412,13 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// What raised a softirq last.
+    /// The task or interrupt that raised a softirq last.
     fn raiser(&self, vector: u32, span: &Span) -> Option<Why> {
         let raised = self.swept.raised.iter().rev().find(|raised| raised.at <= span.from && raised.vector == vector)?;
         Some(Why::RaisedBy { by: self.source(raised.context, raised.by, "the timer interrupt") })
     }
 
-    /// The name of a context or else of the task that was running.
+    /// The name of a context, or else of the task that was running.
     fn source(&self, context: Option<Frame>, task: Tid, nameless: &str) -> String {
         let Some(frame) = context else { return self.window.names.task(task) };
         let name = self.context(frame, None, Stage::Unknown).0.name;
@@ -446,7 +448,7 @@ fn nested(outer: &str, inner: &str) -> String {
     if inner.is_empty() { outer.to_owned() } else { format!("{outer}: {inner}") }
 }
 
-/// The class of kernel threads that do the work of another context, by their names.
+/// The class of a kernel thread that does the work of another context, found by the thread's name.
 fn kernel_thread(name: &CauseName) -> Option<Class> {
     let begins = |words: &[&str]| words.iter().any(|word| name.begins_with(word));
     match name {
@@ -458,7 +460,7 @@ fn kernel_thread(name: &CauseName) -> Option<Class> {
     }
 }
 
-/// The time at which another CPU woke our thread, because our timer had moved there.
+/// The time at which another CPU woke our thread, if our timer had moved to that CPU.
 fn woken_elsewhere(window: &Window, swept: &Swept) -> Option<MonoTime> {
     let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
     let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);

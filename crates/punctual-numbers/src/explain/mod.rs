@@ -1,11 +1,12 @@
-//! Who made it late: from the windows of a recording to causes, ranked over the whole run.
+//! Finds what made activations late: from the windows of a recording to causes, ranked over the whole run.
 //!
 //! ```text
 //! Window -> Account (parts that sum to the latency) -> Spike (causes, largest first) -> Explanation (ranked)
 //!           account                                     cause                            rank, rhythm, advice
 //! ```
 //! Nothing is guessed: what the records do not show is a part of its own, of class [`Class::Unexplained`] unless a
-//! counter points to firmware or the hypervisor. A window with lost records is incomplete and takes no part in the ranking.
+//! counter points to firmware or the hypervisor. A window with lost records is incomplete and takes no part in the
+//! ranking.
 
 mod account;
 pub mod advice;
@@ -36,7 +37,7 @@ pub use whole::primary_cause;
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
 use punctual_hist::{MonoTime, Nanos};
 
-/// The stage between the release and the body in which a part lies.
+/// The stage, between release and body, in which a part lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -68,7 +69,7 @@ macro_rules! listed {
 }
 
 listed! {
-    /// What kind of thing took the time.
+    /// The kind of activity that took the time.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -81,9 +82,9 @@ listed! {
         TimerCallback,
         /// The tick, or the local timer's interrupt itself.
         TimerInterrupt,
-        /// An interrupt from another CPU: reschedule, function call, IRQ work, static key, TLB shootdown.
+        /// An interrupt from another CPU, such as a reschedule, a function call or a TLB shootdown.
         Ipi,
-        /// Another interrupt that is no device's.
+        /// Another interrupt that no device raised.
         Vector,
         /// A softirq, in interrupt context or in a thread of its own.
         Softirq,
@@ -93,7 +94,7 @@ listed! {
         SamePriority,
         /// The thread that stops CPUs for each other: `migration/N` and its work.
         StopMachine,
-        /// A kernel worker; its function is in the name.
+        /// A kernel worker, named after the function that it ran.
         Worker,
         /// A thread of lower priority that could not be pre-empted.
         PreemptOff,
@@ -101,14 +102,14 @@ listed! {
         IrqOff,
         /// The way out of an idle state.
         IdleExit,
-        /// Waking and switching themselves.
+        /// The waking of our thread and the switch to it.
         WakeUp,
-        /// Our own thread: return to user space, its page faults.
+        /// Work of our own thread, such as its return to user space.
         OwnPath,
         /// A page fault of our own thread.
         PageFault,
-        /// Our own thread was kept from the CPU: by real-time throttling, by the throttling of its control group, or by the
-        /// kernel's server for ordinary threads, which served the thread in the name.
+        /// Our own thread was kept from the CPU: by real-time throttling, by the throttling of its control group, or by
+        /// the kernel's server for ordinary threads, which served the thread in the name.
         Throttled,
         /// Our own thread was stopped by a signal or a debugger.
         Stopped,
@@ -122,7 +123,7 @@ listed! {
         Hypervisor,
         /// The whole machine stood still.
         Paused,
-        /// The kernel ran nothing that explains it, and no counter does.
+        /// No record shows what took the time, and no counter explains it.
         Unexplained,
     }
 }
@@ -132,8 +133,8 @@ listed! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     pub class: Class,
-    /// Its name, such as `nvme0q3 (irq 131)`, `NET_RX`, `hog99`, `kworker: vmstat_update` or `C6`; empty if the class says
-    /// all.
+    /// The name of the cause, such as `nvme0q3 (irq 131)`, `NET_RX`, `hog99`, `kworker: vmstat_update` or `C6`; empty
+    /// if the class needs no name.
     pub name: CauseName,
 }
 
@@ -148,29 +149,29 @@ pub struct Part {
     pub from: MonoTime,
     #[serde(rename = "length_ns")]
     pub length: Nanos,
-    /// The records at both ends agree. If not, a record is missing, and the later end was believed.
+    /// Whether the records at both ends agree. If not, a record is missing, and the later end was believed.
     pub certain: bool,
 }
 
-/// One late activation, accounted for.
+/// One late activation, with the causes of its latency.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spike {
     pub cpu: u32,
     #[serde(rename = "release_ns")]
     pub release: MonoTime,
-    /// Time at which its body began to run.
+    /// Time at which the body of the activation began to run.
     #[serde(rename = "woke_ns")]
     pub woke: MonoTime,
     /// Number of the load phase, counted from 0.
     pub phase: u16,
     pub kept: Kept,
-    /// Why its records are incomplete. An incomplete spike takes no part in the ranking.
+    /// Why the records of the spike are incomplete. An incomplete spike takes no part in the ranking.
     pub incomplete: Option<Incomplete>,
     /// Parts in order and without gaps, which sum to the latency; empty if there is no trace.
     pub parts: Vec<Part>,
-    /// Causes, the one with the largest time beyond that of ordinary activations first. Without a trace these are the causes
-    /// that counters point to, with no time.
+    /// Causes, the one with the largest time beyond that of ordinary activations first. Without a trace these are the
+    /// causes that counters point to, with no time.
     pub causes: Vec<Blame>,
 }
 
@@ -179,13 +180,13 @@ impl Spike {
         self.woke.since(self.release)
     }
 
-    /// The cause to blame first.
+    /// The cause to blame first for the latency of the spike.
     pub fn primary(&self) -> Option<&Blame> {
         self.causes.first()
     }
 }
 
-/// The time that one cause took of one spike.
+/// The time that one cause took in one spike.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Blame {
@@ -193,49 +194,50 @@ pub struct Blame {
     pub cause: Cause,
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// Its time beyond the median of ordinary activations, in nanoseconds.
+    /// Time of the cause beyond the median of ordinary activations, in nanoseconds.
     #[serde(rename = "excess_ns")]
     pub excess: Nanos,
-    /// Why it could run, or what sent it: the cause of the cause.
+    /// Why the cause could run, or what sent it.
     pub why: Vec<Why>,
 }
 
-/// Why something could run.
+/// Why a cause could run, or what brought it about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Why {
-    /// Its priority is higher than ours. Priorities are those of the kernel: a smaller number is higher.
+    /// The priority of the cause is higher than ours. Priorities are those of the kernel: a smaller number is higher.
     Priority { its: i32, ours: i32 },
-    /// Its own priority is lower than ours; a lock that it holds lends it a higher one. The kernel's number is given.
+    /// A lock that the thread holds lends it a higher priority. `own` is its own priority, as a number of the kernel.
     Boosted { own: i32 },
     /// The thread that ran could not be moved to another CPU: it had migration disabled.
     MigrationOff,
-    /// It held pre-emption off.
+    /// The thread that ran held pre-emption off.
     PreemptOff,
-    /// It held interrupts off.
+    /// The thread that ran held interrupts off.
     IrqsOff,
-    /// It was asked to give way and did not.
+    /// The thread that ran was asked to give way and did not.
     NotPreempted,
-    /// The task or interrupt that woke it.
+    /// The task or interrupt that woke the thread that ran.
     WokenBy { task: Tid, name: String },
     /// The task or interrupt that raised the softirq.
     RaisedBy { by: String },
-    /// Another CPU sent it. `by` is what ran there, `work` is the function that was to be called.
+    /// Another CPU sent the interrupt. `by` is what ran there, `work` is the function that was to be called.
     SentBy { cpu: u32, by: String, work: String },
-    /// The interrupt may be delivered to these CPUs.
+    /// The CPUs to which the interrupt may be delivered.
     Affinity { cpus: String },
     /// The kernel alone decides to which CPU the interrupt goes.
     Managed,
-    /// A counter points to it: the name of the counter and its growth.
+    /// A counter points to the cause: the name of the counter and its growth.
     Counter {
         name: String,
         grew: u64,
-        /// The counter counts nanoseconds.
+        /// Whether the counter counts nanoseconds.
         #[serde(skip)]
         is_time: bool,
     },
-    /// The hypervisor may have taken up to this time: it is not visible when it takes the CPU during an interrupt.
+    /// The hypervisor may have taken up to this time. The records do not show when it takes the CPU during an
+    /// interrupt.
     PartlyStolen {
         #[serde(rename = "time_ns")]
         time: Nanos,
@@ -271,12 +273,12 @@ pub struct WhyCount {
     pub spikes: u64,
 }
 
-/// Clusters of spikes, which are published as a pair of numbers.
+/// Clusters of spikes in time, published as (number of clusters, spikes in the largest one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(into = "(u64, u64)")]
 pub struct Bursts {
     pub clusters: u64,
-    /// Spikes in the largest cluster.
+    /// Number of spikes in the largest cluster.
     pub largest: u64,
 }
 
@@ -286,43 +288,43 @@ impl From<Bursts> for (u64, u64) {
     }
 }
 
-/// A cause over the whole run.
+/// A cause, ranked over the whole run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranked {
     #[serde(flatten)]
     pub cause: Cause,
-    /// Number of spikes in which it had the largest part.
+    /// Number of spikes in which the cause had the largest part.
     pub first_in: u64,
-    /// Number of spikes in which it had at least a tenth of the latency.
+    /// Number of spikes in which the cause had at least a tenth of the latency.
     pub count: u64,
-    /// Sum of its excess over all spikes, in nanoseconds.
+    /// Sum of the excess of the cause over all spikes, in nanoseconds.
     #[serde(rename = "total_ns")]
     pub total: Nanos,
-    /// Its largest excess in one spike, in nanoseconds.
+    /// Largest excess of the cause in one spike, in nanoseconds.
     #[serde(rename = "worst_ns")]
     pub worst: Nanos,
-    /// Its part of all traced latency, 0 to 1.
+    /// Share of the cause in all traced latency, 0 to 1.
     pub share: f64,
     pub by_cpu: Vec<CpuExcess>,
     pub by_phase: Vec<PhaseExcess>,
-    /// Times at which it was seen first and last, in nanoseconds.
+    /// Times at which the cause was seen first and last, in nanoseconds.
     #[serde(rename = "seen_ns")]
     pub seen: (MonoTime, MonoTime),
-    /// The period at which it comes, if it is regular.
+    /// The period at which the cause comes; `None` if it is not regular.
     pub rhythm: Option<Rhythm>,
-    /// If its spikes come in clusters: (number of clusters, spikes in the largest).
+    /// Clusters of the spikes of the cause: (number of clusters, spikes in the largest); `None` if there are none.
     #[cfg_attr(feature = "schema", schemars(with = "Option<(u64, u64)>"))]
     pub bursts: Option<Bursts>,
-    /// Why it could run, the most frequent reason first.
+    /// Reasons why the cause could run, the most frequent one first.
     pub why: Vec<WhyCount>,
-    /// Knobs of the catalogue that bear on it, most useful first.
+    /// Knobs of the catalogue that bear on the cause, most useful first.
     pub knobs: Vec<&'static str>,
-    /// The spike that shows it best: its place among all spikes, the worst being 0.
+    /// The spike that shows the cause best: its index among all spikes, of which the worst has index 0.
     pub example: usize,
 }
 
-/// Numbers of late activations, with and without a window.
+/// Numbers of late activations, with and without a window of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateCount {
@@ -330,13 +332,13 @@ pub struct LateCount {
     /// Sum of the latencies of all late activations, in nanoseconds.
     #[serde(rename = "latency_ns")]
     pub latency: Nanos,
-    /// Late activations of which a window was kept.
+    /// Number of late activations of which a window was kept.
     pub kept: u64,
-    /// Windows that are complete.
+    /// Number of windows that are complete.
     pub complete: u64,
-    /// Complete windows that were drawn at random.
+    /// Number of complete windows that were drawn at random.
     pub sampled: u64,
-    /// Late activations without a window because they came too fast or their windows took too much room.
+    /// Number of late activations that have no window, because they came too fast or their windows took too much room.
     pub passed_over: u64,
 }
 
@@ -381,13 +383,13 @@ pub struct OrdinaryTime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Opinions {
-    /// Number of interrupts, softirqs and runs of threads for which both give the same length.
+    /// Number of interrupts, softirqs and runs of threads for which the tracer and the records give the same length.
     pub same: u64,
-    /// Number of those for which the lengths differ.
+    /// Number of interrupts, softirqs and runs of threads for which the lengths differ.
     pub different: u64,
 }
 
-/// Who made it late.
+/// What made activations late, over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
@@ -396,9 +398,9 @@ pub struct Explanation {
     /// Totals of the trace of each CPU.
     #[serde(rename = "traces")]
     pub totals: Vec<TraceTotal>,
-    /// By CPU, the numbers of late activations that there are to explain.
+    /// By CPU, the numbers of late activations to be explained.
     pub late: Vec<CpuLate>,
-    /// By CPU, the threshold that was in force at the end.
+    /// By CPU, the latency from which activations counted as late at the end of the run.
     pub thresholds: Vec<CpuThreshold>,
     /// Causes, the one with the largest share first.
     pub causes: Vec<Ranked>,
@@ -407,11 +409,11 @@ pub struct Explanation {
     pub spikes: Vec<Spike>,
     /// By CPU, the period of late activations that no cause with a period of its own explains.
     pub rhythms: Vec<CpuRhythm>,
-    /// Share of the traced latency that has a cause, 0 to 1; `None` if there is none.
+    /// Share of the traced latency that has a cause, 0 to 1; `None` if no latency was traced.
     pub explained: Option<f64>,
     /// Share of the latency of spikes that lies in complete windows, 0 to 1; `None` if there are no spikes.
     pub complete: Option<f64>,
-    /// Times that ordinary activations spend, the largest first.
+    /// Median times that ordinary activations spend, the largest first.
     pub ordinary: Vec<OrdinaryTime>,
     /// Agreement with the kernel's noise tracer; `None` if that was not running.
     #[serde(rename = "second_opinion")]

@@ -8,7 +8,7 @@ pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
     for record in &window.records {
         let (from, to, handler) = match record.what {
             What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
-            // The noise tracer is believed only where no handler has a record of its own.
+            // The noise tracer is believed only if no handler has a record of its own.
             What::Noise { kind: NoiseKind::Nmi, took, .. } if !is_told(window, record.at.minus(took), record.at) => {
                 (record.at.minus(took), record.at, Address(0))
             }

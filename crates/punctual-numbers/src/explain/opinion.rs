@@ -8,26 +8,26 @@ use super::Opinions;
 use crate::trace::{NoiseKind, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Longest time between the two records of one end: the tracer's, and that of the exit or switch.
+/// Longest time between the two records of the same end: the tracer's record, and the record of the exit or switch.
 const SAME_END: Nanos = Nanos::from_us(5);
 /// Lengths agree if they differ by no more than this, or by no more than one part in [`TOLERANCE_PART`].
 const TOLERANCE: Nanos = Nanos::from_us(5);
 const TOLERANCE_PART: u64 = 10;
 
-/// An interrupt, a softirq or a run of a thread, from its begin on.
+/// An interrupt, a softirq or a run of a thread, from its beginning on.
 #[derive(Clone, Copy, Debug)]
 struct Ran {
     kind: NoiseKind,
     tid: Option<Tid>,
     from: MonoTime,
-    /// Time of what interrupted it.
+    /// Time taken by what interrupted it.
     inner: Nanos,
 }
 
-/// A time for which the tracer and the records both give a length.
+/// A stretch of time for which the tracer and the records both give a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doubt {
-    /// A thread ran; otherwise an interrupt or softirq.
+    /// Whether a thread ran; if not, an interrupt or softirq ran.
     pub thread: bool,
     pub from: MonoTime,
     pub to: MonoTime,
@@ -38,7 +38,7 @@ pub(super) fn doubts(window: &Window, rt: bool) -> Vec<Doubt> {
     held.into_iter().filter(|(_, same)| !same).map(|(doubt, _)| doubt).collect()
 }
 
-/// Numbers of cases in which the two agree and differ; `None` if the tracer says nothing.
+/// Number of lengths on which the two agree and on which they differ; `None` if the tracer gives no length.
 pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<Opinions> {
     let mut all = Opinions::default();
     for (_, same) in windows.flat_map(|window| hold(&window, rt)) {
@@ -87,7 +87,7 @@ fn agree(ours: Nanos, theirs: Nanos) -> bool {
 struct Walk {
     rt: bool,
     noticed_nmis: bool,
-    /// The thread that has the CPU, if its beginning is known.
+    /// The thread that has the CPU, if the beginning of its run is known.
     task: Option<Ran>,
     stack: Vec<Ran>,
     over: Vec<(Ran, MonoTime)>,
@@ -112,7 +112,7 @@ impl Walk {
                 }
                 self.task = Some(Ran { kind: NoiseKind::Thread, tid: Some(next), from: at, inner: Nanos::ZERO });
             }
-            // After lost records the lengths of what is open cannot be known any more.
+            // After lost records, the lengths of everything that is still open are unknown.
             What::Lost { .. } => {
                 self.stack.clear();
                 self.task = None;
@@ -136,7 +136,7 @@ impl Walk {
         self.interrupted(at.since(ran.from));
     }
 
-    /// Adds the time of an interruption to what it interrupted directly.
+    /// Adds the time of an interruption to the context or thread that it interrupted directly.
     fn interrupted(&mut self, took: Nanos) {
         if let Some(ran) = self.stack.last_mut().or(self.task.as_mut()) {
             ran.inner = ran.inner.plus(took);

@@ -1,5 +1,5 @@
-//! What ordinary activations spend, so that only the time beyond it is blamed: medians over the windows that were kept for
-//! comparison.
+//! Finds the median time that ordinary activations spend on each cause, from windows that were kept for comparison.
+//! Only the time beyond the median is blamed.
 
 use super::account::{Account, account};
 use super::clues::Rules;
@@ -8,7 +8,7 @@ use crate::trace::Window;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Limits for the cost of switching, whatever was learnt.
+/// Limits for the cost of switching, whatever ordinary windows show.
 const SWITCH_LEAST: Nanos = Nanos::from_us(5);
 const SWITCH_MOST: Nanos = Nanos::from_us(200);
 
@@ -32,7 +32,7 @@ impl Ordinary {
     }
 }
 
-/// Learns the cost of switching, and what is ordinary, from the windows that were kept for comparison.
+/// Learns the cost of switching and the ordinary times from the windows that were kept for comparison.
 pub(super) fn learn(windows: &[Window], rules: Rules) -> (Rules, Ordinary) {
     let mut rules = Rules { switch_cost: SWITCH_MOST, ..rules };
     let accounts = |rules: &Rules| -> Vec<Account> {
@@ -44,7 +44,7 @@ pub(super) fn learn(windows: &[Window], rules: Rules) -> (Rules, Ordinary) {
     (rules, Ordinary { medians })
 }
 
-/// Twice the median time that the task interrupted by our timer goes on running.
+/// Twice the median time for which a task that our timer interrupted goes on running.
 fn switch_cost(accounts: &[Account]) -> Nanos {
     let switching = |account: &Account| {
         let parts = account.parts.iter();
@@ -75,7 +75,7 @@ fn medians(accounts: &[Account]) -> BTreeMap<Cause, Nanos> {
     all.filter(|(_, median)| *median > Nanos::ZERO).collect()
 }
 
-/// The lower median; zero if there are no values.
+/// The lower median of the values; zero if there are no values.
 fn median(mut values: Vec<Nanos>) -> Nanos {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(Nanos::ZERO)

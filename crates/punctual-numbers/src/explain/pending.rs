@@ -1,5 +1,5 @@
-//! What records say about the state of a task: whether it forbade pre-emption, was asked to give way, or held interrupts
-//! off while the interrupt of our timer was due.
+//! What records show about the state of a task: whether it forbade pre-emption, was asked to give way, or held
+//! interrupts off while the interrupt of our timer was due.
 //!
 //! Most records of a task are written with interrupts off, because the kernel takes its own locks to write them, so the
 //! flag says nothing about the time before. The sign of interrupts being off is that the interrupt comes just after the
@@ -11,17 +11,17 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// A pending interrupt is taken no later than this after the last record that was written with interrupts off.
 const NEAR: Nanos = Nanos::from_us(20);
-/// The bits of `common_preempt_count` that count sections without pre-emption.
+/// The bits of `common_preempt_count` that count nested sections without pre-emption.
 const FORBIDS: u8 = 0x0f;
-/// The bits that count sections in which the task may not be moved to another CPU.
+/// The bits of `common_preempt_count` that count nested sections in which the task may not be moved to another CPU.
 const STAYS: u8 = 0xf0;
 
 /// The state of a task since it got the CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stay {
-    /// The last interrupt found the task with pre-emption off.
+    /// Whether the last interrupt found the task with pre-emption off.
     pub forbids: bool,
-    /// The last interrupt found the task where it may not be moved.
+    /// Whether the last interrupt found the task in a section in which it may not be moved to another CPU.
     pub stays: bool,
     pub asked: bool,
 }
@@ -35,8 +35,8 @@ impl Stay {
     }
 }
 
-/// The preempt count of the task at the entry or exit of an interrupt; `None` for all other records, because the code that
-/// writes those takes locks itself.
+/// The preempt count of the task at the entry or exit of an interrupt; `None` for all other records, because the code
+/// that writes those takes locks itself.
 fn interrupted(record: &Record) -> Option<u8> {
     let frame = entered(&record.what).or_else(|| left(&record.what))?;
     let flagged = record.context.flags & FLAG_HARDIRQ != 0;
@@ -50,7 +50,7 @@ pub(super) struct Pending {
     off: Option<Off>,
     /// Time of the last record with interrupts on.
     on: Option<MonoTime>,
-    /// Time of the interrupt, and the task that it found with pre-emption off.
+    /// Time of the first interrupt, and the task if the interrupt found it with pre-emption off.
     came: Option<(MonoTime, Option<Tid>)>,
 }
 
@@ -59,12 +59,13 @@ struct Off {
     tid: Tid,
     since: Option<MonoTime>,
     at: MonoTime,
-    /// The record is of the task giving the CPU away, where the scheduler itself has interrupts off.
+    /// Whether the record shows the task giving the CPU away. The scheduler itself has interrupts off then.
     switch: bool,
 }
 
 impl Pending {
-    /// Takes note of a record after the release, up to the first interrupt. The task has had the CPU `since` then.
+    /// Takes note of a record after the release, up to the first interrupt. The running task has had the CPU since
+    /// `since`.
     pub(super) fn saw(&mut self, record: &Record, since: Option<MonoTime>) {
         if entered(&record.what).is_some_and(super::frame::Frame::is_interrupt) {
             self.came = Some((record.at, interrupted(record).filter(|count| count & FORBIDS != 0).map(|_| record.tid)));
@@ -78,8 +79,9 @@ impl Pending {
         }
     }
 
-    /// Whether records show that a task, which has had the CPU `since` then, held interrupts off from `from` on. A guest can
-    /// lose its CPU, or get its timer interrupt late, between a record with interrupts off and the interrupt.
+    /// Whether records show that a task, which has had the CPU since `since`, held interrupts off from `from` on. In a
+    /// guest only a record just before the interrupt counts, because a guest can lose its CPU, or get its timer
+    /// interrupt late, between the two.
     pub(super) fn held_off(&self, tid: Tid, since: Option<MonoTime>, from: MonoTime, guest: bool) -> bool {
         let (Some(off), Some((came, _))) = (self.off, self.came) else { return false };
         let same = off.tid == tid && off.since == since && self.on.is_none_or(|on| from >= on);

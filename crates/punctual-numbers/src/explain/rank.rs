@@ -1,10 +1,10 @@
-//! Causes over the whole run.
+//! Ranks causes over the whole run.
 //!
-//! Counts, sums and maxima are facts of the windows that were kept. Shares, and the order of causes, are estimates for all
-//! late activations of the run. Of each CPU the K worst are all kept, and each stands for itself. The windows drawn at
-//! random from the others stand for all activations that are not among the K worst, each for the same number. A window
-//! that was among the K worst only for a time and was not drawn has weight 0. Incomplete windows are taken to be like the
-//! complete ones of their kind. So keeping more of the worst does not make their cause look more frequent.
+//! Counts, sums and maxima are facts of the windows that were kept. Shares, and the order of causes, are estimates for
+//! all late activations of the run. Of each CPU the K worst are all kept, and each stands for itself. The windows drawn
+//! at random from the others stand for all activations that are not among the K worst, each for the same number. A
+//! window that was among the K worst only for a time and was not drawn has weight 0. Incomplete windows are taken to be
+//! like the complete ones of their kind. So keeping more of the worst does not make their cause look more frequent.
 
 use super::{Blame, Bursts, Cause, CpuExcess, PhaseExcess, Ranked, Rhythm, Spike, Why, WhyCount, advice, bursts};
 use crate::stats::{float::float, rhythm};
@@ -12,9 +12,9 @@ use crate::trace::{Incomplete, Kept, LateTotal};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Rhythms are searched for only in this number of causes, the largest ones.
+/// Rhythms are searched only for this number of causes, the largest ones.
 const RHYTHMS_MAX: usize = 16;
-/// Upper limit for the number of reasons of a cause.
+/// Largest number of reasons that are kept for a cause.
 const WHYS_MAX: usize = 8;
 
 /// Facts about the whole run that the ranking needs beside the spikes.
@@ -32,7 +32,7 @@ pub(super) struct Weights {
 }
 
 struct OneCpu {
-    /// Latency and release of the least of the K worst.
+    /// Latency and release of the smallest of the K worst.
     least_of_worst: (Nanos, MonoTime),
     worst: f64,
     drawn: f64,
@@ -63,7 +63,7 @@ impl Weights {
 }
 
 impl OneCpu {
-    /// From spikes in descending order of latency.
+    /// The weights for one CPU, from its spikes in descending order of latency.
     fn of(spikes: &[&Spike], late: u64, worst_max: Option<usize>) -> Self {
         let kept_as_worst = || spikes.iter().filter(|spike| spike.kept == Kept::Worst).count();
         let (worst, rest) = spikes.split_at(worst_max.unwrap_or_else(kept_as_worst).min(spikes.len()));
@@ -79,7 +79,7 @@ impl OneCpu {
     }
 }
 
-/// The key by which spikes are ordered. The release tells spikes of equal latency apart.
+/// The key by which spikes are ordered. Of two spikes with equal latency, the release decides.
 fn order(spike: &Spike) -> (Nanos, MonoTime) {
     (spike.latency(), spike.release)
 }
@@ -102,7 +102,7 @@ struct Tally<'a> {
     example: Option<(bool, Nanos, usize)>,
 }
 
-/// All causes that mattered in some spike, the one with the largest share first.
+/// All causes that had a notable part of some spike, the one with the largest share first.
 pub(super) fn rank(spikes: &[Spike], run: &Totals<'_>) -> Vec<Ranked> {
     let weights = Weights::of(spikes, run);
     let mut tallies: HashMap<&Cause, Tally<'_>> = HashMap::new();
@@ -132,8 +132,8 @@ pub(super) fn rank(spikes: &[Spike], run: &Totals<'_>) -> Vec<Ranked> {
     ranked
 }
 
-/// Rhythm and bursts of events at these times. A sample has the rhythm of the whole but not its bursts, so bursts are
-/// searched for only if `all` events are there.
+/// The rhythm and the bursts of events at these times. A random sample has the rhythm of the whole but not its bursts,
+/// so bursts are searched only if `all` events are there.
 fn when(mut times: Vec<MonoTime>, run: &Totals<'_>, all: bool) -> (Option<Rhythm>, Option<Bursts>) {
     times.sort_unstable();
     (rhythm::rhythm(&times, run.grid, run.tick), if all { bursts::bursts(&times) } else { None })
@@ -187,7 +187,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Merges windows of one activation that was kept for two reasons.
+/// Merges windows that show one activation because it was kept for two reasons.
 pub(super) fn distinct(spikes: &mut Vec<Spike>) {
     let mut seen: BTreeSet<(u32, MonoTime)> = BTreeSet::new();
     spikes.sort_by_key(|spike| (spike.kept, spike.incomplete.is_some()));

@@ -16,18 +16,19 @@ use std::collections::BTreeMap;
 struct Label {
     owner: Owner,
     certain: bool,
-    /// A switch is missing, and the task that ran before it is unknown.
+    /// Whether a switch is missing, so that the task that ran before is unknown.
     guessed: bool,
 }
 
-/// Longest page fault that does not wait: the clearing of a huge page.
+/// Longest page fault that does not wait. It is the clearing of a huge page.
 const FAULT_MOST: Nanos = Nanos::from_us(500);
-/// The bit of a task's state that says it can be woken by a signal. Sleeping on a timer sets it, waiting in a fault never
-/// does.
+/// The bit of a task's state that says it can be woken by a signal. Sleeping on a timer sets it, waiting in a fault
+/// never does.
 const WAITS_FOR_SIGNALS: u32 = 1;
 /// The bits of a task's state that say a signal or a debugger stopped it.
 const STOPPED: u32 = 0x0c;
-/// Clocks of records and body may differ by this time: a switch this soon after the body began belongs before it.
+/// The clock of the records and that of the body may differ by this time. A switch this soon after the beginning of the
+/// body belongs before it.
 const WARP: Nanos = Nanos::from_us(2);
 
 struct Walk<'a> {
@@ -35,19 +36,19 @@ struct Walk<'a> {
     task: Tid,
     since: Option<MonoTime>,
     contexts: Contexts,
-    /// The last record ended the function of a timer. If another timer follows, the time up to its function is charged
-    /// to it: in a storm of timers this is half of the time.
+    /// Whether the last record ended the function of a timer. If another timer follows, the time up to its function is
+    /// charged to that timer: in a storm of timers this is half of the time.
     expired: bool,
     work: BTreeMap<Tid, Address>,
     idle: Option<u32>,
     ours: Ours,
-    /// Since when our thread could run and did not get the CPU.
+    /// Time since which our thread could run without getting the CPU.
     ready: Option<MonoTime>,
     /// Time of our thread's last page fault, unless a record shows that it is over.
     fault: Option<MonoTime>,
     served: bool,
     stay: Stay,
-    /// Signs of interrupts being off while ours is due.
+    /// Signs that interrupts were off while our timer's interrupt was due.
     pending: Pending,
     cursor: MonoTime,
     out: Swept,
@@ -104,7 +105,7 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
     walk.out
 }
 
-/// Records that do not say which task is running.
+/// Whether the record does not show which task is running.
 fn is_hint(what: &What) -> bool {
     matches!(what, What::Lost { .. } | What::Nmi { .. } | What::Noise { .. } | What::Timerlat { .. })
 }
@@ -122,13 +123,13 @@ impl Walk<'_> {
         self.apply(record);
     }
 
-    /// What had the CPU until this record. If the record contradicts the known state, the state is corrected.
+    /// The owner of the CPU until this record. If the record contradicts the known state, the state is corrected.
     fn label(&mut self, record: &Record) -> Label {
         let before_release = record.at <= self.window.release;
         let mut certain = !(self.out.begins_late && self.cursor == self.window.release) || before_release;
         let mut guessed = false;
         if record.tid != self.task {
-            // A switch is missing.
+            // The record names another task than the known one, so a switch is missing.
             guessed = !before_release && !self.is_out_of_idle(record.tid);
             certain = certain && !guessed;
             self.contexts.clear();
@@ -154,7 +155,7 @@ impl Walk<'_> {
         Label { owner, certain, guessed }
     }
 
-    /// Whether a switch that was not recorded can only have been from idle to this task, because it alone was woken since.
+    /// Whether a missing switch can only have been from idle to this task, because no other task was woken since.
     fn is_out_of_idle(&self, to: Tid) -> bool {
         let Some(since) = self.since.filter(|_| self.task == 0 && to != self.window.tid) else { return false };
         let here = self.out.wakers.iter().filter(|waker| waker.at >= since).map(|waker| waker.woken);
@@ -166,7 +167,7 @@ impl Walk<'_> {
         woken.peek().is_some() && woken.all(|tid| tid == to)
     }
 
-    /// Notes the state of our thread at the release. If it could run by then, it has been waiting for the CPU since.
+    /// Notes the state of our thread at the release. If it could run then, it waits for the CPU from the release on.
     fn stand_at_release(&mut self) {
         if self.out.begins_late {
             return;
@@ -177,7 +178,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A task that calls a function on its own CPU does so by itself, without an interrupt.
+    /// Whether the task itself called the function: a task that calls a function on its own CPU does so without an
+    /// interrupt.
     fn is_of_the_task(&self, record: &Record, frame: Frame) -> bool {
         matches!(frame, Frame::Call(_)) && record.context.flags & FLAG_HARDIRQ == 0 && self.task != 0
     }
@@ -210,8 +212,8 @@ impl Walk<'_> {
         });
     }
 
-    /// Until when our thread is assumed to be in its page fault. No record shows the end of a fault, so it lasts while
-    /// the thread waits, and once the thread runs for at most [`FAULT_MOST`].
+    /// The time until which our thread is assumed to be in its page fault. No record shows the end of a fault, so it
+    /// lasts while the thread waits, and then for at most [`FAULT_MOST`] of running.
     fn fault_ends(&self) -> Option<MonoTime> {
         let runs = self.ours == Ours::Running;
         let began = self.fault.map(|began| self.since.map_or(began, |since| since.max(began)));
@@ -277,7 +279,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A thread that waits for a lock on another CPU lends its priority from there.
+    /// Learns priorities from other CPUs: a thread that waits for a lock there lends its priority from there.
     fn learn_from_elsewhere(&mut self) {
         for (_, record) in &self.window.elsewhere {
             if let What::Boost { tid, from, prio } = record.what {
@@ -287,7 +289,7 @@ impl Walk<'_> {
         self.out.priorities.sort_by_key(|told| told.at);
     }
 
-    /// Our thread loses the CPU, in this state.
+    /// Our thread loses the CPU and goes into this state.
     fn leave(&mut self, at: MonoTime, state: u32) {
         let (asleep, in_fault) = (state != 0, self.fault.is_some() && state & WAITS_FOR_SIGNALS == 0);
         self.ours = match self.ours {
@@ -301,7 +303,7 @@ impl Walk<'_> {
             self.fault = None;
         }
         if asleep && at <= self.window.release && !in_fault {
-            // Anchors found so far belong to an earlier release.
+            // The anchors found so far belong to an earlier release.
             self.out.anchors = Anchors::default();
         }
     }
@@ -332,7 +334,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A switch to our thread that is missing before the body may be recorded just after it.
+    /// Takes a switch to our thread that is missing before the body, if it is recorded just after the body began.
     fn after_the_body(&mut self, record: &Record) {
         let is_switch = matches!(record.what, What::Switch { next, .. } if next == self.window.tid);
         if is_switch && self.ours != Ours::Running && record.at <= self.window.woke.plus(WARP) {
@@ -343,7 +345,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The body runs: our thread has the CPU, and no interrupt is open.
+    /// Ends the walk at the body: our thread has the CPU, and no interrupt is open.
     fn finish(&mut self) {
         if self.cursor >= self.window.woke {
             return;
@@ -355,12 +357,12 @@ impl Walk<'_> {
     }
 }
 
-/// A priority that changes because of a lock.
+/// The two priorities of a task that a lock changes at `at`: the one until then and the one from then on.
 fn boost(at: MonoTime, tid: Tid, from: i32, prio: i32) -> [Told; 2] {
     [Told { at, tid, prio: from, until: true }, Told { at, tid, prio, until: false }]
 }
 
-/// Spans of which the kernel's noise tracer gives another length are not certain.
+/// Marks spans as uncertain if the kernel's noise tracer gives another length for them.
 fn doubt(window: &Window, rt: bool, spans: &mut [Span]) {
     for doubt in opinion::doubts(window, rt) {
         let of_thread = |span: &Span| matches!(span.owner, Owner::Task(_));

@@ -5,35 +5,35 @@ use super::pending::Pending;
 use crate::trace::{Address, Tid};
 use punctual_hist::{MonoTime, Nanos};
 
-/// What had the CPU.
+/// The owner of the CPU in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A non-maskable interrupt, with its handler.
     Nmi(Address),
-    /// An interrupt or what runs in it: the innermost context, and the one it runs in.
+    /// An interrupt or a context inside one: the innermost context, and the one that it runs in.
     Context(Frame, Option<Frame>),
-    /// A task; 0 is idle.
+    /// A task; number 0 is the idle task.
     Task(Tid),
-    /// Our thread ran at the end, and no record says since when.
+    /// The owner is unknown: our thread ran at the end, and no record shows since when.
     Untold,
 }
 
 /// The state of our thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ours {
-    /// It waits for its timer or something else.
+    /// Our thread waits for its timer or something else.
     Asleep,
-    /// A signal or a debugger stopped it.
+    /// A signal or a debugger stopped our thread.
     Stopped,
-    /// It could run and does not.
+    /// Our thread could run and does not have the CPU.
     Ready,
-    /// It runs, or is only interrupted.
+    /// Our thread runs, or is only interrupted.
     Running,
-    /// It was migrated to another CPU.
+    /// Our thread was migrated to another CPU.
     Away,
 }
 
-/// A time with one owner and no record inside, except records that change nothing.
+/// A stretch of time with one owner. It contains no record, except records that change nothing.
 #[derive(Clone, Copy, Debug)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -43,33 +43,34 @@ pub(super) struct Span {
     pub from: MonoTime,
     pub to: MonoTime,
     pub owner: Owner,
-    /// Both ends agree on the owner.
+    /// Whether both ends agree on the owner.
     pub certain: bool,
     /// The task that runs, below interrupts.
     pub task: Tid,
-    /// Time at which that task got the CPU, if it is known.
+    /// Time at which `task` got the CPU, if it is known.
     pub since: Option<MonoTime>,
-    /// The function that it runs, if it is a worker.
+    /// The function that `task` runs, if it is a worker.
     pub work: Option<Address>,
-    /// The idle state, if it is idle and that is known.
+    /// The idle state, if the CPU is idle and the state is known.
     pub idle: Option<u32>,
     /// The state of our thread.
     pub ours: Ours,
-    /// Since when our thread could run, if it could and did not.
+    /// Time since which our thread could run, if it could and did not.
     pub ready: Option<MonoTime>,
-    /// A record is missing, and the owner is only what the later end says.
+    /// Whether a record is missing, so that the owner is only inferred from the later end.
     pub guessed: bool,
     /// Time at which the outermost open interrupt was entered.
     pub entered: Option<MonoTime>,
-    /// Our thread is taken to be within a page fault until then.
+    /// Time until which our thread is taken to be within a page fault.
     pub fault: Option<MonoTime>,
-    /// An interrupt has been taken since the release.
+    /// Whether an interrupt has been taken since the release.
     pub served: bool,
-    /// The last interrupt before found the task with pre-emption off.
+    /// Whether the last interrupt before the span found the task with pre-emption off.
     pub forbids: bool,
-    /// The last interrupt before found it where it may not be moved to another CPU.
+    /// Whether the last interrupt before the span found the task in a section in which it may not be moved to another
+    /// CPU.
     pub stays: bool,
-    /// The task had been asked to give way when the span ended.
+    /// Whether the task had been asked to give way when the span ended.
     pub asked: bool,
 }
 
@@ -82,16 +83,16 @@ impl Span {
 /// The moments between which the stages lie, as far as records show them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anchors {
-    /// The interrupt that serves the release is entered.
+    /// Time at which the interrupt that serves the release is entered.
     pub entry: Option<MonoTime>,
-    /// The call of our timer's function, and the timer.
+    /// Time at which our timer's function is called, and the timer.
     pub expiry: Option<(MonoTime, Address)>,
     pub waking: Option<MonoTime>,
-    /// Our thread is woken from a hard interrupt, and not from a thread that handles timers.
+    /// Whether our thread is woken from a hard interrupt, and not from a thread that handles timers.
     pub hard: bool,
-    /// Our thread gets the CPU.
+    /// Time at which our thread gets the CPU.
     pub switch: Option<MonoTime>,
-    /// Our thread already had the CPU at the release.
+    /// Whether our thread already had the CPU at the release.
     pub running: bool,
 }
 
@@ -99,7 +100,7 @@ pub(super) struct Anchors {
 pub(super) struct Waker {
     pub at: MonoTime,
     pub woken: Tid,
-    /// The task that was running.
+    /// The task that was running when the waking came.
     pub by: Tid,
     /// The context on top of that task from which the waking came, if any.
     pub context: Option<Frame>,
@@ -110,19 +111,19 @@ pub(super) struct Waker {
 pub(super) struct Raised {
     pub at: MonoTime,
     pub vector: u32,
-    /// The task that was running.
+    /// The task that was running when the softirq was raised.
     pub by: Tid,
     /// The context on top of that task that raised it, if any.
     pub context: Option<Frame>,
 }
 
-/// A priority in a record, as the kernel counts.
+/// The priority of a task as a record states it, as a number of the kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     pub at: MonoTime,
     pub tid: Tid,
     pub prio: i32,
-    /// The task had it until then; otherwise it has it since then.
+    /// Whether the task had the priority until `at`; if not, it has it from `at` on.
     pub until: bool,
 }
 
@@ -134,12 +135,12 @@ pub(super) struct Swept {
     pub wakers: Vec<Waker>,
     pub raised: Vec<Raised>,
     pub priorities: Vec<Told>,
-    /// Signs of interrupts being off while ours was due.
+    /// Signs that interrupts were off while our timer's interrupt was due.
     pub pending: Pending,
-    /// No record shows that our thread had this CPU at the end.
+    /// Whether no record shows that our thread had this CPU at the end.
     pub unseen: bool,
-    /// Records begin after the release.
+    /// Whether records begin only after the release.
     pub begins_late: bool,
-    /// Records are said to be lost in between.
+    /// Whether a record states that others were lost in between.
     pub lost: bool,
 }

@@ -57,8 +57,8 @@ fn opinions(recording: &Recording, rules: &Rules) -> Option<Opinions> {
     noise.then(|| opinion::tally(causes.windows.iter(), rules.rt)).flatten()
 }
 
-/// The cause to blame first for one late activation of a recording, which may still be growing; `None` if no window of it
-/// was kept or its window shows no cause.
+/// The cause to blame first for one late activation of a recording, which may still be growing; `None` if no window of
+/// it was kept or its window shows no cause.
 pub fn primary_cause(recording: &Recording, woke: MonoTime) -> Option<Cause> {
     let window = recording.causes.windows.woken_at(woke)?;
     let (rules, ordinary) = ordinary::learn(&[], Rules::of(recording));
@@ -66,7 +66,7 @@ pub fn primary_cause(recording: &Recording, woke: MonoTime) -> Option<Cause> {
     spike.primary().map(|blame| blame.cause.clone())
 }
 
-/// CPUs on which the self-test found that records and the thread's own clock contradict each other.
+/// The CPUs on which the self-test found that records contradict the thread's own clock.
 fn warped(recording: &Recording) -> Vec<u32> {
     let tests = recording.causes.tracing.iter().flat_map(|tracing| &tracing.self_test);
     tests.filter(|test| test.is_warped()).map(|test| test.cpu).collect()
@@ -79,7 +79,7 @@ fn worst_max(recording: &Recording) -> Option<usize> {
     usize::try_from(keep::worst_max(tracing.windows_max, cpus.len())).ok()
 }
 
-/// Time between releases of one CPU, or the longest of all CPUs.
+/// Time between releases of one CPU; without a CPU, the longest one of all CPUs.
 fn grid(recording: &Recording, cpu: Option<u32>) -> Nanos {
     let threads = recording.header.scenario.threads.iter();
     let threads = threads.filter(|thread| cpu.is_none_or(|cpu| thread.cpu == cpu));
@@ -102,7 +102,7 @@ fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<CpuLate> {
     counts.into_iter().map(|(cpu, count)| CpuLate { cpu, count }).collect()
 }
 
-/// Rhythms of late activations that no cause with a rhythm of its own explains.
+/// By CPU, the rhythm of late activations whose causes have no rhythm of their own.
 fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<CpuRhythm> {
     let known: BTreeSet<&Cause> = ranked.iter().filter(|one| one.rhythm.is_some()).map(|one| &one.cause).collect();
     let explained = |spike: &&Spike| spike.causes.iter().any(|blame| known.contains(&blame.cause));
@@ -118,14 +118,14 @@ fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<Cp
     times.into_iter().filter_map(found).collect()
 }
 
-/// Share of the latency of kept activations whose windows are complete.
+/// Share of the latency of kept activations that belongs to complete windows; `None` without latency.
 fn complete(spikes: &[Spike]) -> Option<f64> {
     let sum = |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.latency().as_secs_f64()).sum::<f64>();
     let all = sum(&mut spikes.iter());
     (all > 0.0).then(|| sum(&mut spikes.iter().filter(|spike| spike.incomplete.is_none())) / all)
 }
 
-/// Share of the traced latency that has a cause.
+/// Share of the traced latency that has a cause; `None` without traced latency.
 fn explained(spikes: &[Spike], run: &Totals<'_>) -> Option<f64> {
     let weights = Weights::of(spikes, run);
     let (mut all, mut unknown) = (0.0, 0.0);

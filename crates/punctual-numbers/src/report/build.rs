@@ -1,4 +1,4 @@
-//! A recording as rows of numbers.
+//! Turns a recording into the rows of numbers of its report.
 
 use super::over_time::{Phases, timeline};
 use super::{
@@ -61,7 +61,7 @@ impl Report {
 }
 
 impl LatencyRow {
-    /// The numbers of a pair of histograms: what ran, and what was skipped.
+    /// The numbers of two histograms: one of activations that ran, one of skipped releases.
     pub fn of(ran: &Counts, skipped: &Counts, over_budget: u64) -> Self {
         let mut due = ran.clone();
         due.merge(skipped);
@@ -96,7 +96,7 @@ fn need(recording: &Recording) -> Need {
     Need { period: shortest.unwrap_or_default(), budget: scenario.budget, cpus: scenario.cpus() }
 }
 
-/// One row for every CPU that was to be measured, also for one that never ran, and for any other that was.
+/// One row for every CPU that was to be measured, even if it never ran, and for every other CPU that was measured.
 fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
     let asked = recording.header.scenario.threads.iter();
     let periods: BTreeMap<u32, Nanos> = asked.map(|thread| (thread.cpu, thread.period)).collect();
@@ -118,8 +118,8 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
     cpus.into_iter().map(row).collect()
 }
 
-/// When the latest activation was released. The list of the worst knows it exactly; a file that was cut off before the
-/// list was written at least knows the second.
+/// When the activation with the largest latency was released. The list of the worst activations has the exact time. A
+/// file that was cut off before that list was written has at least the second.
 fn worst_at(recording: &Recording, cpu: u32, totals: &CpuTotals) -> Option<RecTime> {
     let list = recording.worst.get(&cpu).map(Vec::as_slice).unwrap_or_default();
     let latest = list.iter().map(|worst| worst.activation).max_by_key(punctual_hist::Activation::latency);
@@ -168,7 +168,8 @@ fn worst_rows(recording: &Recording, phases: &Phases) -> Vec<WorstRow> {
     rows
 }
 
-/// What is bad and matters most comes first; among equals the audit's order stays.
+/// Sorts findings by their state, bad ones first, and then by severity. Findings that are equal in both keep the
+/// audit's order.
 fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let rank = |state: &State| match state {
         State::Bad => 0,

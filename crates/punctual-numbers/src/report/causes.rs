@@ -1,41 +1,41 @@
-//! What a report says of causes beyond the explanation itself: which load phases they are of, and whether they are an
-//! answer.
+//! What a report states about causes beyond the explanation itself: the load phases they belong to, and whether they
+//! explain the latency.
 
 use super::Report;
 use crate::explain::{CpuLate, LateCount};
 use crate::trace::Rung;
 
-/// With more than this share of the latency left without a cause, the ranking is not the answer.
+/// If more than this share of the latency has no cause, the ranking of causes does not explain the latency.
 const UNEXPLAINED_MAX: f64 = 0.2;
 
-/// Why the causes found are not the answer.
+/// Why the causes that were found do not explain the latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CausesDoubt {
-    /// Activations were late, and no window of any of them was kept.
+    /// Activations were late, but no window of any late activation was kept.
     NothingKept,
     /// The evidence names causes, but not how much of the latency each of them made.
     NoTimes,
-    /// More than a fifth of the latency has no cause that was seen.
+    /// More than a fifth of the latency has no known cause.
     Unexplained,
     /// The self-test missed timer expiries or wakings that the kernel did not report as lost, or the trace's clock was
     /// off.
     SelfTest,
     /// More than a fifth of the latency lies in windows that are incomplete.
     Incomplete,
-    /// Something that only adds latency acted as well: stolen time, a pause, another tracer.
+    /// Something that only adds latency was also active: stolen time, a pause, another tracer.
     Added,
 }
 
 impl Report {
-    /// Whether the kernel recorded what it did in this load phase, which disturbs what is measured a little.
+    /// Whether the kernel recorded its own activity in this load phase, which disturbs the measurement a little.
     pub fn traced(&self, phase: u16) -> bool {
         let tracing = self.causes.as_ref().and_then(|causes| causes.tracing.as_ref());
         tracing.is_some_and(|tracing| records(tracing.rung) && tracing.phases.contains(&phase))
     }
 
-    /// Whether the headline numbers leave out what was traced.
+    /// Whether the headline numbers leave out the traced load phases.
     pub fn traced_apart(&self) -> bool {
         let phases = || (0u16..).zip(&self.scenario.load_phases).map(|(phase, _)| self.traced(phase));
         phases().any(|traced| traced) && phases().any(|traced| !traced)
@@ -48,7 +48,7 @@ impl Report {
         row.map(|row| row.name.clone()).or_else(asked).unwrap_or_else(|| format!("phase {phase}"))
     }
 
-    /// What there was to explain, all CPUs together.
+    /// The numbers of late activations to be explained, summed over all CPUs.
     pub fn late(&self) -> LateCount {
         let late = self.causes.iter().flat_map(|causes| &causes.late);
         late.fold(LateCount::default(), |sum, CpuLate { count: one, .. }| LateCount {
@@ -66,8 +66,8 @@ impl Report {
         tracing.flat_map(|tracing| &tracing.self_test).any(|test| test.misses_timers() || test.is_warped())
     }
 
-    /// Why the causes are not the answer. `None` if they are the answer, if nothing was late, or if causes were not
-    /// looked for.
+    /// Why the causes do not explain the latency. `None` if they do, if nothing was late, or if causes were not looked
+    /// for.
     pub fn causes_doubt(&self) -> Option<CausesDoubt> {
         let (causes, late) = (self.causes.as_ref()?, self.late());
         if late.late == 0 {
@@ -86,7 +86,7 @@ impl Report {
     }
 }
 
-/// Whether an engine of this kind makes the kernel record.
+/// Whether an engine of this kind makes the kernel record its activity.
 pub(super) fn records(rung: Rung) -> bool {
     matches!(rung, Rung::Timerlat | Rung::Tracefs | Rung::Bpf)
 }

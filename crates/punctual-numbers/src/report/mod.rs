@@ -1,7 +1,7 @@
-//! The one value that every renderer reads: all that is reported, as numbers and reasons and not as sentences.
+//! The report of a measurement, which is all that renderers read: numbers and reasons, but no sentences.
 //!
-//! [`Report::of`] makes it from a recording. Rows are in `build`, the course of time in `over_time`, and the three
-//! judgements in a module each: `verdict`, `trust`, `next`.
+//! [`Report::of`] makes a report from a recording. Rows are in `build`, the course of time in `over_time`, and the
+//! three judgements in a module each: `verdict`, `trust`, `next`.
 
 mod build;
 mod causes;
@@ -35,59 +35,59 @@ pub struct Report {
     /// Wall clock at the start, nanoseconds since 1970.
     #[serde(skip)]
     pub started_unix_ns: u64,
-    /// Instant all times are relative to.
+    /// Instant to which all times are relative.
     #[serde(rename = "epoch_ns")]
     pub epoch: MonoTime,
     /// The runs of the recording, in order: one, unless runs were merged or resumed.
     pub runs: Vec<Run>,
-    /// The stretch of the recording that is reported, if it is not the whole.
+    /// The stretch of the recording that is reported; `None` if it is the whole.
     #[serde(skip)]
     pub stretch: Option<Stretch>,
-    /// How long was measured.
+    /// Length of the measurement, in nanoseconds.
     #[serde(rename = "measured_ns")]
     pub measured: Nanos,
     pub need: Need,
-    /// What was run: threads, policy, loads and length.
+    /// What was measured: threads, policy, loads and length.
     pub scenario: Scenario,
-    /// What the machine is, each line by its name, as it was recorded.
+    /// Facts about the machine by their names, as they were recorded.
     #[serde(serialize_with = "machine_facts")]
     #[cfg_attr(feature = "schema", schemars(with = "MachineFacts", description = "What the machine is."))]
     pub machine: Vec<MachineLine>,
-    /// What stands between it and the need, worst first.
+    /// Findings of the audit about the machine, worst first.
     pub findings: Vec<Finding>,
     /// One row per measured CPU.
     pub cpus: Vec<CpuRow>,
-    /// All CPUs as one row, where there are several.
+    /// All CPUs as one row; `None` with fewer than two CPUs.
     pub total: Option<LatencyRow>,
     /// One row per load phase and CPU.
     pub phases: Vec<PhaseRow>,
-    /// The load phases on the time axis.
+    /// The load phases with their times.
     pub spans: Vec<PhaseSpan>,
-    /// The run over time.
+    /// The latencies over the course of the run.
     #[serde(skip)]
     pub timeline: Vec<TimelinePoint>,
     /// The worst activations, worst first.
     pub worst: Vec<WorstRow>,
-    /// What follows for what was not measured.
+    /// What can be claimed beyond the measured activations.
     pub claims: Claims,
     /// Causes of latency; `None` if they were not looked for.
     #[serde(skip)]
     pub causes: Option<Explanation>,
     pub loads: Vec<LoadDone>,
-    /// Loads that could not run, and why.
+    /// Loads that could not run, and the reasons.
     pub loads_skipped: Vec<SkippedLoad>,
     /// Notes made during the run.
     #[serde(skip)]
     pub notes: Vec<String>,
-    /// What happened to the machine.
+    /// What happened to the machine during the run, such as a pause or a clock step.
     pub events: Vec<Event>,
-    /// What was granted to each measuring thread.
+    /// What the kernel granted to each measuring thread.
     pub threads: Vec<Granted>,
-    /// Warm-ups, outside the statistics.
+    /// Warm-ups, which the statistics leave out.
     pub warm_up: Vec<WarmUp>,
-    /// State before, during and after.
+    /// Settings in force before, during and after the run.
     pub in_force: Vec<InForce>,
-    /// CPUs on which our helpers ran.
+    /// CPUs on which the helper threads of punctual ran.
     pub housekeeping: CpuSet,
     /// Whether the need was held.
     #[serde(flatten)]
@@ -95,11 +95,11 @@ pub struct Report {
     /// Whether the numbers can be relied upon.
     #[serde(skip)]
     pub trust: Trust,
-    /// How the run ended; `None` when the recording does not say.
+    /// How the run ended; `None` if the recording does not state it.
     pub end: Option<EndReason>,
-    /// Why the file holds less than the run.
+    /// Why the file holds less than the run; `None` if it holds all of it.
     pub cut_off: Option<CutOff>,
-    /// Why the file could not be written completely.
+    /// Why the file could not be written completely; `None` if it was.
     pub write_error: Option<String>,
 }
 
@@ -108,36 +108,36 @@ fn machine_facts<S: serde::Serializer>(recorded: &[MachineLine], to: S) -> Resul
     serde::Serialize::serialize(&facts, to)
 }
 
-/// What was asked for.
+/// The need that the user stated.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Need {
     /// Time between releases: the shortest of all threads.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
-    /// Largest latency the user can live with.
+    /// The largest latency that the user accepts.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
     /// CPUs that have to meet the need.
     pub cpus: CpuSet,
 }
 
-/// The numbers of one histogram pair. A percentile is `None` where there are too few values for it.
+/// The numbers of one pair of histograms. A percentile is `None` if there are too few values for it.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyRow {
-    /// Releases that came due: ran and skipped.
+    /// Number of releases that came due, whether they ran or were skipped.
     pub due: u64,
     /// The number of activations that ran.
     pub ran: u64,
-    /// Releases that passed without running.
+    /// Number of releases that passed while their thread did not run.
     pub skipped: u64,
-    /// Activations that ran later than the budget.
+    /// Number of activations that ran later than the budget.
     pub over_budget: u64,
     /// Percentiles over the activations that ran.
     #[serde(rename = "latency_ns")]
     pub latency: Percentiles,
-    /// Percentiles over the releases due; a skipped one counts with the time until the thread ran next.
+    /// Percentiles over the releases due. A skipped release counts with the time until its thread ran next.
     #[serde(rename = "latency_due_ns")]
     pub latency_due: Percentiles,
 }
@@ -160,19 +160,19 @@ pub struct Percentiles {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRow {
     pub cpu: u32,
-    /// Time between its releases.
+    /// Time between the releases of this CPU.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
     #[serde(flatten)]
     pub row: LatencyRow,
-    /// When its largest latency was released, and in which load phase.
+    /// When the activation with the largest latency was released, and in which load phase.
     pub worst_at: Option<WorstAt>,
     /// Longest time between two wake-ups.
     #[serde(rename = "longest_gap_ns")]
     pub longest_gap: Nanos,
-    /// Activations that woke before their release.
+    /// Number of activations that woke before their release.
     pub early: u64,
-    /// Latency of what ran.
+    /// Latency of the activations that ran.
     #[serde(skip)]
     pub ran: Counts,
     /// Time from skipped releases to the next wake-up.
@@ -180,11 +180,11 @@ pub struct CpuRow {
     pub skipped: Counts,
 }
 
-/// When the latest activation of a CPU was released.
+/// When the activation with the largest latency of a CPU was released.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorstAt {
-    /// Relative to the epoch.
+    /// Time of the release, relative to the epoch.
     #[serde(rename = "at_ns")]
     pub at: RecTime,
     pub phase: String,
@@ -203,7 +203,7 @@ pub struct SkippedLoad {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseRow {
     pub phase: u16,
-    /// Phase name, as the user wrote it.
+    /// Name of the phase, as the user wrote it.
     pub name: String,
     pub cpu: u32,
     #[serde(flatten)]
@@ -221,16 +221,16 @@ pub struct PhaseSpan {
     pub to: RecTime,
 }
 
-/// One CPU in one stretch of time.
+/// The latency of one CPU in one stretch of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelinePoint {
-    /// Relative to the epoch.
+    /// Beginning of the stretch, relative to the epoch.
     pub start: RecTime,
     pub length: Nanos,
     pub cpu: u32,
     pub min: Option<Nanos>,
     pub p50: Option<Nanos>,
-    /// 99.9 %, or `None` with fewer than 1000 values.
+    /// The percentile p99.9; `None` with fewer than 1000 values.
     pub p99_9: Option<Nanos>,
     pub max: Option<Nanos>,
     pub skipped: u64,
@@ -241,7 +241,7 @@ pub struct TimelinePoint {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorstRow {
     pub cpu: u32,
-    /// When it was released, relative to the epoch.
+    /// Time of the release, relative to the epoch.
     #[serde(rename = "at_ns")]
     pub at: RecTime,
     pub phase: String,
@@ -259,25 +259,27 @@ pub struct Verdict {
     #[serde(rename = "verdict")]
     pub answer: Answer,
     pub due: u64,
-    /// Releases missed: later than the budget, or skipped. Without a budget only the skipped ones are known.
+    /// Number of releases that were missed: later than the budget, or skipped. Without a budget only skipped releases
+    /// count.
     pub missed: u64,
-    /// Exact binomial upper bound on the probability of a miss, at `confidence`, as wide as clusters of misses make it;
-    /// `None` if nothing was due or no budget says what a miss is.
+    /// Exact binomial upper bound on the probability of a miss, at `confidence`, which allows for clusters of misses.
+    /// `None` if nothing was due or there is no budget.
     pub miss_probability_upper: Option<f64>,
     /// Number of independent releases that this bound is computed from: fewer than came due if large latencies come in
     /// clusters. `None` without a bound.
     #[serde(rename = "independent_releases")]
     pub independent: Option<u64>,
-    /// Confidence of that bound.
+    /// Confidence of the upper bound on the probability of a miss.
     pub confidence: f64,
     pub inconclusive_because: Option<Inconclusive>,
-    /// Doubts that leave the answer standing and belong beside it; none where it is inconclusive.
+    /// Doubts that do not change the answer but belong beside it; empty if the answer is inconclusive.
     pub although: Vec<Distrust>,
-    /// Misses are a fact, but what only adds latency may have made them, so that their cause is open.
+    /// Whether something that only adds latency may have made the misses. They are a fact then, but their cause is
+    /// open.
     pub cause_open: bool,
 }
 
-/// Was the need held?
+/// The answer to the question whether the need was held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -294,33 +296,33 @@ pub enum Answer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Inconclusive {
-    /// No budget was stated, so there is nothing to hold.
+    /// No budget was stated, so there is no limit to hold.
     NoBudget,
-    /// Fewer releases came due than the question needs, of all CPUs together or of one.
+    /// Fewer releases came due than the question needs, on one CPU or on all CPUs together.
     TooFew {
         due: u64,
         wanted: u64,
-        /// How long a run takes that has as many; null if nothing came due.
+        /// How long a run takes until `wanted` releases come due; null if nothing came due.
         #[serde(rename = "time_ns")]
         time: Option<Nanos>,
     },
     /// A measured thread has no samples at all.
     NothingRan,
-    /// No miss was seen, but this can have hidden some.
+    /// No miss was seen, but this doubt means that misses may have been hidden.
     Doubt { doubt: Distrust },
 }
 
 /// Whether the numbers can be relied upon.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
-    /// Doubts that count for the verdict, each by its direction.
+    /// Doubts that count for the verdict, each according to its direction.
     pub reasons: Vec<Distrust>,
-    /// Things worth knowing that do not spoil the numbers.
+    /// Facts worth knowing that do not spoil the numbers.
     pub remarks: Vec<Distrust>,
 }
 
 impl Trust {
-    /// Whether what was measured is no better than the machine is: no doubt can have hidden latency.
+    /// Whether no doubt can have hidden latency, so that the machine is no worse than the numbers show.
     pub fn ok(&self) -> bool {
         !self.reasons.iter().any(|doubt| doubt.direction().hides())
     }
@@ -331,12 +333,12 @@ impl Trust {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Distrust {
-    /// The hypervisor ran other guests for this time.
+    /// The hypervisor took the CPU from this machine for this time.
     Steal {
         #[serde(rename = "time_ns")]
         time: Nanos,
     },
-    /// All CPUs stood still at once: a paused or starved virtual machine.
+    /// All CPUs stood still at once, as in a virtual machine that is paused or gets no CPU time.
     Paused {
         times: u64,
         #[serde(rename = "total_ns")]
@@ -353,12 +355,12 @@ pub enum Distrust {
     },
     /// TSC and monotonic clock drifted apart.
     TscDrift,
-    /// Our helpers shared these measured CPUs.
+    /// Helper threads of punctual shared these measured CPUs.
     #[serde(rename = "helper-shared-cpu")]
     HelperShared {
         cpus: CpuSet,
     },
-    /// Our helpers ran on SMT siblings of measured CPUs; these CPUs are affected.
+    /// Helper threads of punctual ran on SMT siblings of measured CPUs. The CPUs listed are the measured ones.
     #[serde(rename = "helper-on-sibling")]
     HelperSibling {
         cpus: CpuSet,
@@ -384,13 +386,13 @@ pub enum Distrust {
         times: u64,
     },
     MemoryNotLocked,
-    /// Thread was measured without the real-time class.
+    /// A thread was measured without the real-time class.
     NotRealTime,
-    /// The kernel granted something else than was asked.
+    /// The kernel granted a thread something else than was requested.
     GrantedOtherwise {
         cpu: u32,
     },
-    /// Fewer releases than asked percentiles need.
+    /// Fewer releases came due than the requested percentiles need.
     TooFew {
         due: u64,
     },
@@ -400,12 +402,12 @@ pub enum Distrust {
     CutOff,
     /// The recording is damaged before its end: what was measured after that is not in the numbers.
     Damaged {
-        /// Length of what follows the good part, which is not read.
+        /// Length in bytes of the part after the damage, which is not read.
         lost_bytes: u64,
     },
     /// Part of the recording could not be written.
     WriteFailed,
-    /// Exact maxima, each of one second of one CPU, were not collected in time.
+    /// Some exact maxima, each of one second of one CPU, were not collected in time.
     MaximaLost {
         maxima: u64,
     },
@@ -413,7 +415,7 @@ pub enum Distrust {
     ChangedDuring {
         path: String,
     },
-    /// A load that was asked for did not run, or not as asked.
+    /// A load that was requested did not run, or ran differently.
     LoadMissing {
         load: String,
         why: String,
@@ -426,7 +428,8 @@ pub enum Distrust {
         cpu: u32,
         times: u64,
     },
-    /// The machine changed over the run under this load, so its moods are longer than about a fifth of the run.
+    /// The latencies changed over the run under this load, so the moods of the machine are longer than about a fifth of
+    /// the run.
     Drifts {
         load: String,
     },

@@ -1,7 +1,7 @@
 //! What to do next, decided once for every text, the page and the JSON document.
 //!
-//! A step is what to do and on which evidence. Its sentence and its command line are the renderer's. Must not know the
-//! command line.
+//! A step states what to do and the evidence for it. The renderer adds the sentence and the command to type, so this
+//! module must not know the command line.
 
 use super::verdict::time_for;
 use super::{Answer, CpuRow, Direction, Distrust, Inconclusive, Report};
@@ -12,11 +12,11 @@ use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
 use punctual_hist::Nanos;
 use std::cmp::Reverse;
 
-/// How many settings one proposed change has.
+/// Largest number of settings in one proposed change.
 const CHANGED_AT_ONCE: usize = 3;
-/// The knobs of this number of causes, from the first on, come before all other knobs.
+/// Number of leading causes whose knobs come before all other knobs.
 const CAUSES_FIRST: usize = 3;
-/// The finding that says that this machine is a guest.
+/// Id of the finding that the machine is a guest.
 const GUEST: &str = "virt.detect";
 /// The first claim worth measuring longer for: fewer than one miss in this number of releases.
 const ONE_IN_MIN: u64 = 1_000_000;
@@ -25,12 +25,12 @@ const ONE_IN_MAX: u64 = 1_000_000_000_000;
 /// Every verdict claims at least that fewer than one in this number of releases is missed.
 const ONE_IN_VERDICT: u64 = 1_000;
 
-/// What decides about the next step and stands in no recording: who reads the report, and what this program can change.
+/// What decides about the next step beside the report: who reads it, and what this program can change.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     pub is_root: bool,
     pub container: Option<&'a str>,
-    /// Whether a plan can change what the finding with this id is about.
+    /// Whether a plan can change the setting of the finding with this id.
     pub can_change: fn(&str) -> bool,
 }
 
@@ -43,7 +43,7 @@ pub enum NextStep {
     AsRoot,
     /// Measure again on the host, because a container cannot change the kernel's settings.
     OnHost {
-        /// Container the reader is in, by name.
+        /// Name of the container that the reader is in.
         container: String,
     },
     /// Give each virtual CPU a CPU of its own on the host, because the hypervisor took time.
@@ -53,18 +53,19 @@ pub enum NextStep {
         /// Ids of findings, those that matter most first.
         ids: Vec<String>,
     },
-    /// Mend this finding by hand, because no plan can.
+    /// Fix this finding by hand, because no plan can.
     ByHand { id: String },
     /// Say which latency is too large, because no budget was stated.
     StateBudget,
-    /// Remove what may have hidden latency, then measure again.
+    /// Remove the causes of doubts that may have hidden latency, then measure again.
     Repeat,
-    /// Measure this long, because the machine changes more slowly than the run could show.
+    /// Measure for this length, because the machine changes more slowly than the run could show.
     OutlastMoods {
         #[serde(rename = "length_ns")]
         length: Nanos,
     },
-    /// Measure this long, so that this number of releases comes due. If none is missed, fewer than one in `one_in` is.
+    /// Measure for this length. If none of the releases that come due is missed, fewer than one in `one_in` is missed
+    /// at 95 % confidence.
     MeasureLonger {
         #[serde(rename = "length_ns")]
         length: Nanos,
@@ -74,18 +75,19 @@ pub enum NextStep {
     },
     /// Look at what each thread was granted, because nothing ran.
     LookAtThreads,
-    /// Look at who made it late, because no setting is known to be in the way.
+    /// Look at the causes of late activations, because no setting is known to be in the way.
     LookAtCauses,
-    /// Measure again and look for causes, because the run was made without.
+    /// Measure again and look for causes, because this run did not.
     LookForCauses,
     /// Look at the activation with the largest latency, part by part.
     LookAtSpike,
     /// Look at all numbers of the run.
     LookAtRun,
-    /// Find out what held this CPU: skipped releases make its two views of percentiles differ.
+    /// Find out what kept this CPU's thread from running: because of skipped releases, the percentiles of activations
+    /// and of releases due differ.
     LookAtSkips {
         cpu: u32,
-        /// Longest time between two wake-ups of its thread.
+        /// Longest time between two wake-ups of the thread.
         #[serde(rename = "longest_gap_ns")]
         longest_gap: Nanos,
     },
@@ -94,12 +96,12 @@ pub enum NextStep {
         /// Ids of findings, those that matter most first.
         ids: Vec<String>,
     },
-    /// Nothing: the need is met, and a longer run could claim no more.
+    /// Do nothing: the need is met, and a longer run could claim no more.
     Nothing,
 }
 
 impl Report {
-    /// What to do next, the most useful first: at least one step.
+    /// The next steps, the most useful first: at least one step.
     pub fn next(&self, at: &Situation<'_>) -> Vec<NextStep> {
         let refused = self.trust.reasons.contains(&Distrust::NotRealTime);
         let mut steps = Vec::new();
@@ -126,7 +128,7 @@ impl Report {
         steps
     }
 
-    /// What to do about the causes that were found.
+    /// The next step about the causes that were found.
     pub fn next_for_causes(&self, at: &Situation<'_>) -> NextStep {
         let mut bad = most_important(&self.findings, self.ranked());
         bad.retain(|finding| bears_on(&finding.id, self.ranked()).is_some());
@@ -151,15 +153,16 @@ impl Report {
         let stolen = |doubt: &Distrust| matches!(doubt, Distrust::Steal { .. } | Distrust::Paused { .. });
         let pin = (is_guest && self.trust.reasons.iter().any(stolen)).then_some(NextStep::PinOnHost);
         let is_fatal = |finding: &Finding| finding.state == State::Bad && finding.severity == Severity::Fatal;
-        // A change that no cause speaks for is a guess, unless the need cannot be met without it.
+        // Changing a setting without a cause that points to it is a guess, unless the need cannot be met without the
+        // change.
         let look = (self.causes.is_none() && !self.findings.iter().any(is_fatal)).then_some(NextStep::LookForCauses);
         let change = self.change(at).or_else(|| self.causes.is_some().then_some(NextStep::LookAtCauses));
         let repeat = self.is_worth_repeating().then_some(NextStep::Repeat);
         pin.into_iter().chain(look).chain(change).chain(repeat).collect()
     }
 
-    /// The settings that stand in the way most. Those with which the need cannot be met come first, then those of the
-    /// first causes. While there are any of these, all others are left for later.
+    /// The settings to change first: the ones whose present values make it impossible to meet the need, then the ones
+    /// that bear on the first causes. While there are any of these, all other settings are left for later.
     fn change(&self, at: &Situation<'_>) -> Option<NextStep> {
         let causes = self.ranked().get(..CAUSES_FIRST).unwrap_or(self.ranked());
         let mut bad = most_important(&self.findings, causes);
@@ -173,14 +176,14 @@ impl Report {
         changed(&bad, at)
     }
 
-    /// Whether some doubt can be removed before the next run: too few samples or slow moods need a longer one instead.
+    /// Whether a doubt can be removed before the next run. Too few samples and slow moods need a longer run instead.
     fn is_worth_repeating(&self) -> bool {
         let cured = |doubt: &Distrust| !matches!(doubt.direction(), Direction::TooFew | Direction::MoodsLong);
         self.trust.reasons.iter().any(cured)
     }
 
-    /// A step for the CPU on which p99 of the releases due exceeds p99 of the activations that ran most, if at least
-    /// twofold.
+    /// A step for the CPU whose p99 of releases due most exceeds its p99 of activations that ran, if it is at least
+    /// twice as large.
     fn skips_differ(&self) -> Option<NextStep> {
         let differs = |cpu: &&CpuRow| match (cpu.row.latency.p99, cpu.row.latency_due.p99) {
             (Some(ran), Some(due)) => cpu.row.skipped > 0 && due >= ran.times(2),
@@ -190,14 +193,15 @@ impl Report {
         worst.map(|cpu| NextStep::LookAtSkips { cpu: cpu.cpu, longest_gap: cpu.longest_gap })
     }
 
-    /// A step that audits as root, if some findings are unknown only because an ordinary user may not read them.
+    /// A step that audits as root, if some findings are unknown only because an ordinary user may not read what they
+    /// need.
     fn refused(&self) -> Option<NextStep> {
         let may = |finding: &&Finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY));
         let ids: Vec<String> = self.findings.iter().filter(may).map(|finding| finding.id.clone()).collect();
         (!ids.is_empty()).then_some(NextStep::AuditAsRoot { ids })
     }
 
-    /// What a longer run could claim beyond this one, which held.
+    /// The step to what a longer run could claim, for a run in which the need was held.
     fn claim_more(&self) -> NextStep {
         match self.verdict.independent {
             Some(independent) => self.next_power_of_ten(independent).unwrap_or(NextStep::Nothing),
@@ -205,8 +209,8 @@ impl Report {
         }
     }
 
-    /// How long it takes to claim the next power of ten beyond what this run has shown, if the next run misses none
-    /// either and its latencies cluster like those of this run.
+    /// The step to claim the next power of ten beyond what this run has shown, if the next run misses none either and
+    /// its latencies cluster like those of this run.
     fn next_power_of_ten(&self, independent: u64) -> Option<NextStep> {
         let claims = std::iter::successors(Some(ONE_IN_MIN), |claim| claim.checked_mul(10));
         let mut claims = claims.take_while(|claim| *claim <= ONE_IN_MAX);
@@ -217,7 +221,8 @@ impl Report {
         Some(NextStep::MeasureLonger { length, releases, one_in })
     }
 
-    /// How long a run must be to show enough moods of the machine; `None` if it changes in one direction.
+    /// The step to a run that is long enough to show enough moods of the machine; `None` if the machine changes in one
+    /// direction only.
     fn outlast_moods(&self) -> Option<NextStep> {
         let length = |phase: &PhaseClaims| {
             let wanted = phase.moods?.run_wanted.filter(|_| phase.drift.is_none())?;
@@ -228,7 +233,8 @@ impl Report {
     }
 }
 
-/// The change of the first of these findings that a plan can change, or the first by hand if it must be mended by hand.
+/// The step that changes the first few of these findings that a plan can change. If there are none, or if a plan cannot
+/// change the first finding and it is fatal, the step is to fix the first finding by hand.
 fn changed(bad: &[&Finding], at: &Situation<'_>) -> Option<NextStep> {
     let first = bad.first()?;
     let ids = bad.iter().filter(|finding| (at.can_change)(&finding.id)).take(CHANGED_AT_ONCE);
@@ -237,7 +243,7 @@ fn changed(bad: &[&Finding], at: &Situation<'_>) -> Option<NextStep> {
     Some(if by_hand { NextStep::ByHand { id: first.id.clone() } } else { NextStep::Change { ids } })
 }
 
-/// The place of the first cause that a knob bears on.
+/// The index of the first cause that a knob bears on.
 fn bears_on(id: &str, causes: &[Ranked]) -> Option<usize> {
     causes.iter().position(|ranked| ranked.knobs.contains(&id))
 }

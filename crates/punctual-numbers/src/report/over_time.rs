@@ -1,4 +1,4 @@
-//! What happened when: load phases and the time line.
+//! The load phases and latencies of a recording over time.
 
 use super::{PhaseSpan, TimelinePoint};
 use crate::recording::{MarkKind, RecTime, Recording, TimeSlice};
@@ -63,7 +63,7 @@ impl Phases {
         self.names.get(usize::from(phase)).cloned().unwrap_or_else(|| format!("phase {phase}"))
     }
 
-    /// The name of the phase at this moment; between two phases, while loads stop and start, of neither.
+    /// The name of the phase at this moment, or words for the time between two phases, while loads stop and start.
     pub(super) fn name_at(&self, at: RecTime) -> String {
         let begun = self.spans.partition_point(|span| span.from <= at);
         let span = begun.checked_sub(1).and_then(|last| self.spans.get(last)).filter(|span| at < span.to);

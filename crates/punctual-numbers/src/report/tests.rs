@@ -1,4 +1,4 @@
-//! Hand-made recordings and what must be told of them.
+//! Reports of hand-made recordings.
 
 use super::*;
 use crate::claims::Moods;
@@ -17,7 +17,7 @@ use punctual_hist::{MonoTime, bucket_index};
 const EPOCH: MonoTime = MonoTime::from_ns(5_000_000_000);
 const PERIOD: Nanos = Nanos::from_ms(1);
 
-/// Two CPUs at 1 ms with 50 us to spare, idle and then under load; nothing wrong with it.
+/// Two CPUs with a period of 1 ms and a budget of 50 us, first idle and then under load, without any doubt.
 fn header() -> Header {
     let phase = |loads: &[&str], parts| LoadPhase { loads: loads.iter().map(|l| (*l).to_owned()).collect(), parts };
     let mut header = made_up::header(0, Nanos::from_secs(30));
@@ -84,7 +84,7 @@ fn worst(cpu: u32, at: Nanos, latency: Nanos) -> Worst {
     Worst { cpu, activation: Activation { release, woke: release.plus(latency), cpu, ..Activation::default() } }
 }
 
-/// 10 s idle at 5 us, 20 s under load at 20 us.
+/// 10 s idle with latencies of 5 us, then 20 s under load with latencies of 20 us.
 fn good_frames() -> Vec<Frame> {
     let mut frames = vec![threads(), mark(0, MarkKind::PhaseStart(0))];
     let second = |second, phase, latency: u64| {
@@ -163,7 +163,7 @@ fn a_good_run_in_full() {
     assert_eq!(report.worst[2].phase, "idle");
     assert_eq!((report.verdict.answer, report.verdict.missed), (Answer::Held, 0));
     assert_eq!(report.trust, Trust::default());
-    // 2 995 731 independent releases, of which this run of 60 000 has 59 452, at 2000 releases a second.
+    // The claim needs 2 995 731 independent releases. This run of 60 000 releases, 2000 a second, is worth 59 452.
     assert_eq!(next(&report), [longer(1512, 3_023_345, 1_000_000)]);
 }
 
@@ -184,7 +184,7 @@ fn a_hog_shows_in_the_view_per_release_due() {
     assert_eq!(next(&report), [NextStep::LookForCauses, NextStep::LookAtSkips { cpu: 1, longest_gap }]);
 }
 
-/// What is doubted and what is remarked after `change`.
+/// The doubts and the remarks after `change`.
 fn trust_after(change: impl FnOnce(&mut Header, &mut Vec<Frame>)) -> (Vec<Distrust>, Vec<Distrust>) {
     let (mut header, mut frames) = (header(), good_frames());
     change(&mut header, &mut frames);
@@ -347,7 +347,7 @@ fn a_file_that_was_cut_off_is_reported_on_as_far_as_it_goes() {
     assert_eq!((report.end, report.trust.reasons.as_slice()), (None, &[Distrust::CutOff][..]));
     assert_eq!(next(&report), [NextStep::Repeat]);
     assert!(report.cut_off.is_some_and(|cut| cut.is_clean()));
-    // Cut in the first phase, the phase ends where the recording does.
+    // A recording that is cut off in its first phase. The phase ends where the recording does.
     let report = Report::of(&fold(header(), good_frames().into_iter().take(5).collect()));
     let idle = PhaseSpan { name: "idle".to_owned(), from: RecTime::EPOCH, to: RecTime::from_secs(3) };
     assert_eq!((report.spans, report.measured), (vec![idle], Nanos::from_secs(3)));
@@ -529,7 +529,7 @@ fn file(header: &Header, frames: &[Frame]) -> Vec<u8> {
     bytes
 }
 
-/// (CPU, latencies, waiting times of skipped releases), a few intervals of them.
+/// A few intervals, each as (CPU, latencies, waiting times of skipped releases).
 fn samples() -> impl Strategy<Value = Vec<(u32, Vec<u64>, Vec<u64>)>> {
     let values = || prop::collection::vec((any::<u64>(), 20u32..64).prop_map(|(v, shift)| v >> shift), 0..40);
     prop::collection::vec((1u32..5, values(), values()), 0..12)
@@ -558,7 +558,8 @@ proptest! {
         for row in &report.cpus {
             let mine = || samples.iter().filter(|s| s.0 == row.cpu);
             let max = mine().flat_map(|s| &s.1).max().map(|v| Nanos::from_ns(*v));
-            // The builder states each interval's own extremes, so its largest is exact up to the last interval's bucket.
+            // The builder states the extremes of each interval, so the largest latency is exact up to the bucket of the
+            // last interval.
             prop_assert_eq!(row.row.latency.max.map(|v| bucket_index(v.as_ns())), max.map(|v| bucket_index(v.as_ns())));
             prop_assert!(row.row.latency.p50 <= row.row.latency.p99 || row.row.latency.p99.is_none());
         }
@@ -571,14 +572,14 @@ proptest! {
     ) {
         let live = report(header.clone(), frames.clone());
         let mut recording = read(&file(&header, &frames)).unwrap();
-        // The file knows that it has no end; apart from that there is no difference between a run and its file.
+        // The file states that its end is missing. Otherwise the reports of a run and of its file are the same.
         recording.cut_off = None;
         let again = Report::of(&recording);
         prop_assert_eq!(format!("{live:?}"), format!("{again:?}"));
     }
 }
 
-/// How causes were looked for, in these load phases.
+/// A frame that states that causes were looked for in these load phases.
 pub(crate) fn tracing(phases: &[u16]) -> Frame {
     Frame::Tracing(Tracing {
         rung: Rung::Tracefs,
@@ -594,7 +595,7 @@ pub(crate) fn tracing(phases: &[u16]) -> Frame {
     })
 }
 
-/// 10 s untraced at 5 us, 10 s traced at 80 us, which is over the budget.
+/// 10 s untraced with latencies of 5 us, then 10 s traced with latencies of 80 us, which are over the budget.
 fn in_two_phases(traced: &[u16]) -> Report {
     let second = |second, phase, latency: u64| interval(second, phase, vec![cpu(1, &[latency; 1000], &[])]);
     let mut frames = vec![threads(), tracing(traced)];

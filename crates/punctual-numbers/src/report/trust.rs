@@ -1,8 +1,9 @@
-//! Can the numbers be relied upon? Judged from what the recording proves about itself.
+//! Judges whether the numbers can be relied upon, from what the recording shows about itself.
 //!
-//! A *reason* is something after which the numbers may say something about the measurement instead of the machine, or
-//! may lack what mattered; its direction says what that does to a verdict. A *remark* is worth knowing and changes none.
-//! Involuntary switches are neither: being pre-empted is what is measured.
+//! A *reason* is an event or a condition because of which the numbers may describe the measurement instead of the
+//! machine, or may lack large latencies. Its direction determines its effect on a verdict. A *remark* is worth knowing
+//! and changes no verdict. Involuntary switches are neither, because latency from pre-emption is the very quantity that
+//! is measured.
 
 use super::causes::records;
 use super::{CpuRow, Distrust, Trust};
@@ -13,7 +14,8 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A reading through the vDSO takes some 20 to 60 ns; one that enters the kernel takes more than this.
+/// Longest time of a clock reading through the vDSO, which usually takes 20 to 60 ns. A reading that enters the kernel
+/// takes longer.
 const VDSO_READ_MAX: Nanos = Nanos::from_ns(100);
 /// A CPU with fewer releases than [`DUE_MIN`] has no p99.9, with fewer than [`DUE_FOR_ALL`] no p99.99.
 pub(super) const DUE_MIN: u64 = 1_000;
@@ -53,7 +55,7 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
         match kind {
             EventKind::Suspended => trust.doubt(Distrust::Suspended { times: total.times, total: total.length }),
             EventKind::Paused => trust.doubt(Distrust::Paused { times: total.times, total: total.length }),
-            // The wall clock is not what is measured with, but a pause of the whole machine can look like this.
+            // The wall clock is not used for measuring, but a pause of the whole machine can show as such a step.
             EventKind::WallClockStep => trust.doubt(Distrust::WallClockStep { times: total.times }),
             EventKind::TscDrift => trust.doubt(Distrust::TscDrift),
             EventKind::Steal => trust.doubt(Distrust::Steal { time: total.length }),
@@ -66,7 +68,8 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
     }
 }
 
-/// A load that did not run leaves numbers that look better than the need is.
+/// Doubts about loads. Without a load that did not run, the latencies may look better than they are under the need's
+/// loads.
 fn from_loads(recording: &Recording, trust: &mut Trust) {
     for mark in &recording.marks {
         if let MarkKind::LoadSkipped { load, why } = &mark.kind {
@@ -120,7 +123,8 @@ fn from_threads(recording: &Recording, trust: &mut Trust) {
     }
 }
 
-/// Deadline threads may run anywhere: the kernel refuses to pin them.
+/// Whether the thread got the requested policy and CPU. Deadline threads may run anywhere, because the kernel refuses
+/// to pin them.
 fn as_asked(granted: &Granted, scenario: &Scenario) -> bool {
     let pinned = granted.affinity.len() == 1 && granted.affinity.contains(granted.cpu);
     granted.policy == scenario.policy && (pinned || roams(scenario))
@@ -171,7 +175,8 @@ fn from_state(recording: &Recording, trust: &mut Trust) {
     }
 }
 
-/// Tracing adds a little latency, which is in the headline numbers if every load phase was traced.
+/// Doubts about tracing. It adds a little latency, which is part of the headline numbers if every load phase was
+/// traced.
 fn from_tracing(recording: &Recording, trust: &mut Trust) {
     let Some(tracing) = recording.causes.tracing.as_ref().filter(|tracing| records(tracing.rung)) else { return };
     let phases = recording.header.scenario.load_phases.len();
@@ -185,7 +190,8 @@ fn is_tracer(path: &str) -> bool {
     path.ends_with("/current_tracer")
 }
 
-/// A tracer's name is one word; a sentence says why the file could not be read.
+/// Whether the value is the name of a tracer, which is one word. A whole sentence states why the file could not be
+/// read.
 fn is_word(value: &str) -> bool {
     !value.trim().contains(char::is_whitespace)
 }
@@ -203,12 +209,12 @@ fn from_ending(recording: &Recording, claims: &Claims, trust: &mut Trust) {
         match reason {
             EndReason::Completed => {}
             EndReason::Stalled => trust.doubt(Distrust::EndedEarly { reason: EndReason::Stalled }),
-            // The user or the scenario asked for this end, so the numbers up to it stand.
+            // The user or the scenario asked for this end, so the numbers up to the end are valid.
             reason if is_whole => trust.remark(Distrust::EndedEarly { reason }),
             reason => trust.doubt(Distrust::EndedEarly { reason }),
         }
     }
-    // The missing part may hold just what ended the run.
+    // The missing part may hold the very event that ended the run.
     let former_cut_off = recording.runs.iter().rev().skip(1).any(|run| run.end.is_none());
     match recording.cut_off.filter(|cut| !cut.is_clean()) {
         Some(damaged) => trust.doubt(Distrust::Damaged { lost_bytes: damaged.lost_bytes }),
@@ -229,7 +235,8 @@ fn from_amount(cpus: &[CpuRow], trust: &mut Trust) {
     }
 }
 
-/// A run that drifts or has seen only a few moods of the machine speaks for itself and not for the next.
+/// Doubts about changes over time. A run that drifts, or saw only a few moods of the machine, does not predict the next
+/// run.
 fn from_course(recording: &Recording, claims: &Claims, trust: &mut Trust) {
     let loads = &recording.header.scenario.load_phases;
     let is_own = |phase: &&PhaseClaims| phase.drift.is_some() || phase.moods.is_some_and(|moods| moods.too_long);

@@ -1,4 +1,4 @@
-//! Was the need held, how sure is that, and which doubt decided?
+//! The verdict: whether the need was held, how certain that is, and which doubt decided.
 
 use super::{Answer, CpuRow, Distrust, Inconclusive, Need, Verdict, trust};
 use crate::claims::{CONFIDENCE, miss_upper};
@@ -8,43 +8,46 @@ use punctual_hist::Nanos;
 /// With 3000 releases and no miss, a miss is less probable than one in 1000 at 95 % (2995 would do).
 pub const DUE_WANTED: u64 = 3_000;
 
-/// In which direction a doubt can have changed the measured latency. Only the direction decides its effect on a verdict.
+/// In which direction a doubt can have changed the measured latency. Only the direction decides its effect on a
+/// verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// It can only have added latency: what was held without it is held, and the cause of a miss is open.
+    /// The doubt can only have added latency: a need that was held would also be held without it, and the cause of a
+    /// miss is open.
     OnlyAdds,
-    /// It can have hidden latency or misses: nothing was shown to be held, and a miss that was seen stays one.
+    /// The doubt can have hidden latency or misses: the need is not shown to be held, but an observed miss remains a
+    /// miss.
     MayHide,
-    /// It can have done either, so that only a miss that was seen says something.
+    /// The doubt can have added or hidden latency, so that only an observed miss is conclusive.
     Both,
     /// There are too few samples, which a longer run cures.
     TooFew,
     /// The machine changes more slowly than the run is long: the answer is about this run only.
     MoodsLong,
-    /// It touches no number that a verdict rests on.
+    /// The doubt touches no number on which a verdict rests.
     Neither,
 }
 
 impl Direction {
-    /// Whether latency may have come from it.
+    /// Whether a doubt of this direction may have added latency.
     pub fn adds(self) -> bool {
         matches!(self, Self::OnlyAdds | Self::Both)
     }
 
-    /// Whether there may be misses that were not seen.
+    /// Whether a doubt of this direction may hide misses.
     pub fn hides(self) -> bool {
         matches!(self, Self::MayHide | Self::Both | Self::TooFew)
     }
 }
 
 impl Distrust {
-    /// Which way this doubt can have moved the numbers. `book/src/claims.md` shows the same as a table.
+    /// In which direction this doubt can have changed the numbers. `book/src/claims.md` shows the same as a table.
     pub fn direction(&self) -> Direction {
         match self {
             Self::Steal { .. }
-            // Releases that were due while the whole machine stood still are counted apart, as releases lost.
+            // Releases that came due while the whole machine stood still are counted separately, as lost releases.
             | Self::Paused { .. }
             | Self::Suspended { .. }
             | Self::HelperShared { .. }
@@ -54,7 +57,8 @@ impl Distrust {
             | Self::RtThrottled
             | Self::SlowClock { .. }
             | Self::Faults { .. }
-            // An ordinary thread waits longer than a real-time one. One that was to be real-time is also granted otherwise.
+            // An ordinary thread waits longer than a real-time one. If real-time was requested, there is a doubt about
+            // the grant as well.
             | Self::NotRealTime
             | Self::Tracing { .. } => Direction::OnlyAdds,
             // A guest that was stopped together with its monotonic clock shows only as a step of the wall clock.
@@ -71,16 +75,17 @@ impl Distrust {
             Self::ChangedDuring { .. } => Direction::Both,
             Self::TooFew { .. } => Direction::TooFew,
             Self::Drifts { .. } => Direction::MoodsLong,
-            // Page faults are counted where they happen, and histograms hold the maxima that the list of blocks lacks.
+            // Page faults are counted where they happen, and histograms include the maxima that the list of blocks
+            // lacks.
             Self::MemoryNotLocked | Self::MaximaLost { .. } => Direction::Neither,
         }
     }
 }
 
-/// Counts of a run from which its verdict follows, before doubts are considered.
+/// Counts of a run that determine its verdict, before doubts are considered.
 #[derive(Clone, Copy, Debug)]
 pub struct RunCounts {
-    /// Whether a budget says what a miss is.
+    /// Whether there is a budget, which defines a miss.
     pub has_budget: bool,
     /// Whether every CPU that was to be measured has samples.
     pub all_ran: bool,
@@ -105,14 +110,14 @@ impl RunCounts {
         }
     }
 
-    /// The number of releases that is too small, of one CPU or of all together: the one that takes longest to reach.
+    /// The shortage of releases, on one CPU or on all together, that takes longest to make up.
     fn too_few(&self, doubts: &[Distrust]) -> Option<Inconclusive> {
         let of_a_cpu = doubts.iter().filter_map(|doubt| match doubt {
             Distrust::TooFew { due } => Some((*due, trust::DUE_MIN)),
             _ => None,
         });
         let of_a_cpu = of_a_cpu.filter(|(due, wanted)| due < wanted);
-        // The next run is to claim what a verdict rests on, which takes this number of independent releases.
+        // The next run should have enough releases for the claim of a verdict: `DUE_WANTED` independent ones.
         let wanted = whole((float(DUE_WANTED) * self.spread.unwrap_or(1.0)).ceil());
         let few = of_a_cpu.chain((self.due < DUE_WANTED).then_some((self.due, wanted)));
         let told = few.map(|(due, wanted)| (time_for(self.measured, due, wanted), due, wanted));
@@ -121,15 +126,15 @@ impl RunCounts {
     }
 }
 
-/// How long it takes until `wanted` releases came due, at the rate of `due` in `measured`, in whole seconds.
+/// How long it takes until `wanted` releases come due, at the rate of `due` in `measured`, in whole seconds.
 pub(super) fn time_for(measured: Nanos, due: u64, wanted: u64) -> Option<Nanos> {
     let length = u128::from(measured.as_ns()).saturating_mul(u128::from(wanted)).checked_div(u128::from(due))?;
     u64::try_from(length.div_ceil(1_000_000_000)).ok().map(Nanos::from_secs)
 }
 
 impl Verdict {
-    /// The answer from what was seen and what is to be doubted of it. Everything that tells whether a need was held, and
-    /// every exit code, rests on this.
+    /// The verdict from the counts of a run and the doubts about it. Every statement whether a need was held, and every
+    /// exit code, rests on this function.
     pub fn of(seen: &RunCounts, doubts: &[Distrust]) -> Self {
         let hidden = || doubts.iter().find(|doubt| matches!(doubt.direction(), Direction::MayHide | Direction::Both));
         let because = if !seen.has_budget {
@@ -140,8 +145,8 @@ impl Verdict {
         } else if !seen.all_ran {
             Some(Inconclusive::NothingRan)
         } else {
-            // A doubt that may hide latency is told before a shortage of samples, because measuring longer does not
-            // cure it.
+            // A doubt that may hide latency takes precedence over a shortage of samples, because measuring longer does
+            // not remove it.
             hidden().map(|doubt| Inconclusive::Doubt { doubt: doubt.clone() }).or_else(|| seen.too_few(doubts))
         };
         let answer = match because {
@@ -166,8 +171,8 @@ impl Verdict {
     }
 }
 
-/// Whether doubts alone can explain that two runs differ: the run with lower latency may hide some, or the other may
-/// have latency added.
+/// Whether doubts alone can explain that two runs differ: the run with lower latency may hide some, or the other run
+/// may have added latency.
 pub fn may_differ_by_doubt(lower: &[Distrust], higher: &[Distrust]) -> bool {
     let any = |doubts: &[Distrust], way: fn(Direction) -> bool| doubts.iter().any(|doubt| way(doubt.direction()));
     any(lower, Direction::hides) || any(higher, Direction::adds)

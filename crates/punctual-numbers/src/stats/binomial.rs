@@ -10,8 +10,8 @@
 const EXACT_MAX: u64 = 10_000_000;
 
 /// Power of the number of ties in [`new_maximum`]. For exponential tails in steps of up to eight scales it keeps the
-/// probability within 6 points of the truth, where the future is up to six times as long as the past; of a constant
-/// the probability falls to 0.
+/// probability within 6 points of the truth, where the future is up to six times as long as the past; for values that
+/// are all equal the probability falls to 0.
 const TIES_POWER: f64 = 0.9;
 
 /// With a larger variance of the count than this, summing is slow and the normal approximation is right to six digits.
@@ -79,16 +79,16 @@ fn upper_normal(x: f64, skewness: f64) -> f64 {
 }
 
 /// Number of samples without a miss that allows the claim, with `confidence`, that a miss is less probable than `p`.
-/// The largest of as many samples is an upper limit of the quantile `1 - p` (Wilks 1941). `None` for arguments outside
-/// 0..1.
+/// The largest of that number of samples is an upper limit of the quantile `1 - p` (Wilks 1941). `None` for arguments
+/// outside 0..1.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and the value is positive")]
 pub fn samples_to_claim(p: f64, confidence: f64) -> Option<u64> {
     let inside = |x: f64| x > 0.0 && x < 1.0;
     (inside(p) && inside(confidence)).then(|| ((1.0 - confidence).ln() / (-p).ln_1p()).ceil() as u64)
 }
 
-/// The probability that the next `more` samples hold one larger than all `n` before, of which `ties` share the maximum.
-/// `None` without any sample.
+/// The probability that the next `more` samples hold a value larger than all `n` before, of which `ties` share the
+/// maximum. `None` without any sample.
 ///
 /// With one maximum the probability is `more / (n + more)`, exact where the order of samples does not matter. Ties show
 /// that values come in steps, so that the next maximum may be one more equal value. With ties the logarithm of the
@@ -186,14 +186,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// To as many digits as the reference is printed with.
+    /// Asserts that two numbers agree in the digits that the reference is printed with.
     fn assert_digits(got: f64, wanted: f64, what: &str) {
         assert!((got / wanted - 1.0).abs() < 5.1e-6, "{what}: {got:e}, reference {wanted:e}");
     }
 
     #[test]
     fn reference_table() {
-        // N, then the bounds for 0, 1, 2, 5 and 10 misses at 95 %.
+        // (number of samples, upper bounds at 95 % for 0, 1, 2, 5 and 10 misses)
         let table = [
             (1_000, [2.99125e-3, 4.73499e-3, 6.28228e-3, 1.04841e-2, 1.69032e-2]),
             (100_000, [2.99569e-5, 4.74378e-5, 6.29566e-5, 1.05127e-4, 1.69616e-4]),
@@ -238,8 +238,9 @@ mod tests {
         assert_eq!((new_maximum(19, 1, 0), new_maximum(19, 1, 1)), (Some(0.05), Some(0.05)));
     }
 
-    /// The truth and the mean of what is told, for values whose number above x is Poisson with mean exp(-x) in a past
-    /// of length 2, cut down to steps of `width` with a boundary at `width * phase`.
+    /// The true probability of a new maximum and the mean of the computed one, for values whose number above x is
+    /// Poisson with mean exp(-x) in a past of length 2, cut down to steps of `width` with a boundary at
+    /// `width * phase`.
     fn new_maximum_of_steps(width: f64, future: u32, phase: f64) -> (f64, f64) {
         let (mut truth, mut told, times) = (0.0, 0.0, f64::from(future) / 2.0);
         let of_ties = |ties: u32| new_maximum(2, u64::from(future), u64::from(ties)).unwrap();
@@ -249,7 +250,7 @@ mod tests {
             if above > 40.0 {
                 continue;
             }
-            // The past reaches into this step and no farther.
+            // The largest value of the past lies in this step.
             truth += (-above).exp() * (-inside).exp_m1() * (-times * above).exp_m1();
             let mut chance = (-above - inside).exp();
             for ties in 1..300 {

@@ -21,7 +21,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// From the cells and, by block, the count in each cell. Counts that a block lacks at its end are 0.
+    /// Builds the blocks from the cells and, by block, the count in each cell. If a block lists fewer counts than there
+    /// are cells, the missing ones are 0.
     pub fn new(cells: Vec<(f64, f64)>, blocks: &[Vec<f64>]) -> Self {
         let mut below = vec![0.0; blocks.len()];
         let mut cumulative = Vec::with_capacity(cells.len());
@@ -76,7 +77,8 @@ impl Blocks {
         inflation(&shares)
     }
 
-    /// The same factor for the share beyond the median, which is frequent enough to show correlation well.
+    /// The factor by which correlation of neighbouring blocks enlarges the standard error of the share beyond the
+    /// median. Half of all samples lie there, enough to show correlation well.
     pub fn body(&self) -> f64 {
         self.quantile(0.5).map_or(1.0, |median| self.inflation(median))
     }
@@ -152,15 +154,15 @@ pub struct OrderLimits<'a> {
 }
 
 impl OrderLimits<'_> {
-    /// The same, with at least `at_least` samples counted as one.
+    /// The same percentile, with at least `at_least` samples counted as one independent sample.
     #[must_use]
     pub fn together(mut self, at_least: f64) -> Self {
         self.clusters = self.clusters.min(self.blocks.samples() / at_least.max(1.0));
         self
     }
 
-    /// The same, for samples of which only the cell is known. A share `unknown` of them is in no cell; it was counted
-    /// among the largest and may belong anywhere.
+    /// The same percentile, for samples of which only the cell is known. A share `unknown` of all samples is in no
+    /// cell: they were counted among the largest and may belong anywhere.
     #[must_use]
     pub fn coarse(mut self, unknown: f64) -> Self {
         let high = self.blocks.cell_of(self.share).map_or(self.seen, |cell| cell.1);
@@ -185,7 +187,7 @@ impl OrderLimits<'_> {
 }
 
 /// Lower and upper limit of the number of `n` samples above the level that a share `p` of all values exceeds, each
-/// passed with probability `risk`. There is no lower limit if no sample at all is more probable than `risk`.
+/// passed with probability `risk`. There is no lower limit if the probability of no such sample is above `risk`.
 ///
 /// Half of the probability of a number counts as below it (Lancaster 1961), and numbers are interpolated. Limits of
 /// whole ranks would be too wide.

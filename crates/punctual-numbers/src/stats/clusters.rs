@@ -4,7 +4,7 @@
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
 /// The extremal index, where `exceeded` of `blocks` blocks hold an exceedance, and `above` of `n` values are
-/// exceedances. `None` if all or no blocks hold one, because neither shows how they cluster.
+/// exceedances. `None` if all or no blocks hold one, because then nothing shows how exceedances cluster.
 pub fn by_blocks(exceeded: u64, blocks: u64, above: u64, n: u64) -> Option<f64> {
     if exceeded == 0 || exceeded >= blocks || above == 0 || above >= n {
         return None;

@@ -26,9 +26,9 @@ pub fn autocorrelations(values: &[f64], lags: usize) -> Vec<f64> {
     (1..=lags.min(values.len().saturating_sub(1))).map(product).collect()
 }
 
-/// Variance of the mean of a series over that of as many independent values: 1 or more. Sums autocorrelations with
-/// Bartlett's weights, up to a lag of the square root of the length. Each is raised by 1/n, because subtracting the
-/// estimated mean lowers it by that.
+/// Variance of the mean of a series over that of the same number of independent values: 1 or more. The sum runs over
+/// autocorrelations with Bartlett's weights, up to a lag of the square root of the length. Each autocorrelation is
+/// raised by 1/n, because subtracting the estimated mean lowers it by 1/n.
 pub fn inflation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let lags = values.len().isqrt();

@@ -22,7 +22,8 @@ const CRITICAL: [(f64, [f64; 3]); 7] = [
     (0.5, [0.683, 0.824, 1.167]),
 ];
 
-/// Anderson and Darling's A^2: how far ascending probabilities `F(x)` are from evenly spread ones. `None` without any.
+/// Anderson and Darling's A^2: how far ascending probabilities `F(x)` are from evenly spread ones. `None` for an empty
+/// list.
 pub fn distance(probabilities: &[f64]) -> Option<f64> {
     if probabilities.is_empty() {
         return None;

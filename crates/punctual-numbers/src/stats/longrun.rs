@@ -2,10 +2,10 @@
 //!
 //! A mood is a stretch of time in which a machine behaves alike: a neighbour on the host, a warm processor, a nightly
 //! job. The number of moods, and not the number of activations, limits what a run shows. The design effect says by how
-//! much more counts vary from run to run than counts of independent events. A single estimate of it is uncertain and on
-//! average too small where a run holds few moods. Therefore many models of the moods are weighed by how well they
-//! explain the first cosine transforms of the runs (Mueller 2014; Lazarus, Lewis, Stock and Watson 2018). Every
-//! probability is the mean over the models.
+//! much more counts vary from run to run than counts of independent events. A single estimate of the design effect is
+//! uncertain, and on average too small if a run holds few moods. Therefore many models of the moods are weighed by how
+//! well they explain the first cosine transforms of the runs (Mueller 2014; Lazarus, Lewis, Stock and Watson 2018).
+//! Every probability is the mean over the models.
 //!
 //! A model has moods of one strength whose correlation falls exponentially with the time `tau`, and independent
 //! clusters of events. A mood much longer than the runs cannot be seen in them.
@@ -16,11 +16,11 @@ use statrs::function::{beta, gamma};
 /// Number of cosine transforms of one run. They show moods longer than about a twentieth of the run. Shorter ones
 /// affect all transforms alike and count as clusters.
 const TRANSFORMS: usize = 24;
-/// Values of `tau` that are tried, as parts of the longer run. Above half of the run a longer one has a lower prior
+/// Values of `tau` that are tried, as parts of the longer run. Above half of the run, a longer `tau` has a lower prior
 /// probability.
 const LENGTHS: [f64; 8] = [0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2, 2.5];
-/// Strengths of moods that are tried: the share that moods add to the variance of the count of an endless run, 1 for as
-/// much as without them.
+/// Strengths of moods that are tried: the variance that moods add to the count of an endless run, as a multiple of its
+/// variance without moods.
 const STRENGTHS: [f64; 8] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 10_000.0];
 /// Prior probabilities that events are independent, and that they come in clusters without moods. All models with moods
 /// share the rest.
@@ -32,9 +32,10 @@ const OF_BODY: f64 = 0.8;
 const STRONGER: [f64; 2] = [1.0, 5.0];
 /// Number of equally probable values by which the size of clusters is represented.
 const SIZES: usize = 16;
-/// Logarithm of the range of the logarithm of cluster sizes, 1 to 10 000, over which their prior is even.
+/// Logarithm of ln 10 000. The logarithm of the cluster size, 1 to 10 000, has an even prior over this range.
 const SIZES_RANGE: f64 = 2.220_327;
-/// Below this probability of as little power the approximation of gamma quantiles is too inaccurate.
+/// The approximation of gamma quantiles is too inaccurate if a gamma variate lies below the observed power with a
+/// smaller probability than this.
 const EVEN: f64 = 1e-3;
 /// Probabilities below this are not computed accurately by the incomplete gamma function.
 const LEAST: f64 = 1e-12;
@@ -42,7 +43,7 @@ const LEAST: f64 = 1e-12;
 const NEGLIGIBLE: f64 = 1e-6;
 /// Counts up to this are compared by the exact test, larger ones by the normal distribution.
 const EXACT_MAX: f64 = 2_000.0;
-/// With a larger share of events than this the exact test, which takes counts for Poisson ones, is not used.
+/// With a larger share of events than this the exact test, which assumes Poisson counts, is not used.
 const RARE: f64 = 0.01;
 
 #[allow(clippy::cast_precision_loss, reason = "numbers of slices are small")]
@@ -63,7 +64,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// From slices of time in their order, each as (events, activations).
+    /// Builds the events from slices of time in their order, each as (events, activations).
     pub fn new(slices: &[(f64, f64)], length: f64) -> Self {
         let (count, of) = slices.iter().fold((0.0, 0.0), |sum, slice| (sum.0 + slice.0, sum.1 + slice.1));
         let events = Self { count, of, length, powers: Vec::new() };
@@ -97,7 +98,7 @@ impl Events {
     }
 }
 
-/// The design effects under one model.
+/// The design effects of two runs under one model.
 #[derive(Clone, Copy, Debug)]
 struct Model {
     /// Posterior probability of the model.
@@ -280,7 +281,7 @@ fn of_all_sizes(squares: f64, n: f64) -> f64 {
     gamma::ln_gamma(shape) - shape * half.ln() + most.ln() - SIZES_RANGE
 }
 
-/// Equally probable sizes of clusters, 1 or more, given a sum of `n` squares.
+/// Equally probable cluster sizes, 1 or more, given a sum of `n` squares.
 fn cluster_sizes(squares: f64, n: f64) -> Vec<f64> {
     let (shape, half) = (n / 2.0, squares / 2.0);
     if n <= 0.0 || squares <= 0.0 {
@@ -289,7 +290,8 @@ fn cluster_sizes(squares: f64, n: f64) -> Vec<f64> {
     // The posterior of the size is that of `half` over a gamma variate of at most `half`, because a size is at least 1.
     let most = gamma::gamma_lr(shape, half);
     let part = |i: usize| (float(i) + 0.5) / float(SIZES);
-    // For events that come more evenly than independent ones the posterior falls from size 1 on by a power.
+    // Events may come more evenly than independent ones. The posterior then falls as a power of the size, from size 1
+    // on.
     if most < EVEN {
         return (0..SIZES).map(|i| (1.0 - part(i)).powf(-1.0 / (shape - half).max(1.0))).collect();
     }
@@ -305,14 +307,15 @@ fn gamma_quantile(shape: f64, p: f64) -> f64 {
 /// Probabilities of a difference between two runs of one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chances {
-    /// Probability that the second run has at least as many more events.
+    /// Probability that chance gives the second run at least the observed surplus of events.
     pub more: f64,
-    /// Probability that the second run has at least as many fewer events.
+    /// Probability that chance gives the second run at least the observed shortfall of events.
     pub fewer: f64,
 }
 
 impl Chances {
-    /// From the events of two runs; `None` without releases, without events, or if all releases are events.
+    /// The probabilities for the events of two runs; `None` without releases, without events, or if all releases are
+    /// events.
     pub fn of(first: &Events, second: &Events, effect: &DesignEffect) -> Option<Self> {
         let (all, of) = (first.count + second.count, first.of + second.of);
         if first.of <= 0.0 || second.of <= 0.0 || all <= 0.0 || all >= of {

@@ -11,18 +11,17 @@ const DEEP: f64 = 0.5;
 /// A hill of a histogram, by indices of its bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
-    /// Index of the first bin.
+    /// Index of the first bin of the hill.
     pub from: usize,
-    /// Index of the highest bin.
+    /// Index of the highest bin of the hill.
     pub peak: usize,
-    /// Index past the last bin.
+    /// Index past the last bin of the hill.
     pub to: usize,
-    /// Number of values in its bins.
+    /// Number of values in the bins of the hill.
     pub size: u64,
 }
 
-/// The hills of a histogram, from left to right. Two hills count as one unless chance does not explain the valley
-/// between them.
+/// The hills of a histogram, from left to right. Two hills count as one if chance may explain the valley between them.
 pub fn modes(bins: &[u64]) -> Vec<Mode> {
     let mut modes: Vec<Mode> = Vec::new();
     let (mut from, mut peak, mut valley) = (0usize, (0usize, 0u64), (0usize, 0u64));

@@ -102,8 +102,8 @@ impl Spectrum {
         moody.map(|law| law.weight).sum::<f64>().clamp(0.0, 1.0)
     }
 
-    /// The quantile of the number of independent stretches: given moods, the run has at most this many with this
-    /// probability.
+    /// The number of independent stretches in the run, as a quantile: if there are moods, the run has at most this
+    /// number of stretches with `probability`.
     pub fn stretches(&self, probability: f64) -> f64 {
         let mut laws: Vec<&Law> = self.laws.iter().filter(|law| law.stretches.is_finite()).collect();
         laws.sort_by(|a, b| a.stretches.total_cmp(&b.stretches));
@@ -117,9 +117,9 @@ impl Spectrum {
     }
 }
 
-/// Over how many of `stretches` equal parts of the run the exceedances are spread, and over how many those are that a
-/// part holds beyond the quietest quarter of the parts. The number is the square of the sum over the sum of squares:
-/// the number of parts if all hold equally many.
+/// Over how many of `stretches` equal parts of the run the exceedances are spread. The second number is the same for
+/// the surplus of each part over the quietest quarter of the parts. Each number is the square of the sum over the sum
+/// of squares, which is the number of parts if all hold equally many.
 pub fn spread_over(cells: &[Cell], stretches: f64) -> (f64, f64) {
     let parts = stretches.clamp(1.0, cells.len().max(1) as f64);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and the number of cells")]

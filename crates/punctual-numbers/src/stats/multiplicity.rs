@@ -42,7 +42,8 @@ mod tests {
         assert!(holm(&[f64::NAN, 7.0, -1.0]).iter().all(|p| (0.0..=1.0).contains(p)));
     }
 
-    /// By hand: 0.02 / 2 is the smallest for its weight, so 0.02 * 4 / 2; then 0.015 * 2 and 0.5.
+    /// Computed by hand: 0.02 / 2 is the smallest of the odds over their weights, so 0.02 comes first and becomes
+    /// `0.02 * 4 / 2`. Then 0.015 becomes `0.015 * 2`, and 0.5 stays.
     #[test]
     fn what_weighs_more_has_more_of_the_error() {
         let adjusted = holm_weighted(&[(0.015, 1.0), (0.02, 2.0), (0.5, 1.0)]);

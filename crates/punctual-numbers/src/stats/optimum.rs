@@ -147,7 +147,7 @@ pub fn simplex<const N: usize>(f: impl Fn([f64; N]) -> f64, start: [f64; N], ste
 
 type Corner<const N: usize> = ([f64; N], f64);
 
-/// Moves the corners uphill until their values are equal, and leaves the highest corner first.
+/// Moves the corners uphill until their values are equal, and puts the highest corner first.
 fn climb<const N: usize>(height: &impl Fn([f64; N]) -> Corner<N>, corners: &mut [Corner<N>]) {
     let along = |from: [f64; N], to: [f64; N], t: f64| std::array::from_fn(|i| from[i] + t * (to[i] - from[i]));
     for _ in 0..400 {

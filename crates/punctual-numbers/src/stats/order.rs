@@ -14,7 +14,7 @@ pub fn upper(n: u64, above: f64, confidence: f64) -> Option<u64> {
     if !sane(above, confidence) {
         return None;
     }
-    // The value of rank t lies above the quantile where at least t values do.
+    // The value of rank t lies above the quantile if at least t values lie above it.
     let holds = |t: u64| binomial::at_least(t, n, above) >= confidence;
     if n == 0 || !holds(1) {
         return None;
@@ -33,7 +33,7 @@ pub fn lower(n: u64, above: f64, confidence: f64) -> Option<u64> {
     if !sane(above, confidence) {
         return None;
     }
-    // By symmetry: the value of rank j from the bottom lies below the quantile where at least j values do.
+    // By symmetry, the value of rank j from the bottom lies below the quantile if at least j values lie below it.
     let from_bottom = upper(n, 1.0 - above, confidence)?;
     Some(n - from_bottom + 1)
 }

@@ -14,9 +14,9 @@ const EXACT_MAX: usize = 2_500;
 /// How a second sample is shifted against a first one, by ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// Probability of a second sample at least as much larger if both have one law.
+    /// Probability that the second sample is larger by at least as much as observed, if both samples follow one law.
     pub chance_of_larger: f64,
-    /// Probability of a second sample at least as much smaller if both have one law.
+    /// Probability that the second sample is smaller by at least as much as observed, if both samples follow one law.
     pub chance_of_smaller: f64,
     /// Cliff's delta (1993): how much more often the second is the larger of a pair than the smaller, -1 to 1.
     pub delta: f64,
@@ -51,9 +51,9 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     Some(Shift { chance_of_larger, chance_of_smaller, delta })
 }
 
-/// Compares two series whose values may depend on the values before them. Odds are those of as many independent values
-/// as the series are worth, and never smaller than those of [`shift`]. If the samples do not overlap, placements do not
-/// vary and `shift` decides.
+/// Compares two series whose values may depend on the values before them. The odds are computed for the number of
+/// independent values that the series are worth, and are never smaller than those of [`shift`]. If the samples do not
+/// overlap, placements do not vary and `shift` decides.
 pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     let shift = shift(first, second)?;
     if first.len() < 4 || second.len() < 4 {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_smallest_odds_there_are() {
-        // 1 / C(2k, k): all of the second above all of the first.
+        // All values of the second sample are above all of the first, which has a probability of 1 / C(2k, k).
         for (k, wanted) in [(3, 0.05), (4, 1.0 / 70.0), (5, 1.0 / 252.0), (6, 1.0 / 924.0)] {
             let first: Vec<f64> = (0..k).map(f64::from).collect();
             let second: Vec<f64> = (k..2 * k).map(f64::from).collect();
@@ -250,7 +250,8 @@ mod tests {
             *one += u32::from(odds(shift(&first, &second).unwrap()));
             *other += u32::from(odds(shift_in_time(&first, &second).unwrap()));
         }
-        // Both series come from one process, so 5 % of 400 would be right. Without dependence a third is told apart.
+        // Both series of each of 400 pairs come from one process, so 5 % of the pairs would be right. A test that
+        // ignores dependence finds a difference in a third of them.
         assert!(told[0] > 80 && told[1] < 40, "{told:?}");
     }
 

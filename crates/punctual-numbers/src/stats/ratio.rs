@@ -42,7 +42,7 @@ impl Counted {
         let all = self.first.checked_add(self.second).filter(|all| *all > 0 && self.usable())?;
         let one_sided = f64::midpoint(1.0, confidence);
         let odds = self.first_exposure / self.second_exposure;
-        // Both limits from upper bounds, which keep their digits near 0.
+        // Both limits are computed from upper bounds, which keep their digits near 0.
         let most = binomial::upper_bound(self.second, all, one_sided)?;
         let least_first = binomial::upper_bound(self.first, all, one_sided)?;
         let high = if self.first == 0 { f64::INFINITY } else { most / (1.0 - most) * odds };
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn exposures_and_margins_shift_the_odds() {
         let longer = Counted { second_exposure: 4.0, ..equal(2, 0) };
-        // (1/5)^2
+        // Each of the two events falls to the first run with probability 1/5.
         assert!((longer.chance_of_fewer(1.0) - 0.04).abs() < 1e-12);
         assert!(equal(100, 130).chance_of_more(1.0) < 0.05 && equal(100, 130).chance_of_more(1.2) > 0.2);
         assert_eq!(equal(0, 0).ratio(0.95), None);
@@ -170,7 +170,7 @@ mod tests {
             prop_assert!(ratio.low < seen && seen < ratio.high);
             let turned = Counted { second_exposure: odds, ..equal(second, first) }.ratio(0.95).unwrap();
             prop_assert!((turned.low * ratio.high - 1.0).abs() < 1e-6);
-            // A limit is where the test is just not convinced any more.
+            // At a limit of the 95 % interval, the one-sided test has a probability of 2.5 %.
             prop_assert!((counted.chance_of_fewer(ratio.high) - 0.025).abs() < 1e-5);
             prop_assert!((counted.chance_of_more(ratio.low) - 0.025).abs() < 1e-5);
         }

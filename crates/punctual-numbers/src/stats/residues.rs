@@ -1,8 +1,8 @@
 //! Tests whether events fall on every k-th activation, as if a timer tick met every fourth one.
 
-/// With fewer events than this no cycle is looked for.
+/// Fewest events in which a cycle is searched.
 const LEAST: usize = 12;
-/// Longest cycle that is looked for.
+/// Longest cycle that is searched.
 const LONGEST: u64 = 64;
 /// This part of all events must fall on the same place of the cycle.
 const FITTING: f64 = 0.9;

@@ -59,7 +59,8 @@ pub fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhythm> {
 }
 
 /// Whether `longer` is the true period where `best` fits most events. Events of every second also fit a period of half
-/// a second, and stray events fit that better. So a longer multiple replaces a period if nearly as many events fit it.
+/// a second, and stray events fit the shorter period better. So a longer multiple replaces a period if nearly as many
+/// events fit it.
 fn replaces(longer: &Rhythm, best: &Rhythm) -> bool {
     let times = longer.period.as_secs_f64() / best.period.as_secs_f64();
     let multiple = times > 0.999 && (times / times.round() - 1.0).abs() < 2e-3;
@@ -89,7 +90,7 @@ impl Events {
         periods
     }
 
-    /// The most frequent distances between events and the next few.
+    /// The most frequent distances from an event to one of the next three.
     fn spacings(&self) -> Vec<f64> {
         let far = |lag: usize| self.times.windows(lag + 1).map(move |pair| pair[lag] - pair[0]);
         let mut all: Vec<f64> = (1..=3).flat_map(far).collect();

@@ -63,8 +63,8 @@ pub fn independent(parts: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
-    /// 64 stretches of 1000 values with ten exceedances each; or, unless `mood` is 0, none and twenty in turns of
-    /// `mood` stretches.
+    /// 64 stretches of 1000 values. Each has ten exceedances if `mood` is 0; else `mood` stretches with none and `mood`
+    /// stretches with twenty take turns.
     fn parts(mood: usize) -> impl Fn(usize) -> Option<Vec<(f64, f64)>> {
         move |stretches| {
             let of = |place: usize| place.checked_div(mood).map_or(10.0, |turn| 20.0 * float(turn % 2));

@@ -6,9 +6,9 @@
 //! peaks-over-threshold model; with a large one it is the law of block maxima (GEV) above the threshold. So one model
 //! serves both.
 //!
-//! Intervals are by profile likelihood, because those by standard errors are much too short for a few hundred values.
-//! Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapters 3 and 4. Shapes below -1/2 have no
-//! regular likelihood (Smith 1985) and are not searched.
+//! Intervals are by profile likelihood, because intervals by standard errors are much too short for a few hundred
+//! values. Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapters 3 and 4. Shapes below -1/2
+//! have no regular likelihood (Smith 1985) and are not searched.
 
 use super::optimum::{crossing, near, simplex};
 use std::cell::Cell;
@@ -89,15 +89,16 @@ fn stretch(shape: f64, times: f64) -> f64 {
 }
 
 impl Exceedances {
-    /// From distances of values from the threshold. Distances that are not positive and finite are left out.
+    /// Builds the data from the distances of values from the threshold. Distances that are not positive and finite are
+    /// left out.
     pub fn of_values(values: impl IntoIterator<Item = f64>, several: f64) -> Self {
         let mut values: Vec<f64> = values.into_iter().filter(|y| y.is_finite() && *y > 0.0).collect();
         values.sort_by(f64::total_cmp);
         Self { values, several: several.max(0.0), ..Self::default() }.summed()
     }
 
-    /// From counts in bins, (lower edge, upper edge, count), as distances from the threshold. The upper edge may be
-    /// infinite.
+    /// Builds the data from counts in bins, (lower edge, upper edge, count), as distances from the threshold. The upper
+    /// edge may be infinite.
     pub fn of_bins(bins: impl IntoIterator<Item = (f64, f64, u64)>, several: f64) -> Self {
         let sane = |(from, to, n): &(f64, f64, u64)| from.is_finite() && *from >= 0.0 && to > from && *n > 0;
         #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
@@ -212,7 +213,7 @@ impl Exceedances {
     }
 
     /// The largest log-likelihood among the laws of this shape. The search for the logarithm of the scale begins at
-    /// `near_by`, which is then set to the one found.
+    /// `near_by`, which is then set to the logarithm that was found.
     fn of_shape(&self, shape: f64, near_by: &Cell<f64>) -> f64 {
         let scale = |ln: f64| Law { scale: ln.exp(), shape };
         let around = near_by.get();
@@ -239,7 +240,8 @@ impl Exceedances {
         self.drop_near(fit, times, level, &Cell::new(fit.law.shape))
     }
 
-    /// The same as [`Self::drop`]. The search for the shape begins at `near_by`, which is then set to the one found.
+    /// The same as [`Self::drop`]. The search for the shape begins at `near_by`, which is then set to the shape that
+    /// was found.
     fn drop_near(&self, fit: &Fit, times: f64, level: f64, near_by: &Cell<f64>) -> f64 {
         let at = |shape: f64| self.ln_likelihood(&Law { scale: level / stretch(shape, times), shape });
         let (shape, height) = near(at, near_by.get(), 0.05, SHAPES.0, SHAPES.1);

@@ -7,7 +7,7 @@ use super::moods::Spectrum;
 use super::tail::{Exceedances, Law};
 use super::{binomial, clusters, dependence, goodness, modes, moods, normal, order, ranks, trend};
 
-/// `SplitMix64` as numbers above 0 and below 1.
+/// Random numbers above 0 and below 1 from the generator `SplitMix64`.
 pub(crate) fn uniform(seed: u64) -> impl Iterator<Item = f64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -43,7 +43,8 @@ fn the_samples_are_those_of_the_references() {
 
 #[test]
 fn the_most_likely_law_of_values() {
-    // scipy.stats.genpareto.fit(x, floc=0) gives 10.8416842, 0.0497034; a finer search the first of these.
+    // scipy.stats.genpareto.fit(x, floc=0) gives the scale 10.8416842 and the shape 0.0497034. A finer search gives the
+    // scale below.
     let data = Exceedances::of_values(s1(), 0.0);
     let fit = data.fit().unwrap();
     near(fit.law.scale, 10.841_670_27, 1e-5);
@@ -98,7 +99,7 @@ fn the_most_likely_law_of_counts_in_bins() {
         let odds = goodness::odds_of_bins(&bins(width), &data, &fit.law).unwrap();
         assert!(odds > 0.05, "{odds}");
     }
-    // The largest are taken from the last bins.
+    // The largest values are taken from the last bins.
     let few = Exceedances::of_bins([(0.0, 1.0, 90), (1.0, 2.0, 8), (4.0, 5.0, 3)], 0.0);
     assert_eq!(
         [1, 3, 4, 12, 101, 102].map(|place| few.largest(place)),
@@ -147,10 +148,10 @@ fn largest_of_blocks_above_a_threshold_follow_the_law_of_block_maxima() {
     let law = Law { scale: 0.198_044 - 0.050_110 * (below - 3.874_750), shape: -0.050_110 };
     let rate = (1.0f64 - 0.050_110 * (below - 3.874_750) / 0.198_044).powf(1.0 / 0.050_110);
     let data = Exceedances::of_values(PORT_PIRIE.iter().map(|x| x - below), rate);
-    // The fitted likelihood is conditional on a year's maximum above the threshold, which all 65 are.
+    // The fitted likelihood is conditional on a year's maximum above the threshold, which is true of all 65 years.
     let all_above = 65.0 * (-(-rate).exp()).ln_1p();
     near(data.ln_likelihood(&law) + all_above, 4.339_058, 2e-2);
-    // The level of 100 years, 4.688403, of this law with that rate.
+    // The level exceeded once in 100 years under this law and rate is 4.688403.
     near(below + law.level(100.0 * rate), 4.688_403 + 0.000_6, 1e-3);
     let fit = data.fit().unwrap();
     near(fit.law.scale, law.scale, 0.05);
@@ -208,7 +209,7 @@ fn exceedances_that_come_together() {
 
 #[test]
 fn ranks_of_the_limits_of_percentiles() {
-    // analysis: rank from the top of the one-sided upper limit at 95 %.
+    // (number of values, share above the percentile, rank from the top of its one-sided upper limit at 95 %)
     for (n, above, rank) in [
         (1_000_000, 1e-3, 948),
         (1_000_000, 1e-4, 84),
@@ -221,10 +222,10 @@ fn ranks_of_the_limits_of_percentiles() {
     }
     assert_eq!(order::upper(2_995_730, 1e-6, 0.95), None, "one too few for the largest to cover it");
     assert!(order::upper(2_995_732, 1e-6, 0.95).is_some());
-    // Ten values, median: the smallest one lies below it with 1 - 1/1024, the second with 1 - 11/1024.
+    // Ten values, median: the smallest one lies below it with probability 1 - 1/1024, the second with 1 - 11/1024.
     assert_eq!((order::upper(10, 0.5, 0.975), order::lower(10, 0.5, 0.975)), (Some(2), Some(9)));
     assert_eq!(order::upper(10, 0.5, 0.995), Some(1));
-    // A trillion: half of them less 1.645 standard deviations, 822427.
+    // For a trillion values the rank is half their number less 1.645 standard deviations, which are 822427.
     let rank = order::upper(1_000_000_000_000, 0.5, 0.95).unwrap();
     assert!(rank.abs_diff(500_000_000_000 - 822_427) < 2, "{rank}");
 }
@@ -232,7 +233,7 @@ fn ranks_of_the_limits_of_percentiles() {
 #[test]
 fn how_many_values_a_claim_takes() {
     assert_eq!(order::wanted(0, 1e-6, 0.95), Some(2_995_731));
-    // From the same table as the bounds: with one miss in 3 600 000 the bound is 1.31774e-6.
+    // With one miss in 3 600 000 samples the bound of the miss probability is 1.31774e-6.
     let n = order::wanted(1, 1.317_74e-6, 0.95).unwrap();
     assert!(n.abs_diff(3_600_000) < 30, "{n}");
 }
@@ -261,7 +262,7 @@ fn binomial_tails() {
 
 #[test]
 fn gaps_and_values_that_do_not_belong() {
-    // Exponential: -ln S of the i-th largest of n; a regular sample has no odd gap.
+    // The logarithm of the survival function at each value of an evenly spread sample, which has no odd gap.
     let regular: Vec<f64> = (1..50).map(|i| (f64::from(i) / 50.0).ln()).collect();
     assert!(goodness::odds_of_gap(&regular) > 0.5);
     let mut odd = regular.clone();
@@ -288,7 +289,7 @@ fn hills() {
     assert!(modes::modes(&[]).is_empty() && modes::modes(&[0, 0]).is_empty());
 }
 
-/// 256 cells of 10 000 values, of which one in 100 exceeds, and moods of this strength that last 10 cells.
+/// 256 cells of 10 000 values, of which one in 100 is an exceedance, with moods of this strength that last 10 cells.
 fn moody(strength: f64, seed: u64) -> Vec<moods::Cell> {
     let mut dice = uniform(seed);
     let mut normal = move || normal::quantile(dice.next().unwrap());

@@ -69,8 +69,8 @@ pub fn kpss(values: &[f64], lags: usize) -> Option<f64> {
     (variance > 0.0).then(|| squares / (n * n * variance))
 }
 
-/// The two-sided binomial probability that two stretches of one rate hold counts that differ as much: `first` events in
-/// `of_first` trials and `second` in `of_second`.
+/// The two-sided binomial probability that two stretches of one rate hold counts that differ at least as much: `first`
+/// events in `of_first` trials and `second` in `of_second`.
 pub fn halves(first: u64, of_first: u64, second: u64, of_second: u64) -> f64 {
     let (all, trials) = (first.saturating_add(second), of_first.saturating_add(of_second));
     if all == 0 || of_first == 0 || of_second == 0 {

@@ -1,4 +1,4 @@
-//! Claims by cause, and gates that causes close.
+//! Claims by cause, and refusals that causes lead to.
 
 use super::*;
 use crate::explain::CpuLate;
@@ -7,7 +7,7 @@ fn cause(name: &str) -> Cause {
     Cause { class: Class::HigherPriority, name: name.into() }
 }
 
-/// A spike of `late` by this cause at the release number `index`.
+/// A spike of latency `late` with this cause at the release number `index`.
 fn spike_at(name: &str, late: Nanos, index: u64) -> Spike {
     let release = EPOCH.plus(PERIOD.times(index));
     Spike {
@@ -40,8 +40,9 @@ fn causes_close_the_gate() {
     assert!(of((0..5).map(|_| spike("hog", 100)).collect()).is_ok(), "five spikes decide nothing");
 }
 
-/// Four causes in 700 s: 400 spikes with an exponential tail of 10 us from 30 us on, 300 of one size, 30 of a third
-/// cause, and 20 of a fourth, which are too few to be asked. `late` is the number of all late activations.
+/// Four causes in 700 s: 400 spikes with an exponential tail of 10 us from 30 us on, 300 of one size, 40 of a third
+/// cause, and 20 of a fourth, which is left out because its share is too small. `late` is the number of all late
+/// activations.
 fn several(late: u64) -> Vec<CauseClaims> {
     several_in(&recording(700, None, exponential(1)), late)
 }
@@ -75,7 +76,7 @@ fn each_cause_has_a_tail_of_its_own_or_a_reason_why_not() {
     let names: Vec<_> = causes.iter().map(|claims| (claims.cause.name.clone(), claims.activations)).collect();
     assert_eq!(names, [("nic".into(), 400), ("hog".into(), 300), ("disk".into(), 40)]);
     let nic = causes[0].beyond.as_ref().unwrap();
-    // 400 in 700 s are 2057 in an hour: 30 us + 10 us ln 2057.
+    // 400 spikes in 700 s are 2057 an hour, so the level of an hour is 30 us + 10 us ln 2057.
     let level = nic.levels[0];
     let hour = level.once_in;
     assert_eq!(hour, Nanos::from_secs(3_600));

@@ -1,4 +1,4 @@
-//! Gates of a tail: each is closed by data that pass all others, and similar data open it.
+//! Checks of a tail: data that pass all other checks fail one of them, and similar data pass it.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const TAIL_NS: f64 = 10_000.0;
 /// `turn` clusters a second exceed. The values are exact quantiles in random order.
 fn maxima(near: f64, turn: f64, far: f64) -> Maxima {
     const BLOCKS: u32 = 2_000;
-    // The laws begin where a quarter of the seconds have a cluster above.
+    // The laws begin at the level that a quarter of the seconds exceed.
     let all = -(0.75f64.ln());
     let stretch =
         |shape: f64, times: f64| if shape.abs() < 1e-9 { times.ln() } else { (times.powf(shape) - 1.0) / shape };

@@ -30,7 +30,7 @@ fn cells_of_microseconds_have_percentiles_odds_and_levels() {
     }
     let beyond = claims.beyond.unwrap();
     assert!((200..=1_000).contains(&beyond.exceedances), "{beyond:?}");
-    // One in 3 600 000: 5 us ln(3 600 000) = 75.48 us.
+    // The level exceeded by one value in 3 600 000 is 5 us ln(3 600 000) = 75.48 us.
     let level = beyond.levels[0];
     let hour = level.once_in;
     assert_eq!(hour, Nanos::from_secs(3_600));
@@ -140,7 +140,7 @@ fn nothing_is_claimed_of_cells_that_contradict_the_file() {
     let mut stated = of(1_000);
     stated.series[0].stated_count = Some(999_990);
     assert_eq!(claimed(stated).beyond, Err(Refusal::Doubted), "more values than the file states");
-    // Two overruns of a counter of 32 bits.
+    // The stated time is too long by two overruns of a 32-bit counter of microseconds.
     let mut wrapped = of(8_589_935 + 1_000);
     wrapped.series[0].period = Some(Nanos::from_ms(1));
     assert_eq!(claimed(wrapped).beyond, Err(Refusal::Doubted));

@@ -9,7 +9,7 @@ use punctual_hist::SplitMix;
 mod dependence;
 mod unfit;
 
-/// Histograms decide as if their values were independent.
+/// Options that let histograms decide as if their values were independent.
 fn options() -> Options {
     Options { as_if_independent: true, ..super::super::tests::options() }
 }
@@ -61,7 +61,7 @@ fn files_of_one_system_show_no_difference_and_what_they_lack_is_said() {
     assert_eq!(lacks, [Lack::Time, Lack::Skips, Lack::Settings]);
     assert!(other.lacks.iter().all(|of| of.first && of.second));
     assert_eq!(other.groups[0].rows.len(), 5, "neither a budget nor what was skipped is known, and nothing of time");
-    // 5 us + 20 us * ln 100
+    // The true percentile is 5 us + 20 us * ln 100.
     let p99 = row(&comparison, What::Percentile { ppm: 990_000 });
     assert!((p99.first.unwrap() / 97_103.0 - 1.0).abs() < 0.03, "{p99:?}");
 }
@@ -102,7 +102,7 @@ fn a_recording_is_held_against_a_file_of_its_only_thread() {
     let worse = both(&run(vec![series("thread 0", 60_000, 25.0, 2)]), Some(Nanos::from_us(50)));
     assert_eq!(worse.verdict(), Compared::Worse);
     let misses = row(&worse, What::Misses { budget: Some(Nanos::from_us(50)) });
-    // e^(-45/10) and e^(-45/25) per million, the second up to the end of a cell.
+    // The true shares are e^(-45/10) and e^(-45/25). For the second, values up to the end of the cell count as well.
     assert!((misses.first.unwrap() / 11_109.0 - 1.0).abs() < 0.1, "{misses:?}");
     assert!((misses.second.unwrap() / 165_299.0 - 1.0).abs() < 0.1, "{misses:?}");
     assert_eq!(misses.verdict, Compared::Worse);
@@ -149,7 +149,7 @@ fn threads_are_held_against_those_of_the_same_cpu_or_name() {
     let (a, b) = (vec![on(None, "a"), on(None, "b")], vec![on(None, "c"), on(None, "d")]);
     assert!(matches!(pairs(a.clone(), b.clone(), false), Err(Refused::NothingInCommon(..))));
     assert_eq!(pairs(a, b, true).unwrap(), (vec![text("a", "c"), text("b", "d")], vec![], true));
-    // A trace has several latencies for one activation; other programs measure that of the thread in user space.
+    // A trace has several latencies for one activation. Other programs measure the latency of the thread in user space.
     let of = |context: &str| Series { context: Some(context.to_owned()), ..on(Some(1), context) };
     let traced = pairs(vec![on(Some(1), "x")], vec![of("IRQ"), of("Thr"), of("Usr")], false).unwrap();
     assert_eq!((traced.0, traced.1), (vec![text("x", "Usr")], vec!["IRQ".to_owned(), "Thr".to_owned()]));
@@ -171,7 +171,7 @@ fn files_without_counts_are_shown_and_have_no_odds() {
     assert!(matches!(held(&run(vec![]), &told(5), options()), Err(Refused::NothingInCommon(..))));
 }
 
-/// Two histograms of one system with bursts must not be told apart.
+/// Two histograms of one system with bursts must not be found to differ.
 #[test]
 fn bursts_of_one_system_are_not_told_apart() {
     let bursty = |seed: u64| {
@@ -179,7 +179,7 @@ fn bursts_of_one_system_are_not_told_apart() {
         let (mut base, mut late) = (0, 0);
         for _ in 0..400 {
             base += 500;
-            // A burst of forty in one of eight half seconds.
+            // One of eight half seconds holds a burst of forty late values.
             late += if random.unit() < 0.125 { 40 } else { 0 };
         }
         let cells = vec![Cell::of_width(5, Nanos::from_us(1), base), Cell::of_width(90, Nanos::from_us(1), late)];

@@ -4,7 +4,8 @@ use super::super::tests::{options, plain, quiet};
 use super::*;
 use punctual_hist::SplitMix;
 
-/// A run of `seconds` with one random level, `sd` its standard deviation on the scale of logarithms, times a factor.
+/// A run of `seconds` whose latencies all have one random factor, with standard deviation `sd` on the scale of
+/// logarithms, and the factor `times`.
 fn moody(seed: u64, seconds: u64, sd: f64, times: f64) -> Recording {
     let mut random = SplitMix::new(seed);
     let level = (sd * normal::quantile(random.unit())).exp() * times;
@@ -44,8 +45,8 @@ fn two_runs_a_side_say_what_they_cannot_show() {
     assert_eq!(comparison.first.runs, ["0", "1"]);
 }
 
-/// The level of the latencies wanders over a minute. With runs of 30 s of both sides in turn, sixteen rounds find a
-/// difference of 15 % in most of the tries.
+/// The level of the latencies wanders over a minute. From sixteen rounds, each with a run of 30 s of either side, a
+/// difference of 15 % is found in most of the tries.
 #[test]
 fn rounds_find_what_single_runs_cannot() {
     let keep = (-0.5f64).exp();
@@ -59,7 +60,7 @@ fn rounds_find_what_single_runs_cannot() {
         };
         let (mut a, mut b, mut c) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..16u64 {
-            // The order alternates: A B, then B A.
+            // The order of the sides alternates from round to round: A B, then B A.
             if round % 2 == 0 {
                 a.push(next(1.0, 3 * round));
                 b.push(next(1.15, 3 * round + 1));
@@ -102,7 +103,7 @@ fn equal_values_in_all_runs_show_no_difference() {
     assert_eq!(compared(&runs(10_000), &runs(15_000), false).verdict(), Compared::Worse);
 }
 
-/// By hand: of the eight assignments of signs to 1, 2, 3 one has a sum of 6, and two have at least 4.
+/// Computed by hand: of the eight assignments of signs to 1, 2, 3 one has a sum of 6, and two have at least 4.
 #[test]
 fn signs_are_counted_out() {
     assert!((signs(&[1.0, 2.0, 3.0]) - 1.0 / 8.0).abs() < 1e-12);

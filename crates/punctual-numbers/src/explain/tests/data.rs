@@ -1,4 +1,5 @@
-//! Each fixture holds windows of one kind as text; the file beside it has their explanation. `BLESS=1` writes that.
+//! Each fixture holds windows of one kind as text; the file beside it has their explanation. `BLESS=1` writes the
+//! explanations.
 
 use super::text::{Given, read};
 use crate::explain::account::account;

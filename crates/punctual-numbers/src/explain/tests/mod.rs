@@ -1,4 +1,4 @@
-//! Whole windows, from records to blame: by data, by property, and over a whole recording.
+//! Tests of whole windows, from records to causes: by fixtures, by properties, and over a whole recording.
 
 mod data;
 mod random;

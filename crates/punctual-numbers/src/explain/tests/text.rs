@@ -7,8 +7,9 @@
 //! elsewhere 0 990.0 77 - ipi 1 30 31
 //! 995.0 0 d switch 0:120 S 900:9
 //! ```
-//! Times are microseconds, with `+` or `-` relative to the release; flags as the kernel shows them (`d` interrupts off, `N` asked to give way, `h`, `s`, a digit: pre-emption forbidden), `-` none;
-//! `kernel 53` says that a task is a thread of the kernel.
+//! Times are microseconds, with `+` or `-` relative to the release; flags as the kernel shows them (`d` interrupts off,
+//! `N` asked to give way, `h`, `s`, a digit: pre-emption forbidden), `-` none; `kernel 53` says that a task is a thread
+//! of the kernel.
 
 use crate::explain::clues::Rules;
 use crate::stats::float::whole;
@@ -18,7 +19,7 @@ use crate::trace::{
 };
 use punctual_hist::{MonoTime, Nanos};
 
-/// A window, and what it is judged by.
+/// A window, and the rules by which it is judged.
 #[derive(Debug)]
 pub(in crate::explain) struct Given {
     pub window: Window,

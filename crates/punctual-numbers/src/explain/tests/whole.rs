@@ -1,4 +1,4 @@
-//! Over a whole recording: ranking, what spikes stand for, what is ordinary.
+//! Tests over a whole recording: the ranking, what spikes stand for, and ordinary times.
 
 use super::text::{nanos, read};
 use crate::explain::{Cause, Class, CpuExcess, CpuRhythm, Explanation, Ranked};
@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
-/// A recording of one CPU at 1 ms.
+/// A recording of one CPU with a release every millisecond.
 fn recording() -> Recording {
     let mut header = strategies::header().new_tree(&mut TestRunner::deterministic()).unwrap().current();
     header.machine = vec![("kernel", "6.12, PREEMPT_RT, x86-64").into()];
@@ -71,7 +71,8 @@ fn causes_are_ranked_with_their_rhythm() {
     assert_eq!((count.late, count.kept, count.complete, count.sampled), (40, 40, 40, 40));
 }
 
-/// Of 1000 late activations the 10 worst are the hog's and all kept; 50 drawn of all were the device's.
+/// Of 1000 late activations the hog caused the 10 worst, which are all kept; 50 drawn from all were caused by the
+/// device.
 #[test]
 fn the_worst_stand_for_themselves_and_those_drawn_for_the_rest() {
     let worst = (0..10).map(|i| late(i, 1000 + u64::from(i) * 100, 500, true, Kept::Worst));
@@ -85,8 +86,8 @@ fn the_worst_stand_for_themselves_and_those_drawn_for_the_rest() {
     assert_eq!(explanation.causes[0].cause, device.cause);
 }
 
-/// Windows are chosen by the keeper that makes recordings, which keeps a fiftieth of them. Shares must be those of the whole
-/// run: the hog is rare and bad, the device is frequent and harmless, and worse late in the run.
+/// Windows are chosen by the keeper that makes recordings, which keeps one window in fifty. Shares must be those of the
+/// whole run: the hog is rare and bad, the device is frequent and harmless, and worse late in the run.
 #[test]
 fn shares_of_what_the_keeper_kept_are_those_of_the_run() {
     let shares = |seed: u64| {

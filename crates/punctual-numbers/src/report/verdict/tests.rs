@@ -54,7 +54,7 @@ fn seen(due: u64, missed: u64) -> RunCounts {
 fn every_doubt_decides_by_its_direction_alone() {
     for doubt in every_doubt() {
         let doubts = std::slice::from_ref(&doubt);
-        // (without a miss, with misses, whether the cause of these is open)
+        // (answer without a miss, answer with misses, whether the cause of the misses is open)
         let (without, with, open) = match doubt.direction() {
             OnlyAdds => (Held, NotHeld, true),
             MayHide | Both | TooFew => (Open, NotHeld, false),
@@ -84,7 +84,7 @@ fn of_several_doubts_what_may_hide_decides() {
     assert_eq!(verdict.inconclusive_because, Some(Inconclusive::Doubt { doubt: cut.clone() }));
     let verdict = Verdict::of(&seen(30_000, 1), &[cut, steal.clone()]);
     assert!(verdict.answer == NotHeld && verdict.cause_open);
-    // Nine releases of one CPU in 30 s: a thousand of them take longer than 3000 of all CPUs.
+    // Nine releases of one CPU in 30 s: to reach 1000 on that CPU takes longer than 3000 on all CPUs together.
     let verdict = Verdict::of(&seen(2_000, 0), &[steal, few]);
     let time = Some(Nanos::from_secs(3_334));
     assert_eq!(verdict.inconclusive_because, Some(Inconclusive::TooFew { due: 9, wanted: 1_000, time }));

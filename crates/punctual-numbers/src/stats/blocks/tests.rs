@@ -40,8 +40,8 @@ fn a_quantile_lies_where_its_share_says() {
 
 #[test]
 fn limits_by_ranks_lie_within_a_rank_of_the_exact_ones() {
-    // One-sided 95 % upper limits, counted from the top, computed with scipy for the research note. An exact one is the
-    // first whole rank that is far enough out.
+    // One-sided 95 % upper limits, counted from the top, computed with scipy for the research note. An exact limit is
+    // the first whole rank that is far enough out.
     for (n, share, rank) in [(1e6, 0.999, 948.0), (1e6, 0.9999, 84.0), (1e6, 0.99999, 5.0), (3.6e6, 0.99999, 26.0)] {
         let fewest = beyond_limits(n, 1.0 - share, 0.05).0.unwrap();
         assert!((fewest - rank + 0.5f64).abs() <= 1.01, "{n} {share}: {fewest}");
@@ -49,12 +49,13 @@ fn limits_by_ranks_lie_within_a_rank_of_the_exact_ones() {
     // (1 - 1e-6)^n / 2 = 0.05 where n = 2.302584e6.
     assert_eq!(beyond_limits(2.30e6, 1e-6, 0.05).0, None);
     assert!(beyond_limits(2.31e6, 1e-6, 0.05).0.is_some());
-    // The two ways to compute it meet.
+    // The exact computation for few samples and the approximation for many give similar limits where one replaces the
+    // other.
     let (few, many) = (beyond_limits(3.99e5, 1e-3, 0.025), beyond_limits(4.01e5, 1e-3, 0.025));
     assert!((many.0.unwrap() - few.0.unwrap() - 2.0).abs() < 0.3 && (many.1 - few.1 - 2.0).abs() < 0.3);
 }
 
-/// Share of pairs of the same kind whose interval holds 0.
+/// Share of pairs, drawn from one law, for which the interval of the difference holds 0.
 fn coverage(pairs: u64, draw: impl Fn(u64) -> Blocks, holds: impl Fn(&Blocks, &Blocks) -> bool) -> f64 {
     let held = (0..pairs).filter(|i| holds(&draw(2 * i + 1), &draw(2 * i + 2))).count();
     float(held) / float(usize::try_from(pairs).unwrap())
@@ -68,7 +69,7 @@ fn order_holds(share: f64) -> impl Fn(&Blocks, &Blocks) -> bool {
     }
 }
 
-/// A small version; `tests/compare_figures.rs` has the figures of record.
+/// A small version of the measurement in `tests/compare_figures.rs`, which gives the published figures.
 #[test]
 fn limits_hold_the_truth_about_as_often_as_they_say() {
     for (what, got) in [
@@ -91,7 +92,7 @@ fn odds_and_limits_agree() {
 
 #[test]
 fn clusters_widen_limits_by_ranks() {
-    // Bursts of 50 in every tenth block.
+    // Every tenth block holds a burst of 50 late values.
     let mut random = SplitMix::new(3);
     let runs: Vec<Vec<f64>> = (0..40)
         .map(|i| (0..500).map(|j| if i % 10 == 0 && j < 50 { 90.0 + random.unit() } else { random.unit() }).collect())

@@ -1,4 +1,4 @@
-//! Tests how often equal runs are told apart, and how often different ones are.
+//! Tests how often equal runs are wrongly found to differ, and how often different ones are found to differ.
 
 #![allow(clippy::cast_precision_loss, reason = "counts of tests are small")]
 
@@ -18,7 +18,8 @@ fn moods(random: &mut SplitMix, seconds: usize, tau: f64, sd: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Of 1000 lognormal activations a second (sd 0.5), those beyond `threshold`, in standard deviations.
+/// The events of a run with 1000 lognormal activations a second (sd 0.5): those beyond `threshold`, in standard
+/// deviations.
 fn events(random: &mut SplitMix, levels: &[f64], threshold: f64) -> Events {
     let slices: Vec<(f64, f64)> = levels
         .iter()
@@ -42,7 +43,8 @@ fn events(random: &mut SplitMix, levels: &[f64], threshold: f64) -> Events {
     Events::new(&slices, slices.len() as f64)
 }
 
-/// How often two runs of this mood, of which the second is larger by a factor, are told apart with odds below 0.05.
+/// How many pairs of runs, with moods of `tau` seconds and the second run larger by the factor `times`, have odds below
+/// 0.05.
 fn told(seconds: usize, tau: f64, times: f64, threshold: f64) -> u32 {
     let pair = |rep: u64| {
         let mut random = SplitMix::new(rep * 7_919 + 13);
@@ -84,7 +86,7 @@ fn moods_are_seen_with_their_length() {
     assert!(effect.moody < 0.1 && effect.for_limits(0.025).0 < 1.2, "{} {:?}", effect.moody, effect.for_limits(0.025));
 }
 
-/// One excursion, whatever its height, is one event and must not decide.
+/// A single excursion of the latency is one event, whatever its height, and must not decide.
 #[test]
 fn one_excursion_decides_nothing() {
     let of = |hit: bool| {
@@ -102,7 +104,7 @@ fn reference_values() {
     let at_most_three = (1.0 + 34.0 + 561.0 + 5_984.0) / 2f64.powi(34);
     assert!((falls(31.0, 34.0, 0.5) / at_most_three - 1.0).abs() < 1e-9);
     assert!((falls(5.0, 5.0, 0.5) - 1.0 / 32.0).abs() < 1e-12);
-    // 20 to 8 of equal runs, by scipy: 0.152 to 0.948.
+    // For 20 and 8 events of runs of equal length, scipy gives the limits 0.152 and 0.948 of the ratio.
     let of = |n: f64| Events { count: n, of: 1e6, length: 1.0, powers: Vec::new() };
     let effect = DesignEffect::of(&of(20.0), &of(8.0), None);
     let (low, high) = ratio_limits(&of(20.0), &of(8.0), &effect, 0.025).unwrap();

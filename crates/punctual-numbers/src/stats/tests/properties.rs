@@ -1,10 +1,10 @@
-//! Whatever goes in: no number that is none, no panic, limits in order.
+//! Properties that hold for any input: nothing panics, limits are in order, and finite values never give NaN.
 
 use super::super::{binomial, clusters, dependence, goodness, modes, order, rhythm, tail::Exceedances, trend};
 use proptest::prelude::*;
 use punctual_hist::{MonoTime, Nanos};
 
-/// Values as they come, and as they should not.
+/// Lists of ordinary latencies and of extreme, negative, infinite and NaN values.
 fn values() -> impl Strategy<Value = Vec<f64>> {
     let odd = prop_oneof![
         8 => 0.0..100.0f64,

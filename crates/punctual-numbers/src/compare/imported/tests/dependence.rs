@@ -8,11 +8,11 @@ use crate::foreign::Sequence;
 #[derive(Clone, Copy, Debug)]
 enum Law {
     Independent,
-    /// Twice as late for a fifth of the time, in bursts with this mean number of values.
+    /// For a fifth of the time latencies are twice as large, in bursts with this mean number of values.
     Bursts(f64),
-    /// The logarithm is an autoregressive series with this correlation of neighbours.
+    /// The logarithm of the latency is an autoregressive series with this correlation of neighbours.
     Autoregressive(f64),
-    /// A sine with an amplitude of a fifth and this period, in values.
+    /// The latency follows a sine with an amplitude of a fifth and a period of this number of values.
     Slow(f64),
 }
 
@@ -57,7 +57,7 @@ fn list(values: &[f64]) -> ForeignRun {
     run(vec![Series::of_sequence("the samples".to_owned(), &sequence, Nanos::from_ns(1))])
 }
 
-/// Number of pairs, of `pairs`, that are told apart.
+/// Number of comparisons, of `pairs`, that find a difference. The second list of each pair is multiplied by `times`.
 fn decided(law: Law, n: u32, pairs: u64, times: f64) -> usize {
     let plain = super::super::super::tests::options();
     let told = |pair: &u64| {
@@ -69,7 +69,7 @@ fn decided(law: Law, n: u32, pairs: u64, times: f64) -> usize {
     (0..pairs).filter(told).count()
 }
 
-/// At most one of 24 equal pairs of each law is told apart, and differing pairs are found where moods are short.
+/// Of 24 equal pairs of each law, at most one is found to differ. Real differences are found if moods are short.
 #[test]
 fn equal_lists_in_order_are_not_told_apart_whatever_their_moods() {
     // Bursts of a minute are left out: a list of 100 s often holds a single mood and cannot show that there are others.
@@ -90,7 +90,8 @@ fn long_lists_in_order_are_not_told_apart_whatever_their_moods() {
     }
 }
 
-/// For two histograms of one machine with bursts of 10 s, the verdict as if values were independent is withheld.
+/// Two histograms of one machine with bursts of 10 s differ as if their values were independent, so the verdict is
+/// withheld.
 #[test]
 fn a_histogram_decides_nothing_unless_independence_is_granted() {
     let plain = super::super::super::tests::options();
@@ -113,7 +114,7 @@ fn a_histogram_decides_nothing_unless_independence_is_granted() {
     assert!(as_if > 4, "as if independent, {as_if} of 20 equal pairs are told apart: that is why nothing is decided");
 }
 
-/// Limits of a list with bursts are as wide as its parts differ; those of its histogram assume independence.
+/// Limits of a list with bursts allow for the variation between its parts. Limits of its histogram assume independence.
 #[test]
 fn claims_of_a_list_are_as_wide_as_its_parts_differ() {
     let ordered = list(&values(Law::Bursts(1e3), 200_000, 7));

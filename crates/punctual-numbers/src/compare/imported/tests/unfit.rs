@@ -13,7 +13,7 @@ fn unfit(why: Unfit, tail_us: f64) -> Series {
 fn what_contradicts_itself_or_lists_only_the_largest_is_refused_unless_asked_for() {
     let sound = one(20.0, 1);
     for (why, refusal) in [(Unfit::Doubted, Refusal::Doubted), (Unfit::Censored, Refusal::Censored)] {
-        // Latencies are half as large again, so that the verdict would be worse.
+        // The latencies of the other file are larger by half, so that the verdict would be worse.
         let other = run(vec![unfit(why, 30.0)]);
         let refused = Refused::Unfit("b".to_owned(), None, Some(refusal.clone()));
         assert_eq!(held(&sound, &other, options()).unwrap_err(), refused);
@@ -66,7 +66,8 @@ fn percentiles_among_what_is_missing_are_refused_and_those_below_have_wider_limi
         Some(Change::Difference(limits)) => limits.high - limits.low,
         other => panic!("{other:?}"),
     };
-    // A twentieth is missing: the median of all lies between p47.4 and p52.6 of the others, 20 us ln(0.526 / 0.474).
+    // A twentieth of the values is missing, so the median of all lies between p47.4 and p52.6 of the others: 20 us
+    // ln(0.526 / 0.474).
     let most = held(&one(20.0, 1), &losing(10_526, 2), options()).unwrap();
     assert!(width(&most) >= width(&whole) + 900.0, "{} {}", width(&most), width(&whole));
     assert!(!lossy.others[0].refused && !most.others[0].refused, "what could be looked at may be compared");
@@ -81,7 +82,8 @@ fn what_was_lost_may_have_missed_the_budget_or_not() {
         row(&comparison, What::Misses { budget })
     };
     let (none, some) = (misses(0), misses(2_000));
-    // e^(-95/20) of 200 000 are 1730: with 2000 more of 202 000 it may be more than twice as many, or no more at all.
+    // e^(-95/20) of 200 000 values are 1730 misses. With 2000 lost values the second file may have more than twice as
+    // many misses, or no more at all.
     assert!((none.second.unwrap() / 8_650.0 - 1.0).abs() < 0.1, "{none:?}");
     assert!((some.second.unwrap() / 18_470.0 - 1.0).abs() < 0.1, "{some:?}");
     let Some(Change::Ratio(limits)) = some.change else { panic!("{some:?}") };
