@@ -1,4 +1,4 @@
-//! Texts of the samples, compared with files that a reviewer has read. `BLESS=1 cargo test` writes these files anew.
+//! Compares texts of the samples with golden files that a reviewer has read. `BLESS=1 cargo test` rewrites these files.
 
 use super::sheet::Style;
 use super::words::command::Command;
@@ -12,8 +12,9 @@ pub(in crate::render) fn assert_golden(name: &str, text: &str) {
     fixtures::check(&fixtures::repository("crates/punctual/tests/golden").join(name), text);
 }
 
-/// Asserts what every page has to be: complete, with all tags closed, no script but ours, and loading nothing. If
-/// `PUNCTUAL_SAMPLE_DIR` is set, writes the page into that folder, where `cargo xtask screenshots` shows it to a browser.
+/// Asserts that a page is complete: all tags are closed, it has no script but ours, and it loads nothing. If
+/// `PUNCTUAL_SAMPLE_DIR` is set, the page is also written into that folder, where `cargo xtask screenshots` opens it in
+/// a browser.
 pub(in crate::render) fn assert_page(name: &str, page: &str) {
     if let Some(folder) = std::env::var_os("PUNCTUAL_SAMPLE_DIR") {
         std::fs::write(Path::new(&folder).join(format!("{name}.html")), page).unwrap();
