@@ -227,8 +227,9 @@ fn ranked(class: Class, name: &str, spikes: [u64; 2], us: [u64; 2], share: f64, 
     }
 }
 
-/// A late activation from text such as `dispatch: softirq 900 net_rx, ...; wake: ...`: stages are separated by
-/// semicolons, and each part of a stage is its class, nanoseconds and name.
+/// A late activation from text such as `expiry: timer-interrupt 1640; dispatch: softirq 40200 NET_RX, wake-up 2500`:
+/// stages are separated by semicolons, and each part of a stage is a class, a number of nanoseconds and, if it has one,
+/// a name.
 fn spike(cpu: u32, at_ms: u64, parts: &str) -> Spike {
     fn named<T: Copy + serde::Serialize>(all: &[T], name: &str) -> T {
         *all.iter().find(|one| serde_json::to_value(one).unwrap() == name).unwrap()
