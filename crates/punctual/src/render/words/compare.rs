@@ -308,7 +308,7 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     }
 }
 
-/// Why a comparison is undecided although the runs are long enough, and what would decide it.
+/// Why a comparison is undecided, and what to measure instead.
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::Moods(mood) => format!(

@@ -149,7 +149,7 @@ impl Wording<'_> {
         }
     }
 
-    /// The command that was typed to measure, or one that measures the same.
+    /// The typed measuring command or, if none was typed, one that measures the same.
     fn again(&self) -> Command {
         let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
         typed.without("--out").without("--resume").with_sudo(!self.reader.is_root)
