@@ -91,7 +91,7 @@ fn tell(args: &CompareArgs, comparison: &Comparison, heading: &str) -> Result<Ex
     Ok(exit_of(comparison, args.fail_on))
 }
 
-/// All paths that lead to the same file as the first path, including the first.
+/// The paths after the first that lead to the same file as the first.
 fn one_file<'a>(paths: &[&'a PathBuf]) -> Vec<&'a PathBuf> {
     let Some((first, others)) = paths.split_first() else { return Vec::new() };
     let Ok(first) = first.canonicalize() else { return Vec::new() };

@@ -46,8 +46,8 @@ pub fn is_after_a_pause(args: &OptimizeArgs, kept: &Kept, present: &Moment) -> b
     kept.last.as_ref().is_none_or(|last| last.is_long_before(present, block, kept.across.is_some()))
 }
 
-/// Time from the request of a boot until this process began. If the user had to resume the campaign, at most [`BOOT`]
-/// counts.
+/// Time since the start of this boot if the campaign asked for the boot, otherwise zero. If the user had to resume the
+/// campaign, at most [`BOOT`] counts.
 pub fn of_boot(across: &Across, present: &Moment, is_at_boot: bool) -> Nanos {
     match &across.asked {
         Some(asked) if *asked != present.boot => {

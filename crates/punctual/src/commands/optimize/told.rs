@@ -1,4 +1,4 @@
-//! Reports how a campaign stands: on the terminal, in files if no user may be there, and as an exit code.
+//! Reports the state of a campaign: on the terminal, in files if no user may be present, and as an exit code.
 
 use super::candidates::Selection;
 use super::kept::Folder;
