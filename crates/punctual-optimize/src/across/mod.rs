@@ -217,7 +217,7 @@ pub fn kept(campaign: &Campaign, arm: &[usize]) -> Vec<Keep> {
     keeps.into_iter().cloned().collect()
 }
 
-/// The next act towards a boot with these words.
+/// The next act towards a boot with these words in the command line.
 fn boot_of(keeps: &[Keep], seen: &BootSeen) -> Act {
     if seen.can_hook && !seen.hooked {
         return Act::Hook;
