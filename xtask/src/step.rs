@@ -52,7 +52,7 @@ pub struct Done {
     pub outcome: StepOutcome,
     /// Time from the start of the step to its end.
     pub took: Duration,
-    /// Processor time of the programs that the step ran. Unlike [`took`](Self::took), this does not depend on other
+    /// Processor time of the programs that the step ran. Unlike the time from start to end, it hardly depends on other
     /// work of the machine.
     pub cpu: Duration,
 }

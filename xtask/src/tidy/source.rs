@@ -142,7 +142,7 @@ fn raw_string(rest: &[u8]) -> Option<(usize, usize, usize)> {
     Some((quote, quote + 1 + long, quote + 1 + long + close.len()))
 }
 
-/// Number of bytes up to and including the next `end` that is not escaped.
+/// Number of bytes before the next `end` that is not escaped.
 fn quoted(rest: &[u8], end: u8) -> usize {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {
