@@ -27,8 +27,8 @@ enum Foreign {
 const KERNEL: &[&str] = &["errno", "getrandom", "libc", "linux-raw-sys", "nix", "rustix", "signal-hook", "tempfile"];
 /// Crates for the user's terminal. Only the binary may depend on them.
 const TERMINAL: &[&str] = &["anstream", "anyhow", "clap", "indicatif", "minijinja"];
-/// Dependencies of the product that automation must not have. Other dependencies of the product come with cbindgen,
-/// which makes the C header.
+/// Dependencies of the product that automation must not have. The product's other dependencies are allowed, because
+/// cbindgen, which makes the C header, needs some of them.
 const PRODUCT: &[&str] = &["clap", "indicatif", "minijinja", "nix", "rtrb", "signal-hook"];
 
 const ARROWS: &[Arrow] = &[

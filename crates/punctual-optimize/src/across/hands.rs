@@ -24,7 +24,7 @@ pub enum Ending {
 /// The operations on the machine. An error ends [`go_on`], and the last saved state stays valid.
 pub trait Hands {
     type Error;
-    /// Facts about this boot.
+    /// Reads the facts about this boot.
     fn look(&mut self) -> Result<BootSeen, Self::Error>;
     /// Saves the state of the campaign, whole or not at all.
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Self::Error>;

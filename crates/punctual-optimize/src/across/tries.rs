@@ -18,13 +18,13 @@ pub(super) const BOOTS_MAX: u32 = 2 * (ABSENT_MAX - 1) + (CUT_MAX - 1) + 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tries {
-    /// Boots that came up with another kernel or command line than asked for.
+    /// Number of boots that came up with another kernel or command line than requested.
     pub absent: u32,
     /// Kernel and command line of the last of these boots, in words.
     pub instead: String,
-    /// Boots before which another process removed the boot entry, so that its words were not tried.
+    /// Number of boots before which another process removed the boot entry, so that its words were not tried.
     pub taken_away: u32,
-    /// Boots that came up as asked, and ended before they were measured.
+    /// Number of boots that came up as requested, and ended before their measurement.
     pub cut: u32,
 }
 

@@ -40,7 +40,7 @@ pub fn run() -> Result<Exit> {
     }
 }
 
-/// Plans in this boot what a transaction of an earlier boot asked for, and applies the plan.
+/// Plans and applies, in this boot, the settings that a transaction of an earlier boot asked for.
 fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     let source = Source::here();
     let mut wishes = wishes(&arguments(session)?)?;

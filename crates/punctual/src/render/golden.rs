@@ -97,8 +97,8 @@ fn every_line_fits_and_nothing_claims_a_worst_case() {
     }
 }
 
-/// Asserts that each line fits the terminal. Commands to paste and lines of one or two words may be longer, and on 20
-/// columns every line may have up to 30 characters, because numbers are not torn from their units.
+/// Asserts that each line fits the terminal. Commands to paste and lines of one or two words may be longer. On a
+/// terminal of 20 columns every line may have 30 characters, because a number and its unit stay on one line.
 pub(in crate::render) fn assert_fits(text: &str, width: usize) {
     for line in text.lines() {
         let is_whole = line.split_whitespace().count() <= 2 || line.contains("punctual ");

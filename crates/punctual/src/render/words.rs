@@ -1,4 +1,4 @@
-//! Words every fact of a report in plain English. The terminal and the page use the same words.
+//! Puts every fact of a report into plain English. The terminal and the page use the same words.
 //!
 //! There is one function for each enum. It names every variant, so that a new variant does not compile until it has
 //! words. Must not know the medium: no colour, no markup, no line breaks.

@@ -1,4 +1,4 @@
-//! Runs the steps of the CI example as they stand.
+//! Runs the commands of the CI example.
 
 use crate::run::Run;
 use std::fs;

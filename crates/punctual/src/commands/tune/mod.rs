@@ -78,7 +78,7 @@ fn is_forgotten_at_boot() -> bool {
     is_in_memory("/var/lib") && !(is_in_memory("/etc") && is_in_memory("/boot"))
 }
 
-/// The lasting settings of earlier transactions. It is empty for users who may not read the journal: they may not
+/// The lasting settings of earlier transactions. Users who may not read the journal get none, because they may not
 /// change anything either.
 fn standing() -> Vec<Keep> {
     let contents = journal::read(&apply::Machine::here()).ok().flatten().unwrap_or_default();

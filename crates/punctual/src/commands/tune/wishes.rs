@@ -50,7 +50,8 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     })
 }
 
-/// Whether only root can replace this program or a folder above it; the error names what others can change.
+/// Checks that only root can replace this program or a folder above it. The error names the path that other users can
+/// change.
 pub fn is_roots_alone(program: &Path) -> Result<(), String> {
     for part in program.ancestors() {
         let name = part.display();

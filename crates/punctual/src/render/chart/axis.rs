@@ -1,4 +1,4 @@
-//! Scales and their ticks.
+//! Scales of charts, with their ticks and labels.
 
 use super::{Plot, escaped, path, px, text, wide};
 use crate::render::units;

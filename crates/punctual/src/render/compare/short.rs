@@ -1,4 +1,4 @@
-//! A comparison in at most 60 lines, the answer last.
+//! The text of a comparison in at most 60 lines, with the answer in the last ones.
 
 use super::text::{numbers, side, tone};
 use crate::render::sheet::{Sheet, Style};

@@ -61,7 +61,7 @@ pub fn not_tried(left: &[NotTried]) -> String {
     if told.is_empty() { "every knob is as it should be".to_owned() } else { told.join("; ") }
 }
 
-/// What is measured now, in one line.
+/// The line that says which candidates are being measured, and in which stage and round.
 pub fn step(campaign: &Campaign, arm: &[usize], stage: CampaignStage, round: u32) -> String {
     let design = &campaign.design;
     let names: Vec<&str> =

@@ -79,7 +79,7 @@ pub fn trust(report: &Report) -> Vec<String> {
         (true, true) => vec![format!("Yes: {CHECKED}.")],
         (true, false) => vec![format!("Yes, although {}.", although(&shown))],
         (false, _) => {
-            // Doubts about hidden latency do not touch misses that were seen: those remain certain.
+            // A doubt about hidden latency leaves the misses that were seen certain.
             let stands = report.verdict.answer == Answer::NotHeld;
             let first = if stands { "In part: the misses are certain, but there may be more." } else { "No." };
             std::iter::once(first.to_owned()).chain(shown.iter().map(distrust)).collect()
@@ -158,7 +158,7 @@ pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     )
 }
 
-/// The need of a report, as the audit of it takes it.
+/// The need of a report, in the form that an audit takes.
 pub fn need(report: &Report) -> Need {
     Need {
         period: Some(report.need.period),

@@ -1,7 +1,8 @@
 //! Claims of a run, in sentences for readers who are no statisticians. A sentence never says more than its number.
 //!
-//! `limits` words confidence limits of what was seen. `beyond` words levels that are rarer than the run could show, and
-//! `refused` why there are none. `signs` words hints at an origin, and `imported` all claims of another program's file.
+//! `limits` has the sentences on confidence limits of measured values. `beyond` has those on levels that are rarer than
+//! the run could show, and `refused` those on why there are no levels. `signs` has hints at an origin, and `imported`
+//! all claims of another program's file.
 
 mod beyond;
 mod imported;

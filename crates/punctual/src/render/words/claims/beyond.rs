@@ -1,4 +1,4 @@
-//! Words return levels: the latencies that are reached once in a time longer than the run.
+//! Sentences on return levels: latencies that are reached once in a time longer than the run.
 
 use super::times::{article, longer, span};
 use crate::render::units;

@@ -1,4 +1,4 @@
-//! Words the confidence limits of what was seen: misses, probability of a new maximum, percentiles, and how clusters
+//! Sentences on confidence limits: of misses, of the probability of a new maximum, of percentiles; and on how clusters
 //! widen all limits.
 
 use super::times::{longer, span};

@@ -1,4 +1,4 @@
-//! Words why levels beyond the largest latency are refused, and what would help.
+//! Sentences that say why levels beyond the largest latency are refused, and what would help.
 
 use super::times::longer;
 use crate::render::units;

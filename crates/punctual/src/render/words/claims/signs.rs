@@ -1,4 +1,4 @@
-//! Words hints at the origin of latencies that follow from the latencies alone.
+//! Sentences with hints at the origin of latencies that follow from the latencies alone.
 
 use crate::render::units;
 use crate::render::words::causes::rhythm;
