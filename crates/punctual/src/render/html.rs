@@ -30,8 +30,7 @@ const SCRIPT: &str = include_str!("html/report.js");
 /// Placeholder in a template. The list of the page's sections replaces it.
 const CONTENTS: &str = "<!-- contents -->";
 
-/// Number of CPUs that get a time line. If there are more, those with the largest latency do. The table always lists
-/// all.
+/// Largest number of CPUs that get a time line: those with the largest latency. The table lists all CPUs.
 const CHARTED_MAX: usize = 16;
 
 /// The page of a report. `title` is the page's heading.

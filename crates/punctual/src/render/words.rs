@@ -298,7 +298,7 @@ pub fn short_phase_name(name: &str) -> String {
     }
 }
 
-/// What a load achieved: `1 234 loops/s`, or why there is no number.
+/// The rate that a load achieved, `1 234 loops/s`, or why there is no number.
 pub fn achieved(load: &LoadDone) -> String {
     let rate = load.operations.and_then(|n| units::rate(n, load.time));
     let rate = rate.map_or_else(

@@ -1,4 +1,4 @@
-//! What differs between two audits, as text, Markdown and JSON. The text is empty if nothing differs.
+//! The difference between two audits, as text, Markdown and JSON. The text is empty if nothing differs.
 
 use super::found;
 use crate::render::document::Published;
@@ -126,7 +126,7 @@ pub fn markdown(difference: &AuditDifference, names: Names<'_>) -> Result<String
     Ok(out)
 }
 
-/// What differs from one audited machine to another.
+/// The difference from one audited machine to another.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DifferenceDocument<'a> {

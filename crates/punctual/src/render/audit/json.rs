@@ -30,7 +30,7 @@ struct JudgedFor<'a> {
     cpus: &'a CpuSet,
 }
 
-/// A finding, with what the catalogue says of its knob.
+/// A finding, with the catalogue's advice on its knob.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Entry<'a> {

@@ -98,7 +98,7 @@ impl fmt::Display for Totals {
     }
 }
 
-/// What the catalogue advises for a knob, with the values of one machine filled in.
+/// The catalogue's advice on a knob, with the values of one machine filled in.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Advice {

@@ -14,7 +14,7 @@ pub struct Bar<'a> {
     pub low: f64,
     /// Upper confidence limit of the change; infinite if unknown.
     pub high: f64,
-    /// What is shown when the bar is pointed at.
+    /// The text that is shown when the pointer is over the bar.
     pub says: String,
 }
 

@@ -31,9 +31,9 @@ pub struct Shape {
 /// Values that are in no cell: only their number and the range that holds all of them are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// Smallest value that any of them can have.
+    /// Lower end of the range that holds these values.
     pub from: Nanos,
-    /// The largest of them, if known.
+    /// The largest of these values, if known.
     pub to: Option<Nanos>,
     pub count: u64,
 }

@@ -240,7 +240,7 @@ fn members_that_are_not_named_are_refused() {
     }
     #[derive(serde::Serialize, JsonSchema)]
     struct Inner {
-        /// The time of it.
+        /// A time that may be unknown.
         a_ns: Option<punctual_hist::Nanos>,
         cpus: punctual_facts::cpu_set::CpuSet,
     }

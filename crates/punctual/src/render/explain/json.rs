@@ -36,7 +36,8 @@ pub(in crate::render) struct Document<'a> {
     explanation: &'a Explanation,
     /// Late activations of which a window was kept, the one with the largest latency first.
     spikes: &'a [Spike],
-    /// Number of spikes that are not in this document, all with a smaller latency than those in it. `--full` has them.
+    /// Number of late activations left out of `spikes`, all with a smaller latency than the listed ones. `--full` lists
+    /// all.
     windows_left_out: usize,
 }
 

@@ -22,7 +22,7 @@ const STYLE: &str = include_str!("plot.css");
 /// Colours of series: those that the page has on paper.
 const SERIES: [&str; COLOURS] =
     ["#0b5fa5", "#c24e00", "#007f6d", "#9b3f86", "#8a6a00", "#2389b8", "#7a2e2e", "#59636e"];
-/// Number of CPUs that are drawn. If there are more, those with the largest latency are.
+/// Largest number of CPUs that are drawn: those with the largest latency.
 const CPUS_MAX: usize = 16;
 /// Smallest width of an entry of the legend, in units of the picture.
 const ENTRY: f64 = 140.0;
