@@ -1,18 +1,18 @@
-//! Which crate may reach which: the arrows of ARCHITECTURE.md, held against what Cargo resolves; and that within a
-//! crate no two modules of a folder use each other (see [`circles`]).
+//! Checks which crates depend on which: compares the arrows of ARCHITECTURE.md with the dependencies that Cargo
+//! resolves. Also checks that no two modules of a folder use each other (see [`circles`]).
 //!
-//! Crates are looked up in the whole tree, for every target and without development dependencies. (`cargo tree -i`
-//! would be shorter, but it answers a misspelt name just as it answers an absent one.)
+//! Dependencies are read from `cargo tree` for every target, without development dependencies. (`cargo tree -i` would
+//! be shorter, but its answer is the same for a misspelt name and for a crate that is not used.)
 
 use crate::{circles, run};
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Which crates one crate may reach, directly or through others.
+/// The crates that the crate `from` may depend on, directly or through others.
 struct Arrow {
     from: &'static str,
-    /// Crates of this repository it may reach.
+    /// Allowed crates of this repository.
     ours: &'static [&'static str],
     foreign: Foreign,
 }
@@ -23,12 +23,12 @@ enum Foreign {
     AnyBut(&'static [&'static str]),
 }
 
-/// Crates that reach the kernel, which a crate that only decides must not use.
+/// Crates that make system calls. Crates that only decide must not depend on them.
 const KERNEL: &[&str] = &["errno", "getrandom", "libc", "linux-raw-sys", "nix", "rustix", "signal-hook", "tempfile"];
-/// Crates that reach the user's terminal, which belong to the binary.
+/// Crates for the user's terminal. Only the binary may depend on them.
 const TERMINAL: &[&str] = &["anstream", "anyhow", "clap", "indicatif", "minijinja"];
-/// Crates of the product for which automation has no use. The other crates that automation reaches come with cbindgen,
-/// which reads Rust and writes C headers.
+/// Dependencies of the product that automation must not have. The product's other dependencies are allowed, because
+/// cbindgen, which makes the C header, needs some of them.
 const PRODUCT: &[&str] = &["clap", "indicatif", "minijinja", "nix", "rtrb", "signal-hook"];
 
 const ARROWS: &[Arrow] = &[
@@ -51,7 +51,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { from: "xtask", ours: &[], foreign: Foreign::AnyBut(PRODUCT) },
 ];
 
-/// Fails with a line for every arrow that points the wrong way.
+/// Fails with a line for every dependency that is not allowed.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     for arrow in ARROWS {

@@ -1,7 +1,7 @@
-//! The benchmarks, in one command. They are measurements, not tests: they pass or fail nothing by themselves.
+//! Runs the benchmarks. They are measurements, not tests: nothing passes or fails by them.
 //!
-//! There are two kinds: small ones in the `benches` folder of a crate, and programs of their own in the folder
-//! `benches`, which may depend on what no product crate should and take options.
+//! There are two kinds: small benchmarks in the `benches` folder of a crate, and packages in the folder `benches` of
+//! the repository, which take options and may depend on crates that no product crate should depend on.
 
 use crate::run;
 use anyhow::{Context, Result, bail};
@@ -13,8 +13,8 @@ enum Bench {
     Program(String),
 }
 
-/// Runs the benchmark that the first word names, with the other words as its options. Without words it runs all, one
-/// after the other so that none disturbs another.
+/// Runs the benchmark that the first word names, with the other words as its options. Without words, runs all
+/// benchmarks one after the other, so that none disturbs another.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let all = all(root)?;
     let (wanted, rest) = match words {
@@ -77,7 +77,7 @@ fn ends_with_rs(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "rs")
 }
 
-/// Names without endings of the files in a folder that are `wanted`, sorted.
+/// Names, without endings, of the files in a folder for which `wanted` is true, sorted.
 fn names(folder: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {

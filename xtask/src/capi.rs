@@ -1,7 +1,6 @@
 //! Builds and installs the C library: `libpunctual_rt.a`, the shared library made from it, headers, pkg-config files.
 //!
-//! Needs `cc` and Cargo only. Nothing that is installed holds a path of the machine it was built on, so the folder can be
-//! moved.
+//! Needs only `cc` and Cargo. No installed file holds a path of the building machine, so the folder can be moved.
 
 use crate::run;
 use anyhow::{Context, Result, bail, ensure};
@@ -12,15 +11,16 @@ use std::process::Command;
 
 /// Version of the library's symbols. Functions that are added later get a version of their own.
 const NODE: &str = "PRT_0.1";
-/// Number of the binary interface. It changes when a program that was linked before would no longer run.
+/// Number of the binary interface. It must change when programs linked with an older library would no longer run.
 const ABI: &str = "0";
 /// Linker options for the C libraries that a Rust program needs.
 const NEEDED: [&str; 5] = ["-lgcc_eh", "-lpthread", "-ldl", "-lm", "-lc"];
-/// Linker option for programs: calls are bound when the program starts, not in the first cycle of a loop.
+/// Linker option for programs: all calls are bound when the program starts, because late binding would take time in the
+/// first cycle of a loop.
 const BOUND: &str = "-Wl,-z,now";
 const HEADERS: [&str; 2] = ["punctual_rt.h", "punctual_rt.hpp"];
 
-/// Folders to install into. `destdir` stands before each of them as if it were the root of the machine.
+/// Folders to install into. Each of them is below `destdir`, which stands for the root of the machine.
 struct Target {
     include: PathBuf,
     lib: PathBuf,
@@ -58,8 +58,8 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the static library for this machine or another, optimised as a whole. It has a target folder of its own,
-/// because its compiler flags differ.
+/// Builds the static library, optimised as a whole, for this machine or for `target`. It has a target folder of its
+/// own, because its compiler flags differ.
 pub fn build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
     let folder = root.join("target/capi");
     let mut cargo = run::cargo(root, &["rustc", "--profile", "dist", "--package", "punctual-capi", "--lib"]);

@@ -1,5 +1,5 @@
-//! `cargo xtask causes`: runs the program in `proofs/causes`, which plants delays and compares them with what is
-//! explained.
+//! `cargo xtask causes`: runs the program in `proofs/causes`, which plants delays and compares them with the causes
+//! that punctual finds.
 
 use crate::run;
 use crate::step::StepOutcome;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Builds the product and the program, and runs all kinds of delays or those that the words name.
+/// Builds the product and the program, and runs the kinds of delays that the words name, or all kinds.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     outcome(root, words).into_result()
 }

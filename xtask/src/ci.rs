@@ -1,7 +1,7 @@
-//! `cargo xtask ci`: every check, in one command.
+//! `cargo xtask ci`: runs every check of the repository.
 //!
-//! All steps run even when one fails, and the table at the end shows the outcome of each. A full run does some of them
-//! in a process beside the others ([`beside`]).
+//! All steps run even if one fails, and the table at the end shows the outcome of each. A full run does some of the
+//! steps in a second process at the same time ([`beside`]).
 
 mod beside;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// A step and its name. Besides its outcome, a step may add to the tally of tests.
+/// A name and the function that runs the step. Besides its outcome, a step may add to the tally of tests.
 type Step = (&'static str, fn(&Path, &mut Tally) -> StepOutcome);
 
 const STEPS: &[Step] = &[
@@ -24,7 +24,7 @@ const STEPS: &[Step] = &[
     ("arrows", |root, _| StepOutcome::of(arrows::check(root))),
     ("clippy", |root, _| whole(root, "clippy", &["--all-targets", "--keep-going", "--", "-D", "warnings"])),
     ("duplicates", |root, _| StepOutcome::of(duplicates::check(root))),
-    // Tests run the examples, and Cargo does not build them when tests are named.
+    // Tests start the examples, and Cargo does not build examples if its options select tests.
     ("examples", |root, _| whole(root, "build", &run::PROGRAMS)),
     ("test", |root, tally| {
         test(&mut run::whole(root, "test", &["--no-fail-fast", "--lib", "--bins", "--tests"]), tally)
@@ -33,14 +33,14 @@ const STEPS: &[Step] = &[
     ("formats", formats),
     ("features", features),
     ("bpf", bpf),
-    // Documentation may have no examples, so a run without tests is no mistake here.
+    // The documentation may have no examples, so this step may run no test.
     ("doctest", |root, tally| {
         StepOutcome::of(seen(&mut run::whole(root, "test", &["--no-fail-fast", "--doc"]), tally))
     }),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| StepOutcome::of(codegen::check(root))),
     ("screenshots", |root, _| screenshots::step(root)),
-    // The steps from here to `truth` run beside the others in a full run.
+    // In a full run, the steps from here to `truth` run in the second process.
     ("lab", |root, _| lab::step(root)),
     ("miri", miri),
     ("panic-free", |root, _| StepOutcome::of(panic_free::check(root))),
@@ -48,19 +48,20 @@ const STEPS: &[Step] = &[
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
     ("truth", |root, _| truth::step(root)),
-    // These steps time real threads, so they begin when nothing else runs any more.
+    // These steps measure times of real threads, so they begin when all other steps have ended.
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
 ];
 
-/// Steps that a full run does in a process beside the others, from [`WITH`] on. They build in folders of their own, and
-/// mostly use one CPU.
+/// Steps that a full run does in a second process, beginning with the step [`WITH`]. They build in folders of their
+/// own, and use one CPU most of the time.
 const BESIDE: &[&str] = &["lab", "miri", "panic-free", "packages", "msrv", "fuzz", "truth"];
-/// The step with which the steps beside begin: what they need has been built by then.
+/// The step at which the second process starts: everything it needs has been built by then.
 const WITH: &str = "test";
 
-/// Runs all steps, or those that are named. With `--all` a step that could not run is a failure, with `--must=STEP`
-/// that step is. With `--notes=FILE` the outcomes are appended to the file, for the run that started this one.
+/// Runs the steps that the words name, or all. With `--all`, a step that could not run is a failure; with
+/// `--must=STEP`, only that step is. With `--notes=FILE`, the outcomes are appended to the file, where the run that
+/// started this process reads them.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let wish = Wish::read(words)?;
     if wish.is_full() || wish.notes.is_some() {
@@ -74,7 +75,7 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
             besides = Some(Beside::start(root, BESIDE)?);
         }
         if wish.is_full() && BESIDE.contains(name) {
-            // The outcomes of all steps beside are reported in place of the first of them.
+            // The table shows all steps of the second process at the place of the first of them.
             for (step, tests) in besides.take().map(Beside::wait).transpose()?.into_iter().flatten() {
                 tally.add(tests);
                 done.push(wish.demanded(step));
@@ -143,7 +144,7 @@ impl<'a> Wish<'a> {
         self.is_full() || self.only.contains(&step)
     }
 
-    /// The outcome with `--must` applied: a step that must run and could not has failed.
+    /// The step with `--must` applied: if it must run but could not, it has failed.
     fn demanded(&self, step: Done) -> Done {
         let outcome = match step.outcome {
             StepOutcome::NotRun(why) if self.must.contains(&step.name) => {
@@ -179,7 +180,7 @@ fn seen(command: &mut Command, tally: &mut Tally) -> Result<()> {
     run::show_and_see(command, |line| tally.see(line))
 }
 
-/// Runs tests as a step. A step without any test is a mistake in this file.
+/// Runs tests as a step. If no test ran, a name in this file is wrong, and the step fails.
 fn test(command: &mut Command, tally: &mut Tally) -> StepOutcome {
     let before = tally.passed;
     match seen(command, tally) {
@@ -188,7 +189,7 @@ fn test(command: &mut Command, tally: &mut Tally) -> StepOutcome {
     }
 }
 
-/// Runs the tests that only root can run: the real-time class, other users, hidden file systems.
+/// Runs the tests that need root, for the real-time class, other users or hidden file systems.
 fn privileged(root: &Path, tally: &mut Tally) -> StepOutcome {
     if !run::is_root() {
         return StepOutcome::NotRun("not root".to_owned());
@@ -198,12 +199,12 @@ fn privileged(root: &Path, tally: &mut Tally) -> StepOutcome {
     test(&mut run::whole(root, "test", &words), tally)
 }
 
-/// Checks what is written for the Perfetto viewer by its public schema, from Python's package index.
+/// Reads traces for the Perfetto viewer by its public schema, which comes from Python's package index.
 fn perfetto(root: &Path, tally: &mut Tally) -> StepOutcome {
     by_public_readers(root, tally, ["--bin", "punctual", "the_public_schema_reads_the_trace"])
 }
 
-/// Checks exported formats by the programs that others use to read them.
+/// Reads exported files with the programs that others use for these formats.
 fn formats(root: &Path, tally: &mut Tally) -> StepOutcome {
     by_public_readers(root, tally, ["--test", "it", "public_readers_read_what_is_exported"])
 }
@@ -220,8 +221,9 @@ fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> StepOu
     test(&mut run::whole(root, "test", &words), tally)
 }
 
-/// Checks the build that a newcomer makes: without the features that packages turn on, it says what it lacks. No other
-/// package has such features. The lab builds the same for its guests.
+/// Checks the build without the features that distribution packages turn on, which is what `cargo build` makes. It must
+/// report the missing features. Only the package `punctual` has such features; the lab builds it in this way for its
+/// guests.
 fn features(root: &Path, tally: &mut Tally) -> StepOutcome {
     match cargo(root, &["clippy", "--package", "punctual", "--all-targets", "--", "-D", "warnings"]) {
         StepOutcome::Passed => test(
@@ -232,7 +234,7 @@ fn features(root: &Path, tally: &mut Tally) -> StepOutcome {
     }
 }
 
-/// Builds the engine that runs as a BPF program in the kernel, which only clang can compile.
+/// Checks the engine that runs as a BPF program in the kernel. Only clang can compile it.
 fn bpf(root: &Path, tally: &mut Tally) -> StepOutcome {
     let clang = std::env::var_os("CLANG").unwrap_or_else(|| "clang".into());
     if !Command::new(&clang).arg("--version").output().is_ok_and(|output| output.status.success()) {
@@ -248,14 +250,14 @@ fn bpf(root: &Path, tally: &mut Tally) -> StepOutcome {
     test(&mut run::whole(root, "test", &[target.as_slice(), names].concat()), tally)
 }
 
-/// Builds the documentation with private items, because module headers link to them and those links must hold.
+/// Builds the documentation including private items, so that links to them in module headers are checked.
 fn doc(root: &Path) -> StepOutcome {
     let mut command = run::whole(root, "doc", &["--no-deps", "--document-private-items"]);
     StepOutcome::of(run::show(command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")))
 }
 
-/// Builds with the oldest Rust that Cargo.toml promises, in a target folder of its own, so that builds do not displace
-/// each other.
+/// Builds with the oldest Rust version that Cargo.toml allows. It has a target folder of its own, so that no other
+/// build is displaced.
 fn msrv(root: &Path) -> StepOutcome {
     let Some(version) = std::option_env!("CARGO_PKG_RUST_VERSION").filter(|version| !version.is_empty()) else {
         return StepOutcome::Failed("Cargo.toml states no rust-version".to_owned());
@@ -268,7 +270,7 @@ fn msrv(root: &Path) -> StepOutcome {
 }
 
 /// Runs code that shares memory without locks under Miri, which detects undefined behaviour. Miri is slow, so random
-/// tests try few cases.
+/// tests try few cases there.
 fn miri(root: &Path, tally: &mut Tally) -> StepOutcome {
     if !run::has_toolchain("nightly", root) {
         return StepOutcome::NotRun("no nightly toolchain".to_owned());
@@ -283,10 +285,10 @@ fn miri(root: &Path, tally: &mut Tally) -> StepOutcome {
 }
 
 /// Tests that Miri runs: queues, latest value, locks, log, and the page of the statistics. Other tests of the
-/// statistics use pages of 280 KB, which takes Miri minutes; Loom tries their order of access.
+/// statistics use pages of 280 KB, which would take minutes; Loom tests their order of memory accesses.
 const MIRI: &[&[&str]] = &[&["--test", "comm"], &["--lib", "--", "page::"], &["--lib", "--", "stats::coherence::"]];
 
-/// One run under Miri with at most one filter. A filter that matches no test is a mistake in this file.
+/// One run under Miri with at most one filter of test names. If no test ran, the filter is wrong, and the step fails.
 fn interpreted(root: &Path, tests: &[&str], tally: &mut Tally) -> StepOutcome {
     let words = ["miri", "test", "--target-dir", "target/miri", "--package", "punctual-rt"];
     let words: Vec<&str> = words.iter().chain(tests).copied().collect();
@@ -299,7 +301,7 @@ fn interpreted(root: &Path, tests: &[&str], tally: &mut Tally) -> StepOutcome {
     }
 }
 
-/// Builds the fuzz targets, which need a nightly compiler. Running them takes a night.
+/// Builds the fuzz targets, which need a nightly compiler. They are not run here, because that takes hours.
 fn fuzz(root: &Path) -> StepOutcome {
     if !root.join("fuzz/Cargo.toml").is_file() {
         return StepOutcome::Failed("fuzz/Cargo.toml is not there".to_owned());
@@ -317,7 +319,7 @@ fn fuzz(root: &Path) -> StepOutcome {
     )))
 }
 
-/// Sums of the closing lines of all test programs.
+/// Sums of the numbers in the last lines of all test programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     binaries: u64,

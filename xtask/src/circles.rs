@@ -1,21 +1,22 @@
-//! No circles between the modules of a folder: whoever reads one of two neighbours need not read the other first.
+//! Checks that no modules of a folder use each other in a circle, so that each can be read without the others that use
+//! it.
 //!
-//! In every crate, each module folder is looked at alone. Its children (files, and folders as a whole) are the nodes; a
-//! path such as `crate::a::b` or `super::c` in one child that leads into another is an arrow. Names that a folder's own
-//! file re-exports (`pub use c::Name`) lead to the child that defines them. Paths between a folder's own file and its
-//! children are not looked at: a folder may introduce its parts, and parts may use what it says of them all.
+//! Each module folder of a crate is checked by itself. Its children (files and folders) are nodes. A path such as
+//! `crate::a::b` or `super::c` that leads from one child into another is an arrow. A name that a folder's own file
+//! re-exports (`pub use c::Name`) leads to the child that defines it. Paths between a folder's own file and its
+//! children do not count: a folder may introduce its parts, and the parts may use the definitions of the folder.
 //!
-//! Like the rules of `tidy` this reads text and not syntax. Code built only for tests is left out.
+//! Like the rules of `tidy`, this reads text and not syntax. Code that is built only for tests is left out.
 
 use crate::tidy::Sources;
 use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A module as the path from the crate's root; the root is empty.
+/// The path of a module from the crate's root; empty for the root.
 type Module = Vec<String>;
 
-/// The paths that stand in each module's file of one crate, without tests.
+/// The paths in each module's file of one crate, without code for tests.
 #[derive(Default)]
 struct Crate {
     modules: BTreeMap<Module, Vec<Vec<String>>>,
@@ -44,7 +45,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folder of the crate and the module to which a source file belongs.
+/// The crate's folder and the module that a source file belongs to.
 fn place(path: &str) -> Option<(&str, Module)> {
     let (name, rest) = path.split_once("/src/")?;
     let rest = rest.strip_suffix(".rs")?;
@@ -73,7 +74,7 @@ impl Crate {
         arrows.iter().flat_map(|(folder, arrows)| circles(folder, arrows)).collect()
     }
 
-    /// The module that defines what a path names, seen from `from`.
+    /// The module that defines the item at a path in the module `from`.
     fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
         let mut at: Module = from.clone();
         let mut rest = path;
@@ -95,7 +96,7 @@ impl Crate {
             (at, rest) = (child, more);
         }
         let [name, ..] = rest else { return Some(at) };
-        // If the module only re-exports the name, another module defines it.
+        // If the module re-exports the name, another module defines it.
         let passed_on = self
             .modules
             .get(&at)?
@@ -108,7 +109,8 @@ impl Crate {
     }
 }
 
-/// The circles among the children of a folder, each told once, from its first name on.
+/// The circles among the children of a folder. Each is reported once, beginning with its first name in alphabetical
+/// order.
 fn circles(folder: &Module, arrows: &BTreeMap<(String, String), String>) -> Vec<String> {
     let reach = |from: &str| {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -150,8 +152,8 @@ fn circles(folder: &Module, arrows: &BTreeMap<(String, String), String>) -> Vec<
     found
 }
 
-/// Every path in a text that begins with `crate`, `super` or `self`, and every path that a `use` names, as its words;
-/// a list in braces is one path for each of its names.
+/// Every path in a text that begins with `crate`, `super` or `self`, and every path in a `use`, as a list of names. A
+/// list in braces gives one path for each of its items.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

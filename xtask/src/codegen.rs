@@ -1,7 +1,8 @@
-//! Generated files that are committed: man pages, completions, the knob reference, the schemas and the C header.
+//! Checks and writes the generated files that are committed: man pages, completions, the knob reference, the schemas
+//! and the C header.
 //!
-//! The program itself writes man pages and completions, so they cannot disagree with it. The knob reference and the
-//! schemas are each compared by a test beside their sources, which writes them under `BLESS=1`.
+//! The program itself writes man pages and completions, so they always match it. The knob reference and the schemas are
+//! each compared by a test of the crate that defines them; with `BLESS=1` the test writes them.
 
 use crate::{header, run};
 use anyhow::{Context, Result, bail, ensure};
@@ -14,7 +15,7 @@ use std::process::Command;
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
 /// A generated file that a test compares.
 struct Held {
-    /// Cargo's option for the kind of test program, `--test` or `--bin`, and the name of that program.
+    /// Cargo's option for the kind of test program (`--test` or `--bin`), and the name of the program.
     program: [&'static str; 2],
     test: &'static str,
     path: &'static str,
@@ -29,7 +30,7 @@ const HELD: [Held; 3] = [
     },
 ];
 
-/// Fails if a committed file differs from what would be generated now.
+/// Fails if a committed file differs from a newly generated one.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     for (command, folder) in FOLDERS {
@@ -109,7 +110,7 @@ impl Held {
     }
 }
 
-/// Generates files by a hidden command of the program: file name to contents.
+/// The files that a hidden command of the program generates, as file name and contents.
 fn generate(root: &Path, command: &str) -> Result<BTreeMap<String, Vec<u8>>> {
     let folder = Scratch::new(command)?;
     let target = folder.0.to_string_lossy().into_owned();
@@ -135,7 +136,7 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// A line for each file that differs, with how to mend it.
+/// A line for each file that differs, with the command that updates it.
 fn differences(committed: &BTreeMap<String, Vec<u8>>, fresh: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, text) in fresh {

@@ -1,11 +1,11 @@
-//! `duplicates`: no crate is built in two versions unless a line here says why.
+//! The step `duplicates`: no crate may be built in two versions unless a line here gives the reason.
 
 use crate::run;
 use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Crates that are built in two versions, and what demands each version.
+/// (crate, reason) of all crates that are built in two versions.
 const EXPLAINED: &[(&str, &str)] = &[
     ("base64", "jsonschema of tests asks for 0.22, ours is 0.23"),
     ("foldhash", "hashbrown 0.15 asks for 0.1, hashbrown 0.17 for 0.2"),
@@ -23,8 +23,8 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("winnow", "toml 0.9 of cbindgen asks for 0.7, its parser and toml 1 for 1"),
 ];
 
-/// Checks the dependencies of all packages with all features, including those of tests: CI builds all of them every
-/// time.
+/// Checks the dependencies of all packages with all features, including those of tests, because every CI run builds all
+/// of them.
 pub fn check(root: &Path) -> Result<()> {
     let words = ["tree", "--workspace", "--all-features", "--duplicates"];
     let said = run::read(&mut run::cargo(root, &[words.as_slice(), &["--depth", "0", "--prefix", "none"]].concat()))?;

@@ -1,4 +1,5 @@
-//! Generates `punctual_rt.h` from the sources of the C interface, whose comments become the comments of the header.
+//! Generates `punctual_rt.h` from the sources of the C interface. Comments in the sources become comments of the
+//! header.
 
 use anyhow::{Context, Result};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
@@ -6,7 +7,7 @@ use std::path::Path;
 
 pub const HEADER: &str = "crates/punctual-capi/include/punctual_rt.h";
 
-/// Source files in the order in which a reader of the header wants them.
+/// Source files in the order in which their contents stand in the header.
 const SOURCES: [&str; 16] = [
     "error", "time", "wake", "config", "finding", "task", "group", "cyclic", "servo", "stats", "queue", "latest",
     "signal", "mutex", "watchdog", "log",

@@ -22,7 +22,8 @@ fn outcome(root: &Path, words: &[&str]) -> StepOutcome {
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {
     let mut command = Command::new(run::programs(root)?.join("lab"));
-    // The lab starts Cargo, so both must agree on settings that Cargo builds with.
+    // The lab starts Cargo itself, so it gets the same build settings. Otherwise one would rebuild what the other has
+    // built.
     run::settle(&mut command)
         .current_dir(root)
         .env("CARGO", std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

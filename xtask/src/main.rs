@@ -1,7 +1,7 @@
-//! Automation of this repository: one command that runs every check, and the few that write files.
+//! Automation of this repository: commands that run every check, and a few that write files.
 //!
-//! It knows the product only as a user does: as sources on disk and as a built program. It must not depend on any
-//! product crate, so that it still builds when the product does not.
+//! This program knows the product only as sources on disk and as a built program. It must not depend on any product
+//! crate, so that it still builds when the product does not.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
 
@@ -81,7 +81,7 @@ fn dispatch(words: &[String]) -> Result<()> {
     }
 }
 
-/// Where the repository is: the folder above this crate's.
+/// The root of the repository, which is the folder above this crate's folder.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()

@@ -1,6 +1,6 @@
-//! `packages`: packs the crates that are published, and builds each from its package alone.
+//! The step `packages`: packs the crates that are published, and builds each from its package alone.
 //!
-//! Otherwise a file that is missing in a package, or a dependency without a version, would be noticed only after
+//! Without this step, a file missing from a package, or a dependency without a version, would be noticed only after
 //! publishing.
 
 use crate::run;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each package, with files it must contain although no compiler needs them.
+/// (package, files): files that each package must contain although no compiler needs them.
 const PACKAGES: [(&str, &[&str]); 3] = [
     ("punctual-hist", &["README.md"]),
     ("punctual-rt", &["README.md"]),
@@ -23,7 +23,7 @@ pub fn check(root: &Path) -> Result<()> {
         ensure!(missing.is_empty(), "the package of {package} lacks {}", missing.join(", "));
     }
     forget_earlier(&cargo_home()?)?;
-    // Cargo does not rebuild a package whose version is the same, so what was built before is removed.
+    // Cargo would not rebuild a package of an unchanged version, so earlier builds are removed.
     let built = root.join("target/packages");
     if built.is_dir() {
         fs::remove_dir_all(&built).with_context(|| format!("remove {}", built.display()))?;
@@ -38,8 +38,8 @@ fn cargo_home() -> Result<PathBuf> {
     std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).context("find the home of Cargo")
 }
 
-/// Removes packages that an earlier run unpacked. Cargo keeps sources of its temporary registry by the registry's path,
-/// in a folder whose name has no host, and uses them again even if the same version now packs something else.
+/// Removes packages that an earlier run unpacked. Cargo unpacks them from a temporary registry into a folder whose name
+/// begins with `-`, and uses them again even if the package has changed within one version.
 fn forget_earlier(cargo_home: &Path) -> Result<()> {
     for kind in ["src", "cache"] {
         let Ok(registries) = fs::read_dir(cargo_home.join("registry").join(kind)) else { continue };

@@ -1,8 +1,9 @@
-//! `panic-free`: code that runs between two waits cannot panic, allocate, or enter the kernel by an unlisted function.
+//! The step `panic-free`: code that runs between two waits of a loop cannot panic, allocate, or enter the kernel by a
+//! function that is not listed here.
 //!
-//! This is checked in the object code that users of packages get: profile `dist`, with overflow checks and link-time
-//! optimisation. The functions to check are named in `proofs/hot_path/src/lib.rs`, and for C in comments of its header.
-//! Other functions break the promise on purpose, and the check must find each of them.
+//! The check reads the object code that users of packages get: profile `dist`, with overflow checks and link-time
+//! optimisation. `proofs/hot_path/src/lib.rs` names the functions to check; for C, comments of the header do. Some
+//! functions break the promise on purpose, and the check must find each of them.
 
 mod reach;
 
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use reach::{Library, Reached};
 use std::path::Path;
 
-/// Parts of the mangled names of functions that every panic or allocation must call.
+/// Parts of mangled names. Every panic or allocation calls a function whose name has one of these parts.
 const FORBIDDEN: [&str; 12] = [
     "4core9panicking",
     "3std9panicking",
@@ -27,19 +28,19 @@ const FORBIDDEN: [&str; 12] = [
     "_Unwind_",
 ];
 
-/// Functions that are not followed, because they run before a loop or in its very first wait, or guard against
-/// unwinding.
+/// Functions whose calls are not followed, because they run before a loop or in its very first wait, or keep a panic
+/// from unwinding.
 const LEFT_OUT: [&str; 3] = [
-    // Chooses the first release of a task whose owner calls `wait` for the first time.
+    // This function chooses the first release of a task, when its owner calls `wait` for the first time.
     "6cyclic6Cyclic5begin",
-    // Runs at the first lock that a thread takes.
+    // This function runs when a thread takes a lock for the first time.
     "5futex17ask_for_thread_id",
-    // Keeps a panic from unwinding into C, and begins none. Where a panic begins is found by the other names.
+    // This function keeps a panic from unwinding into C. The panic itself is found by the other names.
     "4core9panicking19panic_cannot_unwind",
 ];
 
-/// Functions of the C library that a loop may call: the clock, ways to wait, counters, copies of memory, thread-local
-/// storage, and for a lock whose owner seems dead, functions that tell.
+/// Functions of the C library that a loop may call: the clock, ways to wait, counters, copying and comparing memory,
+/// thread-local storage, and ways to find out whether a lock's owner is dead.
 ///
 /// `__tls_get_addr` reads thread-local storage of a shared library. It allocates when a thread first touches the
 /// storage of a library that was loaded late. The start of a Rust thread and `prt_cyclic_open` touch it before any
@@ -62,9 +63,9 @@ const OUTSIDE: [&str; 15] = [
     "timerfd_settime",
 ];
 
-/// Functions of [`OUTSIDE`] that may be called only from the functions of [`DOORS`]. For each of those the library says
-/// why it enters the kernel: to wait for a thread or wake it, to lend a lock's owner a priority or see that it is gone,
-/// or to ask who took the time.
+/// Functions of [`OUTSIDE`] that only the functions in [`DOORS`] may call. The library documents why each of those
+/// enters the kernel: to wait for a thread or wake it, to lend priority to a lock's owner or see that it is gone, or to
+/// ask which use of the CPU took the time.
 const BEHIND_DOORS: [&str; 3] = ["getpid", "getrusage", "syscall"];
 const DOORS: [&str; 7] = [
     "5clock16futex_wait_until",
@@ -76,7 +77,7 @@ const DOORS: [&str; 7] = [
     "6memory12thread_usage",
 ];
 
-/// Functions that break the promise on purpose, each with part of a name that the check must find behind it.
+/// Functions that break the promise on purpose, each with a part of the name that the check must report for it.
 const INJECTED: [(&str, &str); 8] = [
     ("injected_allocation", "alloc"),
     ("injected_division", "panicking"),
@@ -121,7 +122,7 @@ fn look(root: &Path, target: Option<&str>) -> Result<()> {
     none_breaks_it(&library, &hot, target)
 }
 
-/// Checks the C library in the same way. Its header says which functions are for the loop.
+/// Checks the C library in the same way. The header's comments say which functions a loop may call.
 fn look_at_capi(root: &Path, target: Option<&str>) -> Result<()> {
     let header = header::generate(root)?;
     let hot = promised(&header);
@@ -134,7 +135,7 @@ fn look_at_capi(root: &Path, target: Option<&str>) -> Result<()> {
     none_breaks_it(&library, &hot, target)
 }
 
-/// The functions of the header whose comments say that they are for the loop.
+/// The functions that a loop may call, according to the header's comments.
 fn promised(header: &str) -> Vec<&str> {
     let (mut promised, mut functions) = (false, Vec::new());
     for line in header.lines() {
@@ -167,7 +168,7 @@ fn none_breaks_it<'data>(library: &Library<'data>, hot: &[&'data str], target: O
 fn violations<'data>(library: &Library<'data>, function: &'data str) -> Result<Vec<Reached<'data>>> {
     let mut reached = library.reached_from(function, |name| is_forbidden(name, false) || is_left_out(name))?;
     reached.retain(|reached| is_forbidden(reached.name, reached.is_outside) && !is_left_out(reached.name));
-    // A second walk finds calls that do not go through one of the doors.
+    // A second search finds calls that do not pass through one of the doors.
     let besides = library.reached_from(function, |name| is_left_out(name) || is_door(name))?;
     reached.extend(besides.into_iter().filter(|reached| reached.is_outside && BEHIND_DOORS.contains(&reached.name)));
     Ok(reached)

@@ -1,4 +1,4 @@
-//! Starting other programs, above all Cargo.
+//! Starts other programs, mainly Cargo.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A command that runs the Cargo which started this program, in the repository.
+/// A command that runs, in the repository, the Cargo that started this program.
 pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
@@ -17,13 +17,14 @@ pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
 
 static FROM_SCRATCH: AtomicBool = AtomicBool::new(false);
 
-/// Turns off incremental builds from now on. They cost time and disk, and a run of all checks builds each crate once.
+/// Turns off incremental builds for the rest of this process. They cost time and disk space, and a run of all checks
+/// builds each crate only once.
 pub fn build_from_scratch() {
     FROM_SCRATCH.store(true, Relaxed);
 }
 
-/// Sets what every Cargo started below this process must agree on, because otherwise one would rebuild what another has
-/// built. Settings of the user stay.
+/// Applies the build settings that every Cargo below this process must share, because otherwise one would rebuild what
+/// another has built. Settings of the user have precedence.
 pub fn settle(command: &mut Command) -> &mut Command {
     if FROM_SCRATCH.load(Relaxed) && std::env::var_os("CARGO_INCREMENTAL").is_none() {
         command.env("CARGO_INCREMENTAL", "0");
@@ -31,13 +32,13 @@ pub fn settle(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Cargo options that all steps use, except the build without features. Steps select the whole workspace and then one
-/// test program: Cargo joins the features of dependencies over the selected packages, so another selection would
-/// rebuild most of them.
+/// Cargo options that all steps share, except for the build without features. They select the whole workspace even for
+/// a single test program: Cargo unites the features of dependencies over the selected packages, so another selection
+/// would rebuild most of them.
 pub const WHOLE: [&str; 3] = ["--workspace", "--features", "punctual/parquet,punctual/png"];
 
-/// Cargo options that build the programs. Examples are built as well, because they need the dependencies of tests:
-/// Cargo then selects the same features as for tests, and does not build the workspace twice.
+/// Cargo options that build the programs. They include the examples, which need the dependencies of tests: Cargo then
+/// selects the same features as for tests, and does not build the workspace twice.
 pub const PROGRAMS: [&str; 2] = ["--bins", "--examples"];
 
 pub fn programs(root: &Path) -> Result<PathBuf> {
@@ -52,7 +53,7 @@ pub fn whole(root: &Path, verb: &str, words: &[&str]) -> Command {
     command
 }
 
-/// A command that runs Cargo of another toolchain by rustup's proxy, which must not install anything.
+/// A command that runs Cargo of another toolchain through rustup, which is kept from installing anything.
 pub fn cargo_of(toolchain: &str, root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.arg(format!("+{toolchain}")).args(arguments).current_dir(root);
@@ -65,7 +66,7 @@ pub fn has_toolchain(toolchain: &str, root: &Path) -> bool {
     answers(&mut cargo_of(toolchain, root, &["--version"]))
 }
 
-/// Whether a program of this name runs and says its version.
+/// Whether a program of this name exists and answers `--version`.
 pub fn has_program(name: &str) -> bool {
     answers(Command::new(name).arg("--version"))
 }
@@ -81,7 +82,7 @@ pub fn target_folder(root: &Path) -> Result<PathBuf> {
     folder.map(|(folder, _)| PathBuf::from(folder)).context("find `target_directory` in what Cargo says")
 }
 
-/// Whether a command ends with success, without showing its output.
+/// Whether a command succeeds. Its output is not shown.
 pub fn answers(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
@@ -114,7 +115,7 @@ pub fn show_and_see(command: &mut Command, mut see: impl FnMut(&str)) -> Result<
     if let Some(output) = child.stdout.take() {
         let mut lines = BufReader::new(output);
         let mut line = Vec::new();
-        // Lines are read as bytes, because a test may print anything.
+        // Lines are read as bytes, because a test may print text that is not UTF-8.
         while lines.read_until(b'\n', &mut line).with_context(|| format!("read the output of `{shown}`"))? > 0 {
             std::io::stdout().write_all(&line).context("write to standard output")?;
             see(String::from_utf8_lossy(&line).trim_end());

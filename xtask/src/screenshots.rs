@@ -1,6 +1,7 @@
-//! `cargo xtask screenshots`: shows sample pages in a browser, takes pictures, and checks what a program can check.
+//! `cargo xtask screenshots`: opens sample pages in a browser, takes pictures of them, and checks what a program can
+//! check.
 //!
-//! A test of the program makes the pages. Each page is shown inside a frame, because a window of Chromium cannot be as
+//! A test of the product writes the pages. Each page is shown inside a frame, because a window of Chromium cannot be as
 //! narrow as a phone.
 
 use crate::run;
@@ -16,12 +17,12 @@ const SHOWN: [&str; 2] = ["skipped", "causes.report"];
 const CHECKED: [&str; 6] = ["eight-cpus", "many.report", "causes", "imported", "compare", "optimize"];
 /// Largest number of sheets that a printed page may take.
 const SHEETS_MAX: usize = 12;
-/// Package of npm that finds obstacles for readers with disabilities. It is used if npm is installed.
+/// An npm package that finds obstacles for readers with disabilities. It is used if npm is installed.
 const AXE: &str = "axe-core@4.14.1";
 const PROBE: &str = include_str!("screenshots/probe.js");
 /// Folder for the browser's own files, below the folder of pictures.
 const PROFILE: &str = "profile";
-/// Greatest height of a picture that Chromium draws, in pixels.
+/// Largest height of a picture that Chromium can draw, in pixels.
 const HIGH_MAX: u32 = 16_000;
 
 /// A window in which pages are shown: width and colour scheme.
@@ -83,7 +84,7 @@ fn made(root: &Path, chromium: &Chromium, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The script of axe, which is fetched once into `folder`.
+/// The script of axe, which is downloaded into `folder` once.
 fn axe(folder: &Path) -> Result<String> {
     let script = folder.join("node_modules/axe-core/axe.min.js");
     let version = fs::read_to_string(folder.join("node_modules/axe-core/package.json")).unwrap_or_default();
@@ -131,7 +132,7 @@ impl Page<'_> {
         self.folder.join(format!("{}.{ending}", self.name))
     }
 
-    /// What is wrong with the page. With `shown`, its pictures are taken as well.
+    /// The defects of the page. With `shown`, pictures of it are taken as well.
     fn looked_at(&self, axe: &str, shown: bool) -> Result<Vec<String>> {
         let file = self.file("html");
         let page = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
@@ -176,7 +177,7 @@ impl Page<'_> {
         Ok(command)
     }
 
-    /// The height of the page, and what is wrong with it.
+    /// The height of the page in pixels, and its defects; `None` without any.
     fn probed(&self, look: &Look) -> Result<(u32, Option<String>)> {
         let shown = run::read(self.framed(look, "probe.html", 900)?.arg("--dump-dom"))?;
         let told =
@@ -209,7 +210,8 @@ fn attribute<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     page.split_once(&format!("{name}=\""))?.1.split_once('"').map(|(value, _)| value)
 }
 
-/// The number of pages of a PDF: each is an object of type `Page`, while `Pages` are the nodes above them.
+/// The number of pages of a PDF. Each page is an object of type `Page`; objects of type `Pages` are the nodes above
+/// them.
 fn sheets(pdf: &[u8]) -> usize {
     const PAGE: &[u8] = b"/Type /Page";
     pdf.windows(PAGE.len() + 1).filter(|bytes| bytes.starts_with(PAGE) && !bytes.ends_with(b"s")).count()

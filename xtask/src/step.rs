@@ -5,19 +5,20 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-/// How a step ended.
+/// The outcome of a step of `ci`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
     /// The step ran and found nothing wrong.
     Passed,
-    /// The step ran and found what the text says.
+    /// The step ran and found the defects in this text.
     Failed(String),
-    /// The step could not run, for this reason. That is neither good nor bad.
+    /// The step could not run, for this reason, which says nothing about the code.
     NotRun(String),
 }
 
 impl StepOutcome {
-    /// The outcome of a program by its exit code: 0 if all is well, 3 if the machine lacks something for it to run.
+    /// The outcome of a program by its exit code: 0 is a pass, and with 3 the machine lacks something that the program
+    /// needs.
     pub fn of_program(code: anyhow::Result<Option<i32>>, lacks: &str, failed: &str) -> Self {
         match code {
             Ok(Some(0)) => Self::Passed,
@@ -27,7 +28,7 @@ impl StepOutcome {
         }
     }
 
-    /// The same for a command of its own: whatever did not pass is an error.
+    /// The outcome as the result of a command that runs this step alone: everything but a pass is an error.
     pub fn into_result(self) -> anyhow::Result<()> {
         match self {
             Self::Passed => Ok(()),
@@ -35,7 +36,7 @@ impl StepOutcome {
         }
     }
 
-    /// The outcome of work that either succeeds or returns what is wrong.
+    /// The outcome of a function that returns defects as an error.
     pub fn of(result: anyhow::Result<()>) -> Self {
         match result {
             Ok(()) => Self::Passed,
@@ -51,11 +52,12 @@ pub struct Done {
     pub outcome: StepOutcome,
     /// Time from the start of the step to its end.
     pub took: Duration,
-    /// Processor time of the programs that the step ran: its cost on a machine that does other things as well.
+    /// Processor time of the programs that the step ran. Unlike the time from start to end, it hardly depends on other
+    /// work of the machine.
     pub cpu: Duration,
 }
 
-/// Processor time of all child processes that have ended; zero if the kernel does not tell.
+/// Processor time of all child processes that have ended; zero if it cannot be read.
 pub fn cpu_of_children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // proc_pid_stat(5): `cutime` and `cstime` are the 14th and 15th number after the name, in hundredths of a second.
@@ -85,7 +87,7 @@ pub fn table(steps: &[Done]) -> String {
     text
 }
 
-/// The closing sentence: `Ok` if all is well. With `all`, a step that could not run is as bad as one that failed.
+/// The last sentence of a run: `Ok` if nothing is wrong. With `all`, a step that could not run counts as failed.
 pub fn verdict(steps: &[Done], all: bool) -> Result<String, String> {
     let named = |wanted: fn(&StepOutcome) -> bool| -> Vec<&str> {
         steps.iter().filter(|step| wanted(&step.outcome)).map(|step| step.name).collect()

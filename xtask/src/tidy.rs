@@ -1,8 +1,8 @@
-//! House rules that a program can hold, so that nobody has to remember them.
+//! House rules that a program can check, so that people need not remember them.
 //!
-//! This module lists the files and runs the rules over them; the rules are in [`rust`] and [`text`] and see only a
-//! path and a text, so that each is tested on strings. What Clippy can hold (length of functions, printing,
-//! `unwrap`) is in the lint table instead.
+//! This module lists the files and applies the rules to them. The rules are in [`rust`] and [`text`] and take only a
+//! path and a text, so that each can be tested on strings. Rules that Clippy can check (length of functions, printing,
+//! `unwrap`) are in the lint table instead.
 
 mod prose;
 mod real_time;
@@ -22,7 +22,7 @@ use std::process::Command;
 pub struct Complaint {
     /// Path from the root of the repository.
     pub path: String,
-    /// Line number from one; zero if the complaint is about the whole file.
+    /// Line number, counted from 1; 0 if the complaint is about the whole file.
     pub line: usize,
     pub what: String,
 }
@@ -42,13 +42,13 @@ impl std::fmt::Display for Complaint {
     }
 }
 
-/// The Rust files of the repository. Comments, contents of literals and code built only for tests are blank.
+/// The Rust files of the repository, with comments, contents of literals and code for tests replaced by spaces.
 pub struct Sources {
     files: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// Reads all files that are committed or staged.
+    /// Reads all Rust files that are committed or staged.
     pub fn read(root: &Path) -> Result<Self> {
         let paths = paths(root)?;
         let files = read(root, &paths)?.into_iter();
@@ -56,7 +56,7 @@ impl Sources {
         Ok(Self { files: files.collect() })
     }
 
-    /// Path and code of each file that is not only for tests.
+    /// Path and code of each file that is not built only for tests.
     pub fn product(&self) -> impl Iterator<Item = (&str, String)> {
         let texts: Vec<(&str, &str)> = self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let built_for_tests = rust::tests_among(&texts);
@@ -112,7 +112,7 @@ fn read(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<(String, Vec<u8>)>>
     Ok(files)
 }
 
-/// Paths that are committed or staged; without Git (an unpacked archive), all paths.
+/// All paths that are committed or staged. In an unpacked archive, which has no Git, all paths.
 fn paths(root: &Path) -> Result<BTreeSet<String>> {
     let listed = run::read(Command::new("git").args(["ls-files", "-z", "--cached"]).current_dir(root));
     if let Ok(listed) = listed {

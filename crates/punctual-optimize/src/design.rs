@@ -1,24 +1,26 @@
-//! How many rounds fit the budget of a campaign, how many are needed for any verdict, and the order within a round.
+//! The design of a campaign: the number of rounds that fit its budget, the number that any verdict needs, and the order
+//! within a round.
 
 use super::{Arm, Candidate, Design, Metric, Strategy, screen};
 use punctual_hist::SplitMix;
 use punctual_numbers::stats::float::float;
 
-/// Probability of calling anything better or worse in a campaign in which nothing differs.
+/// Largest probability that a campaign in which no candidate has an effect calls one of them better or worse.
 pub const ERROR_RATE: f64 = 0.05;
-/// Number of times that verdicts are looked for. Each look spends the same part of [`ERROR_RATE`].
+/// Number of looks, which are the times at which verdicts are computed. Each look spends the same part of
+/// [`ERROR_RATE`].
 pub const LOOKS: u32 = 3;
-/// Rounds at the end in which all recommended candidates are measured together.
+/// Number of rounds in the last stage, in which all recommended candidates are measured together.
 pub(super) const TOGETHER: u32 = 4;
-/// More rounds than this are never planned: the limits hardly get narrower.
+/// Largest number of planned rounds. Further rounds hardly narrow the confidence limits.
 const ROUNDS_MAX: u32 = 1000;
-/// Least and largest number of candidates that screening leaves.
+/// Smallest and largest number of candidates that remain after screening.
 const LEFT: (usize, usize) = (3, 6);
 
-/// A budget that is too small for any verdict.
+/// The error for a budget that is too small for any verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort {
-    /// Runs that the campaign takes at least.
+    /// Smallest number of runs that the campaign takes.
     pub needed: u64,
     /// Runs that the budget allows.
     pub have: u64,
@@ -45,7 +47,7 @@ impl Design {
         Ok(design)
     }
 
-    /// How many candidates are tried alone.
+    /// Largest number of candidates that are measured alone.
     pub(super) fn alone(&self) -> usize {
         let all = self.candidates.len();
         match self.strategy {
@@ -59,20 +61,21 @@ impl Design {
         if self.strategy == Strategy::Screening { screen::rows(self.candidates.len()) } else { Vec::new() }
     }
 
-    /// Error rate of one test in one direction: all tests and all looks share [`ERROR_RATE`].
+    /// Error rate of one test in one direction. All tests of all looks together have [`ERROR_RATE`].
     pub(super) fn share_of_error(&self) -> f64 {
         let tests = self.alone().max(1) * Metric::ALL.len();
         ERROR_RATE / f64::from(LOOKS) / float(tests) / 2.0
     }
 
-    /// With fewer rounds than this no test can reach its error rate, whatever is measured.
+    /// Smallest number of rounds with which a test can reach its error rate. With fewer, no measured values can give a
+    /// verdict.
     pub fn rounds_needed(&self) -> u32 {
         let first = 1.0 / f64::from(self.baselines + 1);
         let told = |rounds: &u32| first.powi(i32::try_from(*rounds).unwrap_or(i32::MAX)) <= self.share_of_error();
         (1..ROUNDS_MAX).find(told).unwrap_or(ROUNDS_MAX)
     }
 
-    /// The rounds after which verdicts are looked for. They are fixed beforehand, so that each look spends its own part
+    /// The rounds after which verdicts are computed. They are fixed in advance, so that each look spends its own part
     /// of the error rate.
     pub(super) fn looks(&self) -> Vec<u32> {
         let least = self.rounds_needed().min(self.rounds);
@@ -81,7 +84,7 @@ impl Design {
         looks
     }
 
-    /// The rounds after which the less promising half of the candidates leaves a race.
+    /// The rounds after which a race drops the less promising half of its candidates.
     pub(super) fn halvings(&self) -> Vec<u32> {
         if self.strategy != Strategy::Race {
             return Vec::new();
@@ -93,7 +96,7 @@ impl Design {
         rounds
     }
 
-    /// Runs of the largest block, which are the runs that are compared with each other.
+    /// Number of runs in the largest block. A block is a set of runs that are compared with each other.
     pub fn block_at_most(&self) -> u64 {
         (self.screening().len() as u64).max(self.alone() as u64 + u64::from(self.baselines))
     }
@@ -112,7 +115,7 @@ impl Design {
         runs + u64::from(together) * u64::from(self.baselines + 1)
     }
 
-    /// The runs of a round in the order drawn by lot: each of these arms once, and the baselines.
+    /// The runs of a round in random order: each of these arms once, and the baselines.
     pub(super) fn round(&self, number: u32, arms: &[Arm]) -> Vec<Arm> {
         let mut round: Vec<Arm> = (0..self.baselines).map(|_| Arm::new()).chain(arms.iter().cloned()).collect();
         shuffle(&mut round, &mut self.lot(number));
@@ -132,7 +135,7 @@ pub(super) fn shuffle<T>(items: &mut [T], random: &mut SplitMix) {
     }
 }
 
-/// How often to measure the baseline in a round: best is the square root of the number of candidates (Dunnett 1955).
+/// Number of baselines in a round. The square root of the number of candidates is best (Dunnett 1955).
 fn baselines(candidates: usize) -> u32 {
     let mut root = 2u32;
     while (root as usize) * (root as usize) < candidates {

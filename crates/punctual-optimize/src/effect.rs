@@ -1,23 +1,24 @@
-//! The effect of one candidate on one number, by ranks within rounds, so that neither a single run nor drift decides.
+//! The effect of one candidate on one metric. It is computed from ranks within rounds, so that neither a single run nor
+//! drift decides.
 //!
-//! If nothing differs, the rank of the candidate's run among the baselines of its round is uniform, because the order
-//! was drawn by lot. Over rounds this gives the test of van Elteren (1960), exact because every round has the same
-//! size. The limits are the differences at which the test would just not reject (Hodges and Lehmann 1963). Ties count
-//! against a change in either direction.
+//! If the candidate has no effect, the rank of its run among the baselines of its round is uniformly distributed,
+//! because the order is random. Over several rounds this gives the test of van Elteren (1960), which is exact here
+//! because every round has the same size. The confidence limits are the changes at which the test would just not reject
+//! (Hodges and Lehmann 1963). Ties count against a change in either direction.
 
 use super::Response;
 use punctual_numbers::stats::float::float;
 use serde::Serialize;
 
 pub const CONFIDENCE: f64 = 0.95;
-/// "No difference" is concluded once the limits exclude a change of this number of margins.
+/// "No difference" is concluded if the confidence limits exclude changes of this number of margins.
 const TOLD_MARGINS: f64 = 2.5;
 
-/// Approximate ratio of the limits of a verdict to limits of [`CONFIDENCE`]: all tests share one error rate, so theirs
-/// are wider.
+/// Approximate width of the limits that a verdict needs, relative to limits of [`CONFIDENCE`]. A verdict needs wider
+/// ones, because all tests share one error rate.
 const VERDICT_WIDTH: f64 = 1.6;
 
-/// The numbers of a measurement that are compared.
+/// The numbers of a measurement that campaigns compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
@@ -35,7 +36,7 @@ pub enum Metric {
 impl Metric {
     pub const ALL: [Self; 3] = [Self::P50, Self::P99_9, Self::Misses];
 
-    /// The value that tests compare. Of times it is the logarithm, so that a difference is a factor.
+    /// The value that tests compare. For times it is the logarithm, so that differences of values are factors of times.
     fn of(self, response: &Response) -> f64 {
         match self {
             Self::P50 => float(response.p50.as_ns().max(1)).ln(),
@@ -44,8 +45,8 @@ impl Metric {
         }
     }
 
-    /// The value for sums over metrics, which is always a logarithm. One miss per million is added, so that zero has a
-    /// logarithm.
+    /// The value for sums over metrics, which is the logarithm for every metric. One miss per million is added, so that
+    /// zero misses have a logarithm.
     pub(super) fn logarithm(self, response: &Response) -> f64 {
         match self {
             Self::Misses => self.of(response).ln_1p(),
@@ -54,13 +55,14 @@ impl Metric {
     }
 }
 
-/// The effect of a candidate on a number. Times change by a factor (0.8 is a fifth less), misses by a difference per
+/// The effect of a candidate on a metric. For times it is a factor (0.8 is a fifth less), for misses a difference per
 /// million.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
     pub metric: Metric,
-    /// Median of the medians of each round's baselines: nanoseconds, or misses per million.
+    /// Value of the unchanged machine, in nanoseconds or misses per million: the median over rounds of the median of a
+    /// round's baselines.
     pub baseline: f64,
     /// Median of the change over all pairs of candidate and baseline.
     pub seen: f64,
@@ -72,13 +74,14 @@ pub struct Effect {
     pub odds_up: f64,
     /// Probability that chance alone shows a decrease beyond the margin at least as clear as this one.
     pub odds_down: f64,
-    /// Whether a change of more than the margin would have been seen.
+    /// Whether the confidence limits exclude every change that matters, so that "no difference" can be concluded.
     pub told: bool,
-    /// About how many times as many rounds are needed to show a change or to exclude one; `None` where that is not known.
+    /// Estimated factor by which the number of rounds must grow to show a change or to exclude one; `None` if that is
+    /// unknown.
     pub longer: Option<f64>,
 }
 
-/// One round: the runs of the baseline, and the run of one candidate.
+/// One round for one candidate: the runs of the baseline, and the run with the candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stratum {
     pub baselines: Vec<Response>,
@@ -86,7 +89,7 @@ pub(super) struct Stratum {
 }
 
 impl Effect {
-    /// The effect over these rounds; `None` without any.
+    /// The effect over these rounds; `None` if there are none.
     pub(super) fn of(metric: Metric, rounds: &[Stratum], margin: f64) -> Option<Self> {
         let pairs: Vec<(Vec<f64>, f64)> = rounds
             .iter()
@@ -104,7 +107,7 @@ impl Effect {
             Metric::Misses => margin * baseline,
             _ => margin.ln_1p(),
         };
-        // A pair that differs by no more than the margin counts against both "smaller" and "larger".
+        // A pair that differs by no more than the margin counts against both a decrease and an increase.
         let against_smaller = differences.iter().filter(|d| **d >= -beyond).count();
         let against_larger = differences.iter().filter(|d| **d <= beyond).count();
         let room = match metric {
@@ -125,7 +128,8 @@ impl Effect {
         })
     }
 
-    /// The direction that is shown at this error rate: `Some(true)` is an increase, `None` is neither.
+    /// The direction of the change that is significant at this error rate: `Some(true)` for an increase, `Some(false)`
+    /// for a decrease, `None` for neither.
     pub(super) fn shown(&self, odds: f64) -> Option<bool> {
         match (self.odds_up <= odds, self.odds_down <= odds) {
             (true, _) => Some(true),
@@ -137,15 +141,15 @@ impl Effect {
     /// The change as the logarithm of a factor, for ranking.
     pub(super) fn size(&self) -> f64 {
         match self.metric {
-            // One miss per million is added on both sides, so that zero has a logarithm.
+            // One miss per million is added to both values, so that zero has a logarithm.
             Metric::Misses => (((self.baseline + self.seen).max(0.0) + 1.0) / (self.baseline + 1.0)).ln(),
             _ => self.seen.max(f64::MIN_POSITIVE).ln(),
         }
     }
 }
 
-/// How many times as many rounds are needed until the limits exclude a change that matters, or lie beyond the margin as a
-/// whole. Limits get narrower by the square root of the number of rounds.
+/// The factor by which the number of rounds must grow until the limits either exclude a change that matters or lie
+/// beyond the margin as a whole. The width of the limits falls with the square root of the number of rounds.
 fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> Option<f64> {
     let width = (high - seen).max(seen - low);
     let times = |width: f64, left: f64| if left > 0.0 { (width / left).powi(2).max(1.0) } else { f64::INFINITY };
@@ -153,7 +157,8 @@ fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> Option<
     Some(times).filter(|times| times.is_finite())
 }
 
-/// Probability of each number of wins of the candidate, over `baselines` runs in each of `rounds` rounds.
+/// The distribution of the number of wins: pairs of candidate and baseline in which the candidate ranks higher, over
+/// `rounds` rounds of `baselines` baselines, if it has no effect.
 fn wins(rounds: usize, baselines: usize) -> Vec<f64> {
     let each = 1.0 / float(baselines + 1);
     let mut all = vec![1.0];
@@ -173,7 +178,7 @@ fn at_most(distribution: &[f64], count: usize) -> f64 {
     distribution.iter().take(count + 1).sum::<f64>().min(1.0)
 }
 
-/// Limits of [`CONFIDENCE`] for the median difference; infinite with too few rounds.
+/// The limits of [`CONFIDENCE`] for the median difference; infinite if there are too few rounds.
 fn limits(sorted: &[f64], distribution: &[f64]) -> (f64, f64) {
     let beyond = (1.0 - CONFIDENCE) / 2.0;
     let mut sum = 0.0;

@@ -1,7 +1,7 @@
-//! A campaign as it is saved between two runs: one JSON document with a version.
+//! The saved form of a campaign: one JSON document with a version.
 //!
-//! The document has the fields of the values themselves. `fixtures/campaigns` holds documents of each version, so that
-//! renaming a field in the program fails a test.
+//! The fields of the document are those of the types. `fixtures/campaigns` holds documents of each version, so that a
+//! test fails if a field is renamed.
 
 use super::across::{Across, Tries};
 use super::pause::Moment;
@@ -12,11 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// Name and version of the document.
 const SCHEMA: &str = "punctual/campaign/1";
-/// Largest number of candidates, rounds or baselines of a document. No design is that large, so a larger one is
-/// damaged.
+/// Largest number of candidates, rounds or baselines in a document. Every real design is smaller, so a document with
+/// more is damaged.
 const MOST: usize = 1_000;
 
-/// A campaign with everything that is saved beside it.
+/// A campaign with all that is saved beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// Arguments of the command that began the campaign.
@@ -36,18 +36,18 @@ pub struct Kept {
     pub doubts: Doubts,
 }
 
-/// Why measurements are to be doubted.
+/// Reasons to doubt measurements of the campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubts {
     /// The first reason of each kind.
     #[serde(rename = "doubts", default)]
     pub reasons: Vec<String>,
-    /// How many measurements had a reason.
+    /// Number of measurements that were doubted.
     #[serde(rename = "doubtful_runs", default)]
     pub runs: usize,
 }
 
-/// Why a kept campaign cannot be used.
+/// Why a saved campaign cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     #[error("it is no campaign: {0}")]
@@ -55,15 +55,15 @@ pub enum Unusable {
     /// The document names another kind or version.
     #[error("it is '{0}', and this program reads '{SCHEMA}'")]
     Other(String),
-    /// The document is of another kind or version than the caller wants.
+    /// The document is of another kind or version than the caller expects.
     #[error("it is '{found}', and '{wanted}' is looked for")]
     OtherThan { found: String, wanted: &'static str },
-    /// The numbers of the document contradict each other; the text says how.
+    /// The numbers of the document contradict each other. The text says in which way.
     #[error("it is damaged: {0}")]
     Senseless(&'static str),
 }
 
-/// The name of a strategy, as it is typed and written.
+/// The name of a strategy on the command line and in the document.
 pub fn strategy_name(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::OneAtATime => "one-at-a-time",
@@ -114,7 +114,7 @@ pub(super) fn nanos<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos,
     u64::deserialize(deserializer).map(Nanos::from_ns)
 }
 
-/// A candidate as the document holds it. A boot entry can keep only words of the command line.
+/// A candidate in the form of the document. Of boot settings, the document can hold only words of the command line.
 #[derive(Serialize, Deserialize)]
 pub(super) struct CandidateTwin {
     id: String,
@@ -147,7 +147,7 @@ impl From<CandidateTwin> for Candidate {
     }
 }
 
-/// Tries are a list in the document, because a set of candidates cannot be the name of a JSON field.
+/// Tries are saved as a list, because a set of candidates cannot be the name of a JSON field.
 pub(super) mod tries {
     use super::{Arm, Deserialize, Serialize, Tries};
     use std::collections::BTreeMap;

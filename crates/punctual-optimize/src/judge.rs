@@ -7,12 +7,12 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judged {
-    /// Its index in the design.
+    /// Index of the candidate in the design.
     #[serde(skip)]
     pub candidate: usize,
-    /// Its effect on each number; empty where it was never measured alone.
+    /// Effect of the candidate on each metric; empty if it was never measured alone.
     pub effects: Vec<Effect>,
-    /// How many rounds the effects rest on.
+    /// Number of rounds that the effects were computed from.
     pub rounds: usize,
     #[serde(flatten)]
     pub verdict: CandidateVerdict,
@@ -23,24 +23,24 @@ pub struct Judged {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "verdict", content = "because", rename_all = "kebab-case")]
 pub enum CandidateVerdict {
-    /// Something got better, and nothing worse.
+    /// At least one metric is better, and none is worse.
     Better,
-    /// Some numbers got better and others worse: a person has to weigh them.
+    /// Some metrics are better and others worse: a person has to weigh them.
     Mixed,
-    /// No change was shown, and one that matters would have been.
+    /// No change was shown, and the limits exclude a change that matters.
     NoDifferenceShown,
-    /// No change was shown, and one that matters could have been missed.
+    /// No change was shown, and the limits do not exclude a change that matters.
     NotEnoughData,
-    /// It was not measured in all rounds, because others were more promising.
+    /// The candidate was not measured in all rounds, because others were more promising.
     LeftBehind,
-    /// Something got worse, and nothing better.
+    /// At least one metric is worse, and none is better.
     Worse,
-    /// It could not be set, for this reason.
+    /// The candidate could not be measured, for this reason.
     Refused(String),
 }
 
 impl Judged {
-    /// Judges a candidate, with this error rate for each test.
+    /// Judges a candidate. `odds` is the error rate of each test.
     pub(super) fn of(candidate: usize, rounds: &[Stratum], margin: f64, odds: f64) -> Self {
         let effects: Vec<Effect> =
             Metric::ALL.iter().filter_map(|metric| Effect::of(*metric, rounds, margin)).collect();
@@ -48,7 +48,8 @@ impl Judged {
         Self { candidate, effects, rounds: rounds.len(), verdict }
     }
 
-    /// About how many times as many rounds are needed for a verdict; `None` where there is one, or that is not known.
+    /// Estimated factor by which the number of rounds must grow for a verdict; `None` if there is a verdict, or if the
+    /// factor is unknown.
     pub fn longer(&self) -> Option<f64> {
         let latency = self.effects.iter().filter(|effect| effect.metric != Metric::Misses);
         let untold = latency.filter(|effect| !effect.told);
@@ -61,12 +62,12 @@ impl Judged {
         !matches!(self.verdict, CandidateVerdict::NotEnoughData)
     }
 
-    /// The sum of the effects on all numbers. A smaller sum is better.
+    /// The sum of the effects on all metrics, as logarithms. A smaller sum is better.
     pub(super) fn score(&self) -> f64 {
         self.effects.iter().map(Effect::size).sum()
     }
 
-    /// The key to sort by: what helps most comes first, what cannot be used last.
+    /// The key to sort candidates by: the most helpful candidate comes first, one that could not be measured last.
     pub(super) fn rank(&self) -> (u8, f64) {
         let class = match self.verdict {
             CandidateVerdict::Better => 0,
@@ -83,7 +84,8 @@ impl Judged {
 
 fn verdict(effects: &[Effect], odds: f64) -> CandidateVerdict {
     let shown = |wanted: bool| effects.iter().any(|effect| effect.shown(odds) == Some(wanted));
-    // Misses may be too rare for any statement; latency is measured at each release.
+    // Misses may be too rare to conclude anything, so they need not be conclusive for "no difference". Latency is
+    // measured at each release.
     let told = |effect: &Effect| effect.told || effect.metric == Metric::Misses;
     match (shown(false), shown(true)) {
         (true, true) => CandidateVerdict::Mixed,

@@ -1,12 +1,12 @@
-//! Which knobs help on this machine, by how much, and how sure that is: a campaign of measurements as a value.
+//! Finds which knobs help on this machine, by how much, and how certain that is. A campaign of measurements is a value.
 //!
 //! ```text
 //! Design (candidates, seed, rounds) + measurements so far -> CampaignState: what to measure next | the result
 //!                                                            (design, screen)                (effect, judge)
 //! ```
-//! Everything follows from the design and the measurements, and nothing else is saved: an interrupted campaign goes on
-//! as if it had not been interrupted. In each round every candidate is measured once alone and the baseline (the
-//! machine as it was) a few times, in an order drawn by lot. A candidate is compared only with the baselines of its own
+//! Every decision follows from the design and the measurements, and nothing else is saved, so a resumed campaign
+//! continues as if it had not been interrupted. In each round every candidate is measured once alone, and the baseline
+//! (the unchanged machine) a few times, in random order. A candidate is compared only with the baselines of its own
 //! round, so drift from round to round cancels. A round with a pause in it is begun anew. Must not know how a knob is
 //! set. [`across`] handles candidates that need a boot. [`turns`] measures two set-ups of a user in turn.
 
@@ -33,38 +33,37 @@ use punctual_numbers::report::{LatencyRow, Report};
 use punctual_tuning::plan::Keep;
 use serde::{Deserialize, Serialize};
 
-/// Something that can be set, and set back.
+/// A change of the machine that can be made and undone: a knob, or a script of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "format::CandidateTwin", into = "format::CandidateTwin")]
 pub struct Candidate {
-    /// Id of the knob.
+    /// Id of the knob, or `script:` and the path of the user's program.
     pub id: String,
     pub title: String,
     pub cost: String,
-    /// Words of the kernel's command line that the candidate needs, and therefore a boot; empty if it is set at run
-    /// time.
+    /// Words of the kernel command line that the candidate needs, which take a boot; empty if it is set at run time.
     pub boot: Vec<Keep>,
 }
 
-/// The plan by which candidates are tried.
+/// The order and grouping in which candidates are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Each candidate alone, compared with the machine as it was.
+    /// Each candidate is measured alone and compared with the unchanged machine.
     OneAtATime,
-    /// First many candidates at once, by a design of Plackett and Burman (1946) and its mirror image. Then the most
-    /// promising ones each alone, in further measurements.
+    /// First, many candidates are set at once, by a design of Plackett and Burman (1946) and its mirror image. Then the
+    /// most promising ones are measured alone, in further runs.
     Screening,
-    /// Each candidate alone; repeatedly the less promising half is dropped.
+    /// Each candidate is measured alone, and the less promising half is dropped repeatedly.
     Race,
 }
 
-/// What the id of a candidate names.
+/// The kind of thing that the id of a candidate names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tried<'a> {
     Knob(&'a str),
-    /// A program of the user's, by its path. Its id is the path after `script:`.
+    /// A program of the user, by its path. The id is the path after `script:`.
     Script(&'a str),
 }
 
@@ -88,29 +87,29 @@ impl<'a> Tried<'a> {
 pub struct Design {
     pub candidates: Vec<Candidate>,
     pub strategy: Strategy,
-    /// Seed of the order within rounds.
+    /// Seed of the random order within rounds.
     pub seed: u64,
-    /// Number of rounds, unless every candidate has a verdict before.
+    /// Number of planned rounds. The campaign ends earlier if every candidate has a verdict.
     pub rounds: u32,
-    /// How often the baseline is measured in each round.
+    /// Number of runs of the baseline in each round.
     pub baselines: u32,
-    /// A relative change smaller than this is neither better nor worse: 0.1 is a tenth.
+    /// Changes by less than this share count as neither better nor worse: 0.1 is a tenth.
     pub margin: f64,
 }
 
 /// A set of candidates, by their indices in the design, in ascending order; empty for the baseline.
 pub type Arm = Vec<usize>;
 
-/// The numbers of one measurement, over the releases due of all CPUs and loads.
+/// The result of one measurement, over the releases due of all CPUs and loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Response {
-    /// Median latency; a skipped release counts with the time until the thread ran next.
+    /// Median latency. A skipped release counts with the time until its thread ran next.
     #[serde(rename = "p50_ns", deserialize_with = "format::nanos")]
     pub p50: Nanos,
     /// The latency that 99.9 % of the releases did not exceed.
     #[serde(rename = "p99_9_ns", deserialize_with = "format::nanos")]
     pub p99_9: Nanos,
-    /// Releases that were skipped, or whose latency exceeded the budget.
+    /// Number of releases that were skipped or whose latency exceeded the budget.
     pub missed: u64,
     pub due: u64,
 }
@@ -119,11 +118,11 @@ pub struct Response {
 #[serde(rename_all = "kebab-case")]
 pub enum RunOutcome {
     Measured(Response),
-    /// The candidates could not be set, for this reason.
+    /// The candidates could not be measured, for this reason.
     Refused(String),
 }
 
-/// One measurement, or the attempt of one.
+/// One run of a campaign: a measurement, or the attempt of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The candidates that were set.
@@ -133,23 +132,23 @@ pub struct Measurement {
     pub outcome: RunOutcome,
 }
 
-/// A design, and what was measured so far.
+/// A design, and the runs made by it so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Campaign {
     #[serde(flatten)]
     pub design: Design,
-    /// Measured so far, in order.
+    /// All runs so far, in their order.
     pub runs: Vec<Measurement>,
-    /// Number of runs after which the time for the campaign was up. The round that ended there is the last one.
+    /// Number of runs that were made when the time for the campaign was up. The round that ended there is the last one.
     pub closed_at: Option<usize>,
-    /// Numbers of runs, ascending, after which there was a pause. A block with a pause in it is begun anew, and its
-    /// earlier runs are ignored.
+    /// Numbers of runs after which there was a pause, in ascending order. A block with a pause in it is begun anew, and
+    /// its earlier runs are ignored.
     #[serde(rename = "begun_anew_after", default)]
     pub pauses: Vec<usize>,
 }
 
 impl Response {
-    /// The numbers of a whole measurement; `None` where no release was measured.
+    /// The result of a measurement from its report; `None` if no release was measured.
     pub fn of(report: &Report) -> Option<Self> {
         let (mut ran, mut skipped, mut late) = (Counts::new(), Counts::new(), 0u64);
         for cpu in &report.cpus {
@@ -172,7 +171,7 @@ impl Campaign {
         Self { design, runs: Vec::new(), closed_at: None, pauses: Vec::new() }
     }
 
-    /// The result so far, and what is next.
+    /// The result so far, and the next step.
     pub fn standing(&self) -> CampaignState {
         CampaignState::of(self)
     }
@@ -181,14 +180,14 @@ impl Campaign {
         CampaignState::next_of(self)
     }
 
-    /// Adds the outcome of the next run. The outcome of any other run is dropped.
+    /// Adds the outcome of a run. It is dropped if `arm` is not the arm of the next run.
     pub fn take(&mut self, arm: &[usize], outcome: RunOutcome) {
         if matches!(self.next(), Next::Measure { arm: wanted, .. } if wanted == arm) {
             self.runs.push(Measurement { arm: arm.to_vec(), outcome });
         }
     }
 
-    /// Ends the campaign with the round that was completed last, because the time is up. Does nothing within a round.
+    /// Ends the campaign after the last complete round, because the time is up. Does nothing within a round.
     pub fn close(&mut self) {
         if matches!(self.next(), Next::Measure { place: 0, stage: CampaignStage::Rounds, .. }) {
             self.closed_at = Some(self.runs.len());

@@ -1,20 +1,21 @@
-//! Whether the last measurement is too long ago to be compared with the next one.
+//! Decides whether the last measurement is too long ago to be compared with the next one.
 //!
-//! Comparing within a block cancels drift from block to block, so a block must be short compared with the drift. After
-//! a pause longer than a block, the block is begun anew. Must not know how a clock is read.
+//! Runs are compared only within a block, so that drift from block to block cancels. A block must therefore be short
+//! compared with the drift, and is begun anew after a pause that is longer than a block. Must not know how a clock is
+//! read.
 
 use punctual_hist::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A shorter time between two boots is no pause, because a person may have to reset a kernel that hangs.
+/// Across boots, a shorter time than this is no pause, because a person may have to reset a hanging kernel.
 const BETWEEN_BOOTS: Nanos = Nanos::from_secs(3600);
 
-/// A point in time, by the clocks that can be compared between two processes.
+/// A point in time, on clocks that can be compared between two processes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Identity of the boot.
     pub boot: String,
-    /// Time since the boot, suspend included.
+    /// Time since the boot, including time in suspend.
     #[serde(rename = "up_ns", deserialize_with = "crate::format::nanos")]
     pub up: Nanos,
     /// Seconds since 1970, by a clock that users may set.
@@ -22,11 +23,11 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Whether the time from this moment to `now` is a pause, for blocks of this length. With `is_across`, boots are part of
-    /// the campaign and another boot alone is no pause.
+    /// Whether the time from this moment to `now` is a pause; `block` is the length of a block. With `is_across`, boots
+    /// are part of the campaign, so another boot alone is no pause.
     ///
-    /// A clock that was set back between two boots is no pause: on a machine without a clock battery that happens at
-    /// each boot.
+    /// If the wall clock went back between two boots, that is no pause: on a machine without a clock battery this
+    /// happens at each boot.
     pub fn is_long_before(&self, now: &Self, block: Nanos, is_across: bool) -> bool {
         let bearable = if is_across { block.max(BETWEEN_BOOTS) } else { block };
         if self.boot == now.boot {

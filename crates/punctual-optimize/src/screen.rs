@@ -1,6 +1,6 @@
-//! Many candidates at once: designs of Plackett and Burman (1946), in which any two candidates are set together in a
-//! quarter of the runs. Their mirror images are added, so that the joint effect of two candidates is not taken for that
-//! of a third.
+//! Measures many candidates at once, by designs of Plackett and Burman (1946), in which any two candidates are set
+//! together in a quarter of the runs. The mirror image of each design is added, so that a joint effect of two
+//! candidates is not mistaken for the effect of a third.
 
 /// First rows of the cyclic designs, as published, for 4, 8, 12, 16, 20 and 24 runs.
 const CYCLES: [&str; 6] =
@@ -9,7 +9,8 @@ const CYCLES: [&str; 6] =
 /// Largest number of candidates: the length of the longest of [`CYCLES`].
 pub const CANDIDATES_MAX: usize = 23;
 
-/// The candidates that are set in each run of the design and its mirror image; no runs for more than [`CANDIDATES_MAX`].
+/// The candidates that are set in each run of the design and its mirror image. Empty for more than [`CANDIDATES_MAX`]
+/// candidates.
 pub(super) fn rows(candidates: usize) -> Vec<Vec<usize>> {
     let fitting = CYCLES.iter().map(|cycle| cycle.as_bytes()).find(|cycle| cycle.len() >= candidates);
     let Some(cycle) = fitting else { return Vec::new() };
@@ -20,7 +21,8 @@ pub(super) fn rows(candidates: usize) -> Vec<Vec<usize>> {
     (0..=length).map(row).chain((0..=length).map(mirrored)).collect()
 }
 
-/// How much larger a response is with each candidate than without, given the response of each row.
+/// For each candidate, the mean response with it minus the mean response without it. `responses` has one value for each
+/// row.
 pub(super) fn contrasts(rows: &[Vec<usize>], responses: &[f64], candidates: usize) -> Vec<f64> {
     let contrast = |candidate: usize| {
         let (mut with, mut without) = ((0.0, 0.0), (0.0, 0.0));
@@ -38,7 +40,7 @@ pub(super) fn contrasts(rows: &[Vec<usize>], responses: &[f64], candidates: usiz
 mod tests {
     use super::*;
 
-    /// The property of such a design: each candidate is set in half of the runs, each pair in a quarter.
+    /// The defining property of these designs: each candidate is set in half of the runs, each pair in a quarter.
     #[test]
     fn every_candidate_and_every_pair_is_balanced() {
         for candidates in 1..=CANDIDATES_MAX {

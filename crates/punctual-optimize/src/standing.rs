@@ -1,7 +1,7 @@
-//! The progress of a campaign: its runs are replayed from the first one against its design.
+//! The state of a campaign: its runs are replayed from the first one against its design.
 //!
-//! Only this module knows the order of a campaign. Each replay starts from the design, so an interruption has no effect
-//! on the result, except that the current block is begun anew after a pause.
+//! Only this module knows the order of a campaign. Each replay starts from the design, so an interruption does not
+//! affect the result, except that a pause begins the current block anew.
 
 use super::design::{TOGETHER, shuffle};
 use super::effect::{Effect, Metric, Stratum};
@@ -9,7 +9,8 @@ use super::judge::{CandidateVerdict, Judged};
 use super::{Arm, Campaign, Design, Measurement, Response, RunOutcome, Strategy, screen};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Round numbers that seed the order of the last stage and of screening. They lie far above those of ordinary rounds.
+/// Round numbers that seed the order in the last stage and in screening. They lie far above the numbers of ordinary
+/// rounds.
 const LOT_TOGETHER: u32 = 1 << 20;
 const LOT_SCREENING: u32 = 1 << 21;
 
@@ -26,7 +27,7 @@ pub enum CampaignStage {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Measure with these candidates set. Rounds of a stage, and places in a round, count from 0.
+    /// Measure with the candidates of `arm` set. Rounds of a stage, and places in a round, count from 0.
     Measure { stage: CampaignStage, round: u32, place: usize, arm: Arm },
     /// The campaign is complete.
     Done,
@@ -35,13 +36,14 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CampaignState {
     pub next: Next,
-    /// All candidates, those that help most first. Final once the campaign is complete.
+    /// All candidates, the most helpful first. Verdicts are final once the campaign is complete.
     pub judged: Vec<Judged>,
     /// The candidates whose verdict is "better".
     pub recommended: Arm,
-    /// Effects of the recommended candidates together; empty if there is only one, or the last stage is not complete.
+    /// Effects of all recommended candidates together; empty if there are fewer than two, or if the last stage is not
+    /// complete.
     pub together: Vec<Effect>,
-    /// Completed rounds in which candidates were measured alone.
+    /// Number of completed rounds in which candidates were measured alone.
     pub rounds: u32,
 }
 
@@ -50,7 +52,7 @@ struct Replay<'a> {
     design: &'a Design,
     runs: &'a [Measurement],
     pauses: &'a [usize],
-    /// Number of runs that were replayed.
+    /// Number of runs that have been replayed.
     at: usize,
     strata: BTreeMap<usize, Vec<Stratum>>,
     judged: BTreeMap<usize, Judged>,
@@ -94,14 +96,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The outcomes of these arms, or as an error the first of them that was not measured yet.
+    /// The outcomes of these arms. The error is the next step: to measure the first arm that has no outcome yet.
     fn measured(&mut self, stage: CampaignStage, round: u32, arms: &[Arm]) -> Result<Vec<RunOutcome>, Next> {
         while let Some(pause) = self.pause_within(arms.len()) {
             self.at = pause;
         }
         let mut outcomes = Vec::with_capacity(arms.len());
         for (place, arm) in arms.iter().enumerate() {
-            // A run with other candidates belongs to another design.
+            // A run of another arm does not belong to this design, so it does not count.
             let Some(run) = self.runs.get(self.at).filter(|run| run.arm == *arm) else {
                 return Err(Next::Measure { stage, round, place, arm: arm.clone() });
             };
@@ -117,8 +119,8 @@ impl<'a> Replay<'a> {
         self.pauses.iter().copied().find(|pause| within.contains(pause))
     }
 
-    /// The order of the next round. A round with a pause in it is begun anew after the pause, without the candidates
-    /// that could not be set before it.
+    /// The arms of the next round in their order. After a pause the round is begun anew, without candidates that could
+    /// not be set before the pause.
     fn round(&mut self, number: u32, active: &mut Vec<usize>) -> Vec<Arm> {
         loop {
             let arms: Vec<Arm> = active.iter().map(|candidate| vec![*candidate]).collect();
@@ -134,7 +136,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The candidates that are to be measured alone.
+    /// The candidates to measure alone: all of them or, after screening, the most promising ones.
     fn screening(&mut self) -> Result<Vec<usize>, Next> {
         let all = self.design.candidates.len();
         if self.design.strategy != Strategy::Screening {
@@ -205,7 +207,8 @@ impl<'a> Replay<'a> {
     fn keep(&mut self, order: &[Arm], outcomes: &[RunOutcome]) {
         let of = |is_wanted: fn(&Arm) -> bool| order.iter().zip(outcomes).filter(move |(arm, _)| is_wanted(arm));
         let baselines: Vec<Response> = of(Arm::is_empty).filter_map(|(_, outcome)| response(outcome)).collect();
-        // The test needs the same number of baselines in each round.
+        // A round in which a baseline is missing is dropped, because the test needs the same number of baselines in
+        // each round.
         let is_whole = baselines.len() == self.design.baselines as usize;
         for (arm, outcome) in of(|arm| !arm.is_empty()) {
             let Some(candidate) = arm.first().copied() else { continue };
@@ -220,7 +223,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Looks for verdicts. The last look gives every candidate a verdict.
+    /// Computes verdicts. The last look gives every candidate a verdict.
     fn look(&mut self, active: &[usize], last: bool) {
         for candidate in active {
             let judged = self.at_odds(*candidate, self.design.share_of_error());
@@ -235,12 +238,12 @@ impl<'a> Replay<'a> {
         Judged::of(candidate, strata, self.design.margin, odds)
     }
 
-    /// The effects of a candidate between two looks, without a verdict.
+    /// The effects of a candidate so far, without a verdict.
     fn so_far(&self, candidate: usize) -> Judged {
         Judged { verdict: CandidateVerdict::NotEnoughData, ..self.at_odds(candidate, 0.0) }
     }
 
-    /// Ends the measurement of a candidate without looking for a verdict.
+    /// Ends the measurement of a candidate with this verdict, which is not computed from its effects.
     fn end(&mut self, candidate: usize, verdict: CandidateVerdict) {
         let judged = Judged { verdict, ..self.so_far(candidate) };
         self.judged.insert(candidate, judged);

@@ -1,4 +1,4 @@
-//! Hundreds of campaigns on a simulated machine with drift, noise, and knobs of known effect.
+//! Tests with hundreds of campaigns on a simulated machine with drift, noise, and knobs of known effect.
 
 use super::format::{Doubts, Kept, read, write};
 use super::pause::Moment;
@@ -27,7 +27,7 @@ struct Simulated {
     drift: f64,
     /// Number of runs so far.
     time: f64,
-    /// Share of the noise of one run that is left in the next.
+    /// Part of the noise of the last run that adds to the next run.
     lingering: f64,
     refuses: Option<usize>,
 }
@@ -38,7 +38,7 @@ impl Simulated {
         Self { knobs: knobs.to_vec(), random, drift, time: 0.0, lingering: 0.0, refuses: None }
     }
 
-    /// Heavy-tailed noise around 0: now and then a run is disturbed by much.
+    /// Heavy-tailed noise around 0: one run in ten is disturbed strongly.
     fn noise(&mut self) -> f64 {
         let normal = (0..12).map(|_| self.random.unit()).sum::<f64>() - 6.0;
         let fresh = if self.random.unit() < 0.1 { normal.abs() * 0.6 } else { normal * 0.06 };
@@ -132,7 +132,8 @@ fn where_nothing_differs_nothing_is_found() {
     }
 }
 
-/// Without a margin, the rate of false verdicts shows the test itself: it keeps its error rate and uses some of it.
+/// Without a margin, the rate of false verdicts is that of the test itself. It must not exceed the error rate, nor be
+/// zero.
 #[test]
 fn the_test_itself_keeps_its_odds() {
     let mut wrong = 0;
@@ -148,7 +149,7 @@ fn the_test_itself_keeps_its_odds() {
     assert!((1..=50).contains(&wrong), "{wrong} of 1000");
 }
 
-/// Limits of 95 % hold the change that was planted, in 93 of 100 cases or more.
+/// Confidence limits of 95 % hold the planted change in at least 93 of 100 cases.
 #[test]
 fn limits_hold_the_change() {
     let (mut held, mut all) = (0, 0);
@@ -171,7 +172,7 @@ fn limits_hold_the_change() {
     assert!(f64::from(held) >= 0.93 * f64::from(all), "{held} of {all}");
 }
 
-/// If nothing differs, the proposed length of a campaign is mostly enough to conclude "no difference".
+/// If no knob has an effect, the proposed length of a campaign is usually enough to conclude "no difference".
 #[test]
 fn how_much_longer_it_takes_is_about_right() {
     let (mut told, mut all) = (0, 0);
@@ -383,7 +384,7 @@ fn a_campaign_of_version_1_is_read() {
     assert_eq!((across.boots, across.asked, across.gave_up.is_some()), (7, None, true));
 }
 
-/// Version 1 without the fields that were added to it later.
+/// A document of version 1 without the fields that were added to it later is read.
 #[test]
 fn the_first_campaigns_of_version_1_are_read() {
     let kept = read(&fixture("1-first.json")).unwrap();

@@ -1,9 +1,9 @@
-//! Two ways to set a machine up, measured in turn, so that a slow change of the machine (a mood) affects both alike.
+//! Measures two set-ups of a machine in turn, so that slow changes of the machine (moods) affect both alike.
 //!
-//! A round measures each side once. The order of a round is the mirror image of that of the round before (A B, B A), so
-//! that steady drift cancels too. The side that begins is drawn by lot for every two rounds. The next measurement
-//! follows from the design and the number of measurements alone, so an interruption has no effect on the order. After a
-//! pause within a round, the round is begun anew, because its two measurements might meet different moods.
+//! A round measures each side once. The order of every second round is the mirror image of the round before (A B, B A),
+//! so that steady drift cancels too. For every two rounds, the side that begins is random. The next measurement follows
+//! from the design and the number of measurements alone, so an interruption does not affect the order. After a pause
+//! within a round, the round is begun anew, because its two measurements might fall into different moods.
 
 use super::design::shuffle;
 use super::format::Unusable;
@@ -17,7 +17,7 @@ const SCHEMA: &str = "punctual/turns/1";
 /// Largest number of rounds. A document with more is damaged.
 pub const ROUNDS_MAX: u32 = 1_000;
 
-/// The side that is set up.
+/// One of the two sides of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
@@ -25,10 +25,10 @@ pub enum Turn {
     B,
 }
 
-/// The rounds that were asked for, and how many measurements of them are complete.
+/// The design of the rounds, and the number of complete measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turns {
-    /// Arguments of the command that began it.
+    /// Arguments of the command that began the rounds.
     pub arguments: Vec<String>,
     /// Commands that set up each side.
     pub commands: [String; 2],
@@ -47,12 +47,12 @@ pub struct NextTurn {
     /// Number of the round, from 0.
     pub round: u32,
     pub turn: Turn,
-    /// It is the second of its round.
+    /// Whether this is the second measurement of its round.
     pub is_second: bool,
 }
 
 impl Turns {
-    /// What is measured next; `None` when all rounds are complete.
+    /// The next measurement; `None` if all rounds are complete.
     pub fn next(&self) -> Option<NextTurn> {
         let (round, is_second) = (self.measured / 2, self.measured % 2 == 1);
         let [first, second] = self.order(round);
@@ -70,7 +70,7 @@ impl Turns {
         order
     }
 
-    /// Begins the round anew if enough time passed since its first measurement for the machine to have another mood.
+    /// Begins the round anew if the machine may have come into another mood since the round's first measurement.
     pub fn after(&mut self, now: &Moment, each: Nanos) {
         let is_amid = self.next().is_some_and(|next| next.is_second);
         if is_amid && self.last.as_ref().is_none_or(|last| last.is_long_before(now, each, false)) {

@@ -1,5 +1,5 @@
-//! Side by side with cyclictest: same CPU, same period, same priority, same `cpu_dma_latency`, in turn. Needs root and
-//! Debian's `rt-tests`. Run with `cargo bench -p punctual --bench against_cyclictest`.
+//! Compares punctual with cyclictest: same CPU, period, priority and `cpu_dma_latency`, measured one after the other.
+//! Needs root and Debian's `rt-tests`. Run with `cargo bench -p punctual --bench against_cyclictest`.
 
 #![allow(
     clippy::expect_used,
@@ -28,7 +28,7 @@ fn main() {
     );
     let mut rounds = Vec::new();
     for round in 1..=ROUNDS {
-        // The order changes, so that neither program has the quieter half of every round.
+        // The order alternates, so that neither program always measures first.
         let (theirs, ours) = if round % 2 == 0 {
             (cyclictest(&cpu), punctual(&cpu))
         } else {
@@ -69,7 +69,7 @@ fn cyclictest(cpu: &str) -> Figures {
             seen += n;
             seen * 2 >= total
         })
-        // cyclictest rounds down to whole microseconds.
+        // cyclictest rounds down to whole microseconds, so half a microsecond is added.
         .map_or(f64::NAN, |(us, _)| us + 0.5);
     Figures { p50_us, cpu_us_per_activation: cpu_seconds * 1e6 / total as f64 }
 }

@@ -1,5 +1,6 @@
-//! A real-time hog above the measured priority blocks its CPU for 20 ms once a second. What punctual counts must equal
-//! what arithmetic gives. Needs root. Run with `cargo bench -p punctual --bench injected_hog`.
+//! A hog with a higher real-time priority than the measurement blocks the CPU for 20 ms once a second. The number of
+//! skipped releases that punctual counts must equal the number computed from the lengths of the bursts. Needs root. Run
+//! with `cargo bench -p punctual --bench injected_hog`.
 
 #![allow(clippy::expect_used, clippy::cast_precision_loss, reason = "a benchmark that cannot go on says why; ratios")]
 
@@ -21,7 +22,7 @@ fn main() {
     let hog = std::thread::spawn(move || hog(u32::try_from(cpu).expect("a CPU number")));
     let report = measure(cpu, &recording);
     let bursts = hog.join().expect("the hog ends");
-    // The first release of a burst runs late; every other one is skipped.
+    // Of the releases within a burst, the first runs late and all others are skipped.
     let each: Vec<f64> = bursts.iter().map(|length| length.as_ns() as f64 / PERIOD.as_ns() as f64 - 1.0).collect();
     let expected = each.iter().sum::<f64>() / each.len() as f64 * SECONDS as f64;
     let (noise, counted) = (number(&quiet, "/cpus/0/skipped"), number(&report, "/cpus/0/skipped"));

@@ -1,20 +1,21 @@
-//! Exit codes, and how several reasons become one. `book/src/claims.md` has the same for users.
+//! Exit codes, and the exit code of a command that has several reasons for one. `book/src/claims.md` explains the codes
+//! to users.
 
 use punctual_numbers::report::{Answer, Inconclusive, Verdict};
 use std::process::ExitCode;
 
-/// How a command ended. Of several reasons the first of error, exceeded, doubtful and fine counts: an error hides
-/// nothing, and a limit that was exceeded stays exceeded however doubtful the rest is.
+/// How a command ended. If there are several reasons, the most serious one counts: first error, then exceeded,
+/// doubtful, fine. An error hides nothing, and an exceeded limit stays exceeded however doubtful the rest is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     Fine,
-    /// 3: inconclusive, or results are missing.
+    /// Exit code 3: the result is inconclusive, or results are missing.
     Doubtful,
-    /// 2: a limit was exceeded, the need was not held, or findings reached `--fail-on`.
+    /// Exit code 2: a limit was exceeded, the need was not held, or findings reached `--fail-on`.
     Exceeded,
-    /// The exit code of a command that was run by `tune --for`.
+    /// The exit code of the command that `tune --for` ran.
     Passed(u8),
-    /// 1: something failed; usage errors too.
+    /// Exit code 1: something failed, or the command line was wrong.
     Error,
 }
 
@@ -35,8 +36,8 @@ impl Exit {
     }
 }
 
-/// The exit code of a verdict, which takes doubts into account already. Without a budget nothing was asked, so nothing
-/// can be inconclusive.
+/// The exit code of a verdict, which accounts for doubts already. A run without a budget asks nothing, so it cannot be
+/// inconclusive.
 impl From<&Verdict> for Exit {
     fn from(verdict: &Verdict) -> Self {
         match (verdict.answer, &verdict.inconclusive_because) {

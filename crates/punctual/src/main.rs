@@ -1,4 +1,4 @@
-//! `punctual`: words in, words out.
+//! `punctual`: parses the command line and runs the command.
 
 mod cli;
 mod commands;
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 /// Reports a usage error, with exit code 1 as for every error. Help and version are not errors.
 fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    // An error of printing is ignored: the reader may have closed the pipe.
+    // An error while printing is ignored: the reader may have closed the pipe.
     let _ = error.print();
     if asked { Exit::Fine } else { Exit::Error }.into()
 }

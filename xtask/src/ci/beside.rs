@@ -1,8 +1,8 @@
-//! Steps that run beside the others, in one process and one after the other. Their output goes to a file and is shown
-//! when they have ended.
+//! Runs steps in a second process, one after the other, while this process runs others. Their output goes to a file,
+//! which is shown when the process has ended.
 //!
-//! The process appends a line for each step to a file of notes ([`line()`]), which is read when the process has ended.
-//! Its output is only for people.
+//! The second process appends a line for each step to a file of notes ([`line()`]), which this process reads
+//! afterwards. The output itself is only for people.
 
 use super::Tally;
 use crate::run;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// A process that runs steps.
+/// The second process, which runs steps.
 pub struct Beside {
     child: Child,
     printed: PathBuf,
@@ -26,18 +26,19 @@ impl Beside {
     pub fn start(root: &Path, steps: &'static [&'static str]) -> Result<Self> {
         let folder = run::target_folder(root)?;
         let (printed, notes) = (folder.join("ci-beside.log"), folder.join("ci-beside.notes"));
-        // Notes of an earlier run must not be taken for those of this one.
+        // The file is emptied, because it may hold notes of an earlier run.
         fs::write(&notes, "").with_context(|| format!("empty {}", notes.display()))?;
         let output = File::create(&printed).with_context(|| format!("create {}", printed.display()))?;
         let errors = output.try_clone().context("write to the log twice")?;
-        // An earlier step may have rebuilt this program, so the running file is started and not the one of that name.
+        // An earlier step may have rebuilt this program, so the running executable is started, not the file of that
+        // name.
         let mut command = Command::new("/proc/self/exe");
         command.arg("ci").arg(format!("--notes={}", notes.display())).args(steps).stdout(output).stderr(errors);
         let child = run::settle(&mut command).spawn().context("start the steps beside")?;
         Ok(Self { child, printed, notes, steps })
     }
 
-    /// Waits for the process, shows its output and returns the outcome of each step. A step without a note has failed.
+    /// Waits for the process, shows its output, and returns the outcome of each step. A step without a note has failed.
     pub fn wait(mut self) -> Result<Vec<(Done, Tally)>> {
         self.child.wait().context("wait for the steps beside")?;
         let printed = fs::read(&self.printed).with_context(|| format!("read {}", self.printed.display()))?;
@@ -54,7 +55,7 @@ impl Beside {
     }
 }
 
-/// The note of one step, as read from its line.
+/// The note of one step, read from its line.
 #[derive(Debug, PartialEq, Eq)]
 struct Noted {
     name: String,

@@ -1,12 +1,12 @@
-//! What a function can reach, from object code: relocations of its section lead to other sections, and so on. This
-//! module does not know what may be reached.
+//! Finds the functions that a function can reach, from object code: the relocations of its section lead to other
+//! sections, and so on. This module does not know which functions are allowed.
 
 use anyhow::{Context, Result};
 use object::read::archive::ArchiveFile;
 use object::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex, SymbolIndex};
 use std::collections::{BTreeMap, HashMap};
 
-/// A section of the library: index of its object file, and index in that file.
+/// A section of the library: index of its object file, and index of the section in that file.
 type Place = (usize, SectionIndex);
 
 /// A static library as object files, with an index of its symbols.
@@ -20,9 +20,9 @@ pub struct Library<'data> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reached<'data> {
     pub name: &'data str,
-    /// Whether the symbol is not defined in the library.
+    /// Whether the symbol is defined outside of the library.
     pub is_outside: bool,
-    /// The names on the way from the function to this symbol, which is the last.
+    /// The names of the symbols from the function to this symbol, which is the last.
     pub chain: Vec<&'data str>,
 }
 
@@ -33,7 +33,7 @@ impl<'data> Library<'data> {
         for member in archive.members() {
             let member = member.context("read a member of the archive")?;
             let data = member.data(bytes).context("read a member of the archive")?;
-            // Members that are no object files are notes of the compiler.
+            // Archive members that are no object files hold notes of the compiler.
             if let Ok(file) = File::parse(data) {
                 files.push(file);
             }
@@ -56,8 +56,8 @@ impl<'data> Library<'data> {
         names
     }
 
-    /// All symbols that a function can reach, nearest first. What is reached only through symbols for which `ends` is
-    /// true is left out.
+    /// All symbols that a function can reach, nearest first. Calls of symbols for which `ends` is true are not
+    /// followed.
     pub fn reached_from(&self, function: &'data str, ends: impl Fn(&str) -> bool) -> Result<Vec<Reached<'data>>> {
         let start = *self.defined.get(function).with_context(|| format!("`{function}` is not in the library"))?;
         let mut chains: BTreeMap<(usize, usize), Vec<&'data str>> = BTreeMap::new();
@@ -96,7 +96,7 @@ impl<'data> Library<'data> {
         Ok(targets.collect())
     }
 
-    /// Name of a symbol, and the section that defines it, if it is in the library.
+    /// Name of a symbol, and the section that defines it; `None` if that is outside of the library.
     fn resolve(&self, at: usize, symbol: SymbolIndex) -> Result<(&'data str, Option<Place>)> {
         let file = self.file(at)?;
         let symbol = file.symbol_by_index(symbol).context("find a symbol")?;
@@ -105,7 +105,7 @@ impl<'data> Library<'data> {
         if !name.is_empty() {
             return Ok((name, Some((at, section))));
         }
-        // A symbol without a name stands for its section.
+        // A symbol without a name stands for its whole section.
         Ok((self.section_name(at, section)?, Some((at, section))))
     }
 

@@ -1,11 +1,11 @@
-//! House rules for prose that a program can check: phrases without a number or noun, comments that repeat a name,
-//! sentences that continue in the next field, and words that mean something else in this field.
+//! House rules for prose that a program can check. They refuse phrases without a number or noun, comments that repeat a
+//! name, sentences that continue in the next field, and words with another meaning in scheduling theory.
 
 use super::Complaint;
 use super::source::Source;
 use super::text::ending;
 
-/// Phrases that do not say how many of what, or which of several things is meant.
+/// Phrases that leave open how many of what, or which of several things, is meant.
 const RIDDLES: [&str; 12] = [
     "so many",
     "so much",
@@ -20,20 +20,21 @@ const RIDDLES: [&str; 12] = [
     "keeps house",
     "keep house",
 ];
-/// Words that mean something else in scheduling theory, each with the one to write.
+/// (wrong word, right word): words with another meaning in scheduling theory, and their replacements.
 const WRONG: [(&str, &str); 2] = [("lateness", "latency"), ("latenesses", "latencies")];
-/// Files that may use a wrong word, because other programs use it as the name of a column.
+/// Files that may use a wrong word, because it is the name of a column in files of other programs.
 const OTHERS_WORDS: [&str; 2] = ["crates/punctual-numbers/src/foreign/columns.rs", "xtask/src/tidy/prose.rs"];
 
-/// Largest number of words of a doc comment that is refused outside of [`PUBLISHED`]: a good name says as much.
+/// A doc comment with at most this number of words is refused outside of [`PUBLISHED`]: a good name says as much.
 const SHORT: usize = 3;
-/// Crates whose public items are documented for strangers, and the command line, whose comments are the help.
+/// Crates whose public items are documented for strangers, and the command line, whose comments are the help text.
 const PUBLISHED: [&str; 4] =
     ["crates/punctual-hist/", "crates/punctual-rt/", "crates/punctual-capi/", "crates/punctual/src/cli/"];
-/// Words that add nothing when a comment repeats a name.
+/// Words that are ignored when a comment is compared with a name.
 const EMPTY: [&str; 16] =
     ["the", "a", "an", "of", "its", "their", "it", "this", "that", "those", "these", "them", "to", "in", "for", "is"];
-/// Pages whose words are checked. CHANGELOG.md is not among them: it tells of the past in the words of its time.
+/// Pages whose words are checked. CHANGELOG.md is not among them, because it describes the past in the words of its
+/// time.
 const PAGES: [&str; 2] = ["book/src/", "README.md"];
 
 pub fn check(path: &str, text: &str) -> Vec<Complaint> {
@@ -101,7 +102,7 @@ fn doc(path: &str, block: &Doc, complaints: &mut Vec<Complaint>) {
     }
 }
 
-/// Whether two words have about the same stem: `task` and `tasks`, `measured` and `measure`.
+/// Whether two words have roughly the same stem: `task` and `tasks`, `measured` and `measure`.
 fn same(a: &str, b: &str) -> bool {
     let long = a.len().min(b.len()).saturating_sub(1).max(3);
     a == b || (a.get(..long).is_some() && a.get(..long) == b.get(..long))
@@ -134,7 +135,7 @@ fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A doc comment and the item that it stands before.
+/// A doc comment with the item that it describes.
 struct Doc {
     line: usize,
     text: String,

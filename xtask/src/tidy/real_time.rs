@@ -1,15 +1,15 @@
-//! Whether each public function of the run-time library says if a loop may call it.
+//! Checks that each public function of the run-time library states whether a loop may call it.
 
 use super::Complaint;
 use super::source::Source;
 
-/// Folder of the library that programs with a loop call.
+/// Folder of the library for programs with a real-time loop.
 const LIBRARY: &str = "crates/punctual-rt/src/";
 const HEADING: &str = "/// # Real-time";
 
-/// Complains about public functions without a heading `# Real-time`. A function that returns `Self` makes something,
-/// which happens before the loop, and needs none. Neither does a constant function: the compiler ensures that it
-/// neither allocates, locks nor enters the kernel.
+/// Complains about public functions without a heading `# Real-time`. Two kinds need none: functions that return `Self`,
+/// because values are made before the loop, and constant functions, because the compiler ensures that they neither
+/// allocate, lock nor enter the kernel.
 pub fn unpromised(path: &str, text: &str, source: &Source) -> Vec<Complaint> {
     if !path.starts_with(LIBRARY) {
         return Vec::new();
@@ -34,7 +34,7 @@ fn makes_something(signature: &str) -> bool {
     returned.is_some_and(|returned| returned.trim() == "Self")
 }
 
-/// Whether the heading is among the comments and attributes that these lines end with.
+/// Whether the comments and attributes at the end of these lines, which belong to the next item, have the heading.
 fn is_promised(before: &[&str]) -> bool {
     let opens = |line: &&&str| line.starts_with("///") || (!line.is_empty() && !line.ends_with(['{', '}', ';']));
     let trimmed: Vec<&str> = before.iter().map(|line| line.trim()).collect();

@@ -1,4 +1,4 @@
-//! Rules for Rust sources: what each part of the product may know, and what things may be called.
+//! Rules for Rust sources: which modules may reach the machine, print or use `unsafe`, and which names are refused.
 
 use super::Complaint;
 use super::real_time::unpromised;
@@ -6,9 +6,9 @@ use super::source::{Source, after_closing};
 use super::text::{PAGES, ending, promised_tests};
 use std::collections::BTreeSet;
 
-/// Modules of the standard library that reach the machine.
+/// Modules of the standard library with which code reaches the machine.
 const EFFECTS: [&str; 7] = ["env", "fs", "io", "net", "process", "thread", "time"];
-/// Crates that only decide, and must not reach the machine.
+/// Crates that only decide. They must not reach the machine.
 const PURE: [&str; 5] = [
     "crates/punctual-facts/src/",
     "crates/punctual-hist/src/",
@@ -17,9 +17,9 @@ const PURE: [&str; 5] = [
     "crates/punctual-tuning/src/",
 ];
 
-/// Modules that may define forms which are read back: one for each format, because such a form outlives the code. A
-/// campaign is read as its values are; `fixtures/campaigns` holds its versions. Values that are only published derive
-/// `Serialize` where they stand.
+/// Modules that may define formats that are read back (`Deserialize`). There is one module for each format, because
+/// formats outlive the code. Campaigns are the exception: their types are the format, and `fixtures/campaigns` holds
+/// its versions. Types that are only published derive `Serialize` anywhere.
 const FORMATS: [&str; 4] = [
     "crates/punctual/src/commands/need.rs",
     "crates/punctual-optimize/src/",
@@ -27,10 +27,10 @@ const FORMATS: [&str; 4] = [
     "crates/punctual-linux/src/journal/format/",
 ];
 
-/// Crates that may name files of the machine only in [`MAY_NAME_PATHS`]. Crates that decide name files everywhere, as
-/// data: a knob says what a `Tree` is asked for, and cannot open it.
+/// Crates that may name files of the machine only in [`MAY_NAME_PATHS`]. Crates that only decide are not listed: they
+/// name files everywhere, as data, but cannot open them.
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
-/// Modules that may name files of the machine, because each is about exactly those files.
+/// Modules that may name files of the machine, because exactly these files are their subject.
 const MAY_NAME_PATHS: [&str; 17] = [
     "crates/punctual/src/commands/files.rs",
     "crates/punctual/src/render/live/terminal.rs",
@@ -52,7 +52,7 @@ const MAY_NAME_PATHS: [&str; 17] = [
 ];
 const MACHINE_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Files that may print, and so may lift the lints against printing.
+/// Files that may print, and so may disable the lints against printing.
 const MAY_PRINT: [&str; 8] = [
     "crates/punctual/src/main.rs",
     "crates/punctual/src/render/",
@@ -66,7 +66,7 @@ const MAY_PRINT: [&str; 8] = [
 ];
 
 /// Places where `unsafe` is allowed: system calls, two modules that lend out memory by a protocol of their own (which
-/// Loom and Miri try), the boundary to C, and tests and proofs of these.
+/// Loom and Miri test), the boundary to C, and tests and proofs of these.
 const MAY_BE_UNSAFE: [&str; 8] = [
     "crates/punctual-capi/src/",
     "crates/punctual-capi/tests/",
@@ -78,10 +78,10 @@ const MAY_BE_UNSAFE: [&str; 8] = [
     "proofs/",
 ];
 
-/// Names of modules that say nothing about their contents.
+/// Names of modules that do not describe their contents.
 const EMPTY_NAMES: [&str; 8] = ["common", "helper", "helpers", "manager", "misc", "util", "utilities", "utils"];
 
-/// All rules for the Rust files among these, and the check that tests named on the pages exist.
+/// Applies all rules to the Rust files among `files`, and checks that the tests which pages name exist.
 pub fn check_all(files: &[(&str, &str)]) -> Vec<Complaint> {
     let sources = || files.iter().filter(|(path, _)| ending(path) == "rs");
     let tests = tests_among(files);
@@ -94,14 +94,14 @@ pub fn check_all(files: &[(&str, &str)]) -> Vec<Complaint> {
     complaints
 }
 
-/// Complains about exceptions for files that are gone: they would hold for whatever gets that name next.
+/// Complains about exceptions for files that no longer exist: an exception would apply to any new file of that name.
 pub fn dead_exceptions(paths: &BTreeSet<String>) -> Vec<Complaint> {
     let lists = [&PURE[..], &FORMATS, &NAMES_NO_PATHS, &MAY_NAME_PATHS, &MAY_PRINT, &MAY_BE_UNSAFE];
     let dead = lists.into_iter().flatten().filter(|place| !paths.iter().any(|path| path.starts_with(**place)));
     dead.map(|place| Complaint::new(place, 0, "is gone: take it out of the lists in xtask/src/tidy/rust.rs")).collect()
 }
 
-/// All rules for one Rust file. `tests` are prefixes of paths that are built only for tests.
+/// Applies all rules to one Rust file. `tests` are prefixes of paths that are built only for tests.
 fn check(path: &str, text: &str, tests: &[String]) -> Vec<Complaint> {
     let source = Source::new(text);
     let is_test = is_built_for_tests(path, tests);
@@ -158,7 +158,7 @@ fn within(path: &str, places: &[&str]) -> bool {
     places.iter().any(|place| path.starts_with(place))
 }
 
-/// Complains about a module without a header that says why it exists.
+/// Complains about a module without a header comment.
 fn module_header(path: &str, text: &str) -> Option<Complaint> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     let opens = first.starts_with("//!") || first.starts_with("#!");
@@ -166,7 +166,7 @@ fn module_header(path: &str, text: &str) -> Option<Complaint> {
         .then(|| Complaint::new(path, 1, "begins without `//!`: say why this module exists and what it must not know"))
 }
 
-/// Complains if a crate that only decides touches the machine.
+/// Complains if a crate that only decides reaches the machine.
 fn pure(path: &str, source: &Source) -> Vec<Complaint> {
     if !within(path, &PURE) {
         return Vec::new();
@@ -185,7 +185,7 @@ fn pure(path: &str, source: &Source) -> Vec<Complaint> {
     complaints
 }
 
-/// The names that follow in a path: `fs` in `fs::read`, `fs` and `io` in `{fs, io::Read}`.
+/// The first name of a path, or of each path in braces: `fs` for `fs::read`, `fs` and `io` for `{fs, io::Read}`.
 fn first_names(rest: &str) -> Vec<&str> {
     let name = |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     let Some(inside) = rest.strip_prefix('{') else { return rest.get(..name(rest)).into_iter().collect() };
@@ -202,7 +202,7 @@ fn first_names(rest: &str) -> Vec<&str> {
     names
 }
 
-/// Complains about forms that are read back outside of [`FORMATS`].
+/// Complains about formats that are read back and are defined outside of [`FORMATS`].
 fn formats(path: &str, source: &Source) -> Vec<Complaint> {
     if !path.starts_with("crates/") || within(path, &FORMATS) {
         return Vec::new();
@@ -231,7 +231,7 @@ fn paths(path: &str, source: &Source) -> Vec<Complaint> {
         .collect()
 }
 
-/// Complains about modules whose names say nothing.
+/// Complains about modules with one of [`EMPTY_NAMES`].
 fn empty_names(path: &str, source: &Source) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for part in path.split('/') {
@@ -253,7 +253,8 @@ fn empty_names(path: &str, source: &Source) -> Vec<Complaint> {
     complaints
 }
 
-/// Complains about lints that are lifted without a reason, or, for printing and `unsafe`, in the wrong file.
+/// Complains about lints that are disabled without a reason and, for printing and `unsafe`, outside of the allowed
+/// files.
 fn lifted_lints(path: &str, source: &Source, is_test: bool) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for word in ["allow", "expect"] {
@@ -292,7 +293,7 @@ fn inside_cfg_attr(before: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Complaints as lines of text, for a file with a proper header.
+    /// The complaints about a file that has a header, as lines of text.
     fn complaints(path: &str, text: &str) -> Vec<String> {
         let text = format!("//! Why.\n{text}");
         check(path, &text, &[]).iter().map(ToString::to_string).collect()

@@ -1,13 +1,14 @@
-//! Rust text seen three ways: code alone, string literals alone, and which lines are only built for tests.
+//! Splits Rust text into code and string literals, and finds code that is built only for tests.
 //!
-//! This is a small scanner, not a parser: enough to keep rules from tripping over comments and strings.
+//! This is a small scanner, not a parser: it only keeps rules from reacting to comments and strings.
 
-/// A Rust file split into code and strings. The code is as long as the file, so that positions and lines agree.
+/// A Rust file, split into code and strings. The code has the length of the file, so that byte offsets and lines of
+/// both agree.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The text of the file, in which comments, contents of literals and code built only for tests are blank.
+    /// The text of the file, with comments, contents of literals and code for tests replaced by spaces.
     pub code: String,
-    /// Line and contents of each string literal outside comments and tests, as written.
+    /// Line number and contents, as written, of each string literal outside of comments and tests.
     pub strings: Vec<(usize, String)>,
 }
 
@@ -35,12 +36,12 @@ impl Source {
     }
 }
 
-/// The line, counted from one, of a position.
+/// The line, counted from 1, of a byte offset.
 pub fn line_at(bytes: &[u8], at: usize) -> usize {
     1 + bytes.iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 
-/// Position just after the bracket that closes the one at `open`, or the end of the text.
+/// Byte offset just after the bracket that closes the one at `open`, or the end of the text.
 pub fn after_closing(code: &[u8], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.iter().enumerate().skip(open) {
@@ -58,7 +59,8 @@ pub fn after_closing(code: &[u8], open: usize) -> usize {
     code.len()
 }
 
-/// Blanks comments and contents of literals. Returns the text and the string literals by the position of their quotes.
+/// Replaces comments and contents of literals by spaces. Returns the text, and each string literal with the byte offset
+/// of its opening quote.
 fn mask(text: &str) -> (Vec<u8>, Vec<(usize, String)>) {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
@@ -91,7 +93,7 @@ fn mask(text: &str) -> (Vec<u8>, Vec<(usize, String)>) {
     (code, literals)
 }
 
-/// Replaces a range by spaces, keeps its line ends, and returns its end.
+/// Replaces a range by spaces except for its line ends. Returns the end of the range.
 fn blank(code: &mut [u8], from: usize, to: usize) -> usize {
     let to = to.min(code.len());
     if let Some(stretch) = code.get_mut(from..to) {
@@ -125,7 +127,8 @@ fn block_comment(rest: &[u8]) -> usize {
     at
 }
 
-/// Positions of the opening quote, the end of the contents and the end of a raw string such as `r"…"` or `br#"…"#`.
+/// Byte offsets in a raw string such as `r"…"` or `br#"…"#`: of the opening quote, of the end of the contents, and of
+/// the end of the literal.
 fn raw_string(rest: &[u8]) -> Option<(usize, usize, usize)> {
     let r = rest.iter().take(2).position(|byte| *byte == b'r')?;
     let hashes = rest.iter().skip(r + 1).take_while(|byte| **byte == b'#').count();
@@ -139,7 +142,7 @@ fn raw_string(rest: &[u8]) -> Option<(usize, usize, usize)> {
     Some((quote, quote + 1 + long, quote + 1 + long + close.len()))
 }
 
-/// Length up to the next `end` that is not escaped.
+/// Number of bytes before the next `end` that is not escaped.
 fn quoted(rest: &[u8], end: u8) -> usize {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {
@@ -152,7 +155,7 @@ fn quoted(rest: &[u8], end: u8) -> usize {
     rest.len()
 }
 
-/// Length of a character literal with both quotes; `None` if the quote begins a lifetime.
+/// Number of bytes of a character literal including its quotes; `None` if the quote begins a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let first = rest.chars().nth(1)?;
     if first == '\\' {
@@ -162,7 +165,7 @@ fn character(rest: &str) -> Option<usize> {
     (rest.as_bytes().get(long) == Some(&b'\'')).then_some(long + 1)
 }
 
-/// Blanks every item under `#[cfg(test)]`.
+/// Replaces every item under `#[cfg(test)]` by spaces.
 fn blank_tests(code: &mut [u8]) {
     const MARK: &[u8] = b"#[cfg(test)]";
     let mut from = 0;

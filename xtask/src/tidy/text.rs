@@ -1,4 +1,5 @@
-//! Rules for any text file: size, white space, left-over notes, traces of a machine, links and the changelog.
+//! Rules for any text file: length, white space, marks of unfinished work, paths of somebody's machine, links and the
+//! changelog.
 
 use super::Complaint;
 use std::collections::BTreeSet;
@@ -7,27 +8,27 @@ use std::collections::BTreeSet;
 const MOST_LINES: usize = 800;
 /// Endings of files that people write and read.
 const WRITTEN: [&str; 7] = ["css", "html", "j2", "js", "md", "rs", "sh"];
-/// Files over the limit, each with its reason. The list may only shrink.
+/// (file, reason) of all files over the limit. The list may only shrink.
 const LONG: [(&str, &str); 0] = [];
 
-/// Files that a program writes or that were captured from a machine: their format is not ours.
+/// Files that a program writes, or that were captured from a machine. We do not choose their format.
 const NOT_BY_HAND: [&str; 5] = ["Cargo.lock", "book/src/knobs.md", "completions/", "fixtures/", "man/"];
-/// Folders whose files may be bytes rather than text.
+/// Folders whose files need not be text.
 const BYTES: [&str; 2] = ["fixtures/", "fuzz/seeds/"];
 
-/// Marks of unfinished work. Written in two parts, so that this file does not complain about itself.
+/// Marks of unfinished work. Each is written in two parts, so that this file does not complain about itself.
 const UNDONE: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
-/// Beginnings of paths that exist only on the machine of whoever wrote them.
+/// Beginnings of paths that exist only on a developer's machine.
 const MACHINE: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
-/// Folder of the code that masks such paths in captured machines, and therefore has to name them.
+/// Folder of the code that masks these paths in captured machines, and therefore has to name them.
 const KNOWS_HOMES: &str = "crates/punctual-facts/src/tree/mask/";
-/// The only registry from which dependencies may come. Anything else is a private mirror.
+/// The only registry that dependencies may come from. Any other one is a private mirror.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Pages of the repository that name paths and tests.
 pub const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "INVARIANTS.md"];
-/// Beginnings of paths of the repository on these pages.
+/// Folders of the repository: a word on these pages that begins with one of them is a path.
 const TOP_FOLDERS: [&str; 10] =
     ["benches/", "book/", "crates/", "examples/", "fixtures/", "lab/", "proofs/", "schemas/", "truth/", "xtask/"];
 
@@ -53,7 +54,7 @@ pub fn whole_tree(paths: &BTreeSet<String>) -> Vec<Complaint> {
     complaints
 }
 
-/// All rules for the text of one file.
+/// Applies all rules to the text of one file.
 pub fn check(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     complaints.extend(length(path, text));
@@ -70,7 +71,7 @@ pub fn check(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Complains about files that are not text, unless they are data of a test.
+/// Complains about files that are not text, unless they are test data.
 pub fn not_text(path: &str, bytes: &[u8]) -> Vec<Complaint> {
     let built = [&b"\x7fELF"[..], b"!<arch>", b"\0asm", b"MZ"].iter().any(|magic| bytes.starts_with(magic));
     if built || !under(path, &BYTES) {
@@ -99,8 +100,8 @@ pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint>
     complaints
 }
 
-/// Complains about files and folders that [`PAGES`] name between backticks or as the text of a link and that do not
-/// exist. Targets of links are checked by [`links`].
+/// Complains about files and folders that do not exist although one of [`PAGES`] names them between backticks or as the
+/// text of a link. Targets of links are checked by [`links`].
 pub fn named_paths(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint> {
     if !PAGES.contains(&path) {
         return Vec::new();
@@ -119,7 +120,7 @@ pub fn named_paths(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Comp
     complaints
 }
 
-/// Line and name of each test that a page names: words between backticks that read like a sentence.
+/// Line number and name of each test that a page names: words between backticks that have at least two underscores.
 pub fn promised_tests(text: &str) -> Vec<(usize, String)> {
     let is_name =
         |part: &&str| part.matches('_').count() >= 2 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -176,7 +177,8 @@ fn undone(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Complains about paths of somebody's machine. Fixtures may name a captured machine's own files, but not its users'.
+/// Complains about paths of a developer's machine. Fixtures may hold paths of the captured machine, but not of its
+/// users.
 fn machine(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     if path.starts_with(KNOWS_HOMES) {
@@ -184,7 +186,7 @@ fn machine(path: &str, text: &str) -> Vec<Complaint> {
     }
     for (at, line) in text.lines().enumerate() {
         for place in MACHINE {
-            // Only the beginning of a path counts, not a part of a longer path.
+            // Only the beginning of a path counts, not the middle of a longer one.
             let begins = |found: usize| {
                 !line
                     .get(..found)
@@ -198,7 +200,7 @@ fn machine(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Complains about dependencies from elsewhere than the public registry, and about settings that redirect Cargo.
+/// Complains about dependencies that do not come from the public registry, and about settings that redirect Cargo.
 fn sources(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -219,7 +221,7 @@ fn sources(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Complains about a crate that does not take the lint table of the workspace: no lint would hold in it.
+/// Complains about a crate that does not inherit the lint table of the workspace, because no lint would apply to it.
 fn lint_table(path: &str, text: &str) -> Option<Complaint> {
     let is_member = path.starts_with("crates/") || path.starts_with("xtask/");
     let mut lines = text.lines().map(str::trim).skip_while(|line| *line != "[lints]").skip(1);
@@ -227,7 +229,7 @@ fn lint_table(path: &str, text: &str) -> Option<Complaint> {
     (is_member && !takes).then(|| Complaint::new(path, 0, "does not take the lint table: add [lints] workspace = true"))
 }
 
-/// Line and target of each link outside of code, and of each definition `[name]: target`.
+/// Line number and target of each link outside of code, and of each definition `[name]: target`.
 fn link_targets(text: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
     let mut fenced = false;
@@ -236,7 +238,7 @@ fn link_targets(text: &str) -> Vec<(usize, String)> {
             fenced = !fenced;
             continue;
         }
-        // Between backticks there is code, which is every second part.
+        // Every second part of a line split at backticks is code.
         let prose: String =
             if fenced { String::new() } else { line.split('`').step_by(2).collect::<Vec<_>>().join("`") };
         if let Some((_, target)) = prose.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {

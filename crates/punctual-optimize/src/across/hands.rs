@@ -4,7 +4,7 @@ use super::{Across, Act, BootSeen};
 use crate::{Campaign, CampaignStage, Next, RunOutcome};
 use punctual_tuning::plan::Keep;
 
-/// Why [`go_on`] returned.
+/// The reason why [`go_on`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The campaign is complete and everything is put back. `is_home`: the machine runs as it did at the start.
@@ -15,16 +15,16 @@ pub enum Ending {
     RebootByHand,
     /// A measurement was interrupted.
     Interrupted,
-    /// Another process reverted everything, which ended the campaign.
+    /// Another process reverted all settings of the campaign, which ended it.
     PutBack,
-    /// The same act is due again although it was just done.
+    /// The next act is the one that was just performed: it had no effect.
     Stuck(Act),
 }
 
-/// The operations on the machine. An error ends [`go_on`]; the state that was saved before stays valid.
+/// The operations on the machine. An error ends [`go_on`], and the last saved state stays valid.
 pub trait Hands {
     type Error;
-    /// Facts about this boot.
+    /// Reads the facts about this boot.
     fn look(&mut self) -> Result<BootSeen, Self::Error>;
     /// Saves the state of the campaign, whole or not at all.
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Self::Error>;
@@ -32,7 +32,7 @@ pub trait Hands {
     fn hook(&mut self) -> Result<(), Self::Error>;
     /// Undoes [`hook`](Self::hook).
     fn unhook(&mut self) -> Result<(), Self::Error>;
-    /// Makes a boot entry for the next boot alone. If that is impossible, changes nothing and returns the reason.
+    /// Makes a boot entry that only the next boot uses. If that is impossible, changes nothing and returns the reason.
     fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>, Self::Error>;
     /// Undoes [`enter`](Self::enter).
     fn leave(&mut self) -> Result<(), Self::Error>;
@@ -42,7 +42,8 @@ pub trait Hands {
     fn measure(&mut self, arm: &[usize], stage: CampaignStage, round: u32) -> Result<Option<RunOutcome>, Self::Error>;
 }
 
-/// Goes on until another boot is needed or nothing is left to do. `is_at_boot` says that the hook started this process.
+/// Performs acts until another boot is needed or nothing is left to do. `is_at_boot` says that the hook started this
+/// process.
 pub fn go_on<H: Hands>(
     hands: &mut H,
     campaign: &mut Campaign,
@@ -53,7 +54,7 @@ pub fn go_on<H: Hands>(
     loop {
         let seen = hands.look()?;
         if is_hooked && !seen.hooked {
-            // Another process reverted everything meanwhile: going on would undo that.
+            // Another process reverted the campaign's settings meanwhile. Going on would set them again.
             hands.leave()?;
             return Ok(Ending::PutBack);
         }
@@ -112,7 +113,7 @@ pub fn go_on<H: Hands>(
     }
 }
 
-/// Measures with these candidates; `false` if the measurement was interrupted.
+/// Measures with the candidates of `arm` set; `false` if the measurement was interrupted.
 fn measured<H: Hands>(
     hands: &mut H,
     campaign: &mut Campaign,
@@ -129,7 +130,8 @@ fn measured<H: Hands>(
         campaign.take(arm, outcome);
         across.done_with(arm, Some(boot));
     }
-    // If the outcome is missing, the next boot can tell that the measurement ended this boot.
+    // If the process dies before this, the next boot sees a measurement without an outcome, and counts it as one that
+    // ended its boot.
     hands.keep(campaign, across)?;
     Ok(is_measured)
 }

@@ -3,12 +3,13 @@
 //! ```text
 //! Campaign, Across (saved), BootSeen (this boot) -> Act -> Hands -> saved again -> ...
 //! ```
-//! Every measurement has a boot of its own, also that of the baseline. Words are tried through a boot entry that the
-//! loader takes once, so that after any end of that boot the old system starts. A boot is asked for only after this is
-//! saved, and a measurement gets no more boots than [`Tries`] allows, so there is no endless loop of boots. Boot id,
-//! kernel and command line alone decide whether a boot is the one that was asked for.
+//! Every measurement, also that of the baseline, has a boot of its own. Words of the kernel command line are tried
+//! through a boot entry that the loader uses once, so that the next boot is the old system however the trial ends.
+//! Before a boot is asked for, the request is saved. A measurement gets no more boots than [`Tries`] allows, so there
+//! is no endless loop of boots. Only boot id, kernel release and command line decide whether a boot is the one that was
+//! asked for.
 //!
-//! Must not know how acts are performed: [`Hands`] perform them.
+//! Must not know how acts are performed: implementations of [`Hands`] perform them.
 
 mod hands;
 #[cfg(test)]
@@ -28,25 +29,27 @@ use std::collections::BTreeMap;
 /// `panic` so that a kernel that panics restarts.
 const LOADERS: [&str; 3] = ["BOOT_IMAGE", "initrd", "panic"];
 
-/// The state that is saved beside the campaign itself. A boot is named by its id.
+/// The state of a campaign across boots, which is saved beside the campaign. Boots are identified by their boot ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Across {
     /// Command line of the boot in which the campaign was begun.
     pub line: String,
     /// Kernel release of the boot in which the campaign was begun.
     pub release: String,
-    /// The boot of the last measurement, or in which the campaign was begun. No further measurement is made in it.
+    /// The boot of the last measurement or, before the first one, the boot in which the campaign was begun. No further
+    /// measurement is made in this boot.
     pub used: String,
-    /// The boot in which another one was asked for; `None` after the next process has seen whether that came up.
+    /// The boot in which the campaign asked for another boot. The next process sets it to `None` once it has compared
+    /// its boot with the request.
     pub asked: Option<String>,
-    /// The boot in which a measurement was begun and has not ended.
+    /// The boot in which a measurement was begun that has not ended.
     pub measuring: Option<String>,
-    /// Boots without a measurement, by the candidates to be measured. An entry is removed once its measurement is made.
+    /// Failed boots, by the candidates that were to be measured. An entry is removed once its measurement is made.
     #[serde(default, with = "crate::format::tries")]
     pub tries: BTreeMap<Arm, Tries>,
-    /// How many boots were asked for in all.
+    /// Number of boots that the campaign has asked for.
     pub boots: u32,
-    /// Why the campaign was given up.
+    /// Why the campaign was given up; `None` if it was not.
     pub gave_up: Option<String>,
 }
 
@@ -58,9 +61,9 @@ pub struct BootSeen {
     pub boot: String,
     pub line: String,
     pub release: String,
-    /// Our boot entry, if it exists.
+    /// The campaign's boot entry, if it exists.
     pub entry: Option<BootEntry>,
-    /// Whether the campaign goes on by itself after a boot.
+    /// Whether something is installed that resumes the campaign after a boot.
     pub hooked: bool,
     pub can_hook: bool,
     /// Whether the time for the campaign is up.
@@ -69,24 +72,24 @@ pub struct BootSeen {
     pub is_after_a_pause: bool,
 }
 
-/// A boot entry of ours.
+/// The boot entry of the campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootEntry {
     pub keeps: Vec<Keep>,
-    /// The boot in which the entry was made. It is for the next boot alone.
+    /// The boot in which the entry was made. Only the boot after that one may use the entry.
     pub made_in: String,
 }
 
-/// The next act. [`Hands`] has an operation of the same name for most.
+/// The next act. Most variants are named after the operation of [`Hands`] that performs them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     Hook,
     Unhook,
-    /// Make a boot entry that keeps this, for the next boot alone.
+    /// Make a boot entry with these words, for the next boot only.
     Enter(Vec<Keep>),
     Leave,
     Reboot,
-    /// Measure with these candidates; those that need no boot are set first.
+    /// Measure with these candidates set. Candidates that need no boot are set before the measurement.
     Measure(Vec<usize>),
     /// These candidates cannot be measured, for this reason.
     Refuse(Vec<usize>, String),
@@ -101,7 +104,7 @@ impl Across {
         Self { line, release, used: boot, ..Self::default() }
     }
 
-    /// The next act. This function changes nothing; [`go_on`] records what was done.
+    /// The next act. Nothing is changed here; [`go_on`] records what was done.
     pub fn next(&self, campaign: &Campaign, seen: &BootSeen) -> Act {
         match campaign.next() {
             Next::Measure { arm, .. } if self.gave_up.is_none() => self.towards(campaign, &arm, seen),
@@ -109,8 +112,9 @@ impl Across {
         }
     }
 
-    /// Compares this boot with the one that was asked for, and counts boots that failed and measurements that a boot
-    /// did not survive. Returns whether one was counted, which must be saved before anything else changes the evidence.
+    /// Compares this boot with the requested one. Counts a boot that failed, or a measurement during which a boot
+    /// ended. Returns whether a count changed: it must be saved before any other step, because later steps change what
+    /// the count was derived from.
     fn arrived(&mut self, campaign: &Campaign, seen: &BootSeen) -> bool {
         let arm = due(campaign);
         let keeps = kept(campaign, &arm);
@@ -141,7 +145,8 @@ impl Across {
             return Act::Measure(arm.to_vec());
         }
         if tries.is_over() {
-            // The baseline and candidates without words use the machine's own command line, so words are not to blame.
+            // The baseline, and candidates without words, use the machine's own command line, so their failure cannot
+            // be due to words.
             let is_theirs = !arm.is_empty() && (tries.is_cut_off() || !keeps.is_empty());
             let is_refused = is_theirs && tries.are_its_own_fault();
             return if is_refused { Act::Refuse(arm.to_vec(), tries.told()) } else { Act::GiveUp(tries.told()) };
@@ -149,7 +154,7 @@ impl Across {
         boot_of(&keeps, seen)
     }
 
-    /// The next act towards a machine on which everything is put back and that runs as it did at the start.
+    /// The next act towards a machine that runs as it did before the campaign, with everything put back.
     fn home(&self, seen: &BootSeen) -> Act {
         if seen.entry.is_some() {
             return Act::Leave;
@@ -161,7 +166,7 @@ impl Across {
         if seen.hooked { Act::Unhook } else { Act::End }
     }
 
-    /// Whether this boot has the original kernel, and the original command line with these words and no others of ours.
+    /// Whether this boot runs the original kernel, with the original command line changed by exactly these words.
     pub fn fits(&self, keeps: &[Keep], seen: &BootSeen) -> bool {
         let asked = merge(&self.line, &wanted(keeps, ""));
         self.release == seen.release && asked.is_ok_and(|asked| own_words(&asked) == own_words(&seen.line))
@@ -179,7 +184,7 @@ impl Across {
         self.measuring = Some(boot.to_owned());
     }
 
-    /// Notes that a measurement needs no more boots: it was made in `boot`, or is refused if `boot` is `None`.
+    /// Notes that a measurement needs no more boots, because it was made in `boot` or, if `boot` is `None`, refused.
     fn done_with(&mut self, arm: &[usize], boot: Option<&str>) {
         if let Some(boot) = boot {
             boot.clone_into(&mut self.used);
@@ -188,7 +193,7 @@ impl Across {
         self.tries.remove(arm);
     }
 
-    /// Makes a campaign that was given up try again, because the user asked for it.
+    /// Lets a campaign that was given up try again, because the user resumed it.
     pub fn take_up(&mut self) {
         if self.gave_up.take().is_some() {
             self.tries.clear();
@@ -204,14 +209,15 @@ fn due(campaign: &Campaign) -> Arm {
     }
 }
 
-/// The words that these candidates need for a boot. If two set the same parameter, the last one counts.
+/// The words that these candidates need in the kernel command line. If two candidates set the same parameter, the later
+/// one counts.
 pub fn kept(campaign: &Campaign, arm: &[usize]) -> Vec<Keep> {
     let keeps = arm.iter().filter_map(|place| campaign.design.candidates.get(*place));
     let keeps = punctual_tuning::plan::last_of_each(keeps.flat_map(|candidate| &candidate.boot));
     keeps.into_iter().cloned().collect()
 }
 
-/// The next act towards a boot with these words.
+/// The next act towards a boot with these words in the command line.
 fn boot_of(keeps: &[Keep], seen: &BootSeen) -> Act {
     if seen.can_hook && !seen.hooked {
         return Act::Hook;
@@ -224,7 +230,7 @@ fn boot_of(keeps: &[Keep], seen: &BootSeen) -> Act {
     }
 }
 
-/// The words of a line without [`LOADERS`], sorted, because a loader may put its own words anywhere.
+/// The words of a command line without [`LOADERS`]. They are sorted, because a loader may add its own words anywhere.
 fn own_words(line: &str) -> Vec<&str> {
     let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
     let mut words: Vec<&str> = line.split_whitespace().filter(|word| !LOADERS.contains(&name(word).as_str())).collect();

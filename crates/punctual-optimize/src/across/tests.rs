@@ -1,5 +1,5 @@
-//! Campaigns on a simulated machine that restarts, fails to restart, is switched off, and has its processes killed at
-//! every operation. The next process has nothing but the saved state.
+//! Campaigns on a simulated machine that restarts, fails to restart, loses power, and whose processes are killed at
+//! every operation. Each process starts from the saved state alone.
 
 mod machine;
 
@@ -34,7 +34,7 @@ fn fault() -> impl proptest::strategy::Strategy<Value = Fault> {
     ]
 }
 
-/// Asserts that everything is put back, and that each outcome is that of the boot it was measured in.
+/// Asserts that everything is put back, and that each outcome was measured in the boot that was requested for it.
 fn assert_sound(machine: &Machine, kept: &Kept) -> Result<(), proptest::test_runner::TestCaseError> {
     let across = kept.across.clone().unwrap();
     prop_assert!(machine.entry.is_none() && machine.once.is_none() && !machine.hooked, "something is left");
@@ -50,8 +50,7 @@ fn assert_sound(machine: &Machine, kept: &Kept) -> Result<(), proptest::test_run
             prop_assert!(response.due % EACH > 0, "measured in the boot it was begun in");
         }
     }
-    // BOOTS_MAX more for the way home, for each time that the campaign was taken up again, and for each arm that was
-    // asked for and never measured.
+    // Each run, each resumption, each arm and the way home may take BOOTS_MAX boots.
     let sets = u32::try_from(kept.campaign.design.candidates.len()).unwrap() + 1;
     let at_most = BOOTS_MAX * (u32::try_from(kept.campaign.runs.len()).unwrap() + 1 + TAKEN_UP + sets);
     prop_assert!(across.boots <= at_most, "{} boots for {} runs", across.boots, kept.campaign.runs.len());
@@ -84,7 +83,7 @@ proptest! {
         if bad == "nohz_full" && across.gave_up.is_none() {
             prop_assert!(refused(0), "no kernel comes up with it");
         }
-        // If nothing was refused, the planted effect is found.
+        // If no candidate was refused, the planted effect is found.
         if across.gave_up.is_none() && (0..4).all(|place| !refused(place)) {
             prop_assert_eq!(kept.campaign.standing().recommended, [0]);
         }
@@ -95,7 +94,7 @@ proptest! {
 proptest! {
     #![proptest_config(proptest::test_runner::Config { cases: 40, ..Default::default() })]
 
-    /// Processes are killed, interrupted or reverted, but power stays on: the result is that of an undisturbed
+    /// If processes are killed, interrupted or reverted while power stays on, the result is that of an undisturbed
     /// campaign.
     #[test]
     fn whoever_is_killed_comes_to_the_same(at in prop::collection::vec((0usize..300, 0usize..4), 0..40)) {
@@ -117,7 +116,7 @@ proptest! {
 
 #[test]
 fn an_entry_that_was_taken_away_is_no_boot_that_did_not_come_up_whoever_is_killed_after_it() {
-    // Killed after the count is saved, after the next entry is made, and after that is saved.
+    // The process is killed after it has saved the count, after it has made the next entry, or after it has saved that.
     for kill in 0..3 {
         let mut machine = Machine::new(60, Vec::new());
         while machine.entry.is_none() {
@@ -139,7 +138,7 @@ fn nobody_in_the_way_each_measurement_has_a_boot_and_the_machine_comes_home() {
     let (kept, is_home) = machine.run_out().unwrap();
     assert_sound(&machine, &kept).unwrap();
     let runs = kept.campaign.runs.len() as u64;
-    // One boot for each run, and one more if the last run was not on the original command line.
+    // Each run takes one boot, and one more follows if the last run was not on the original command line.
     assert!(is_home && (runs..=runs + 1).contains(&machine.boot), "{runs} runs, {} boots", machine.boot);
     assert_eq!(kept.campaign.standing().recommended, [0]);
 }
@@ -182,7 +181,7 @@ fn a_machine_that_cannot_be_measured_as_it_is_ends_the_campaign() {
     assert!(machine.entry.is_none() && !machine.hooked);
 }
 
-/// The campaign in which the measurement of `skew_tick` kills the machine this often, and that candidate's outcomes.
+/// A campaign in which measurements of `skew_tick` kill the machine `deaths` times, and the outcomes of that candidate.
 fn of_deaths(deaths: u32) -> (Kept, Vec<RunOutcome>) {
     let mut machine = Machine { deadly: "skew_tick", deaths, ..Machine::new(60, Vec::new()) };
     let (kept, _) = machine.run_out().unwrap();
@@ -218,8 +217,8 @@ fn each_kind_of_boot_in_vain_is_told() {
     assert_eq!(taken.told(), "after 2 boots of which the entry was taken away before it was booted");
 }
 
-/// Power is off for longer than a pause after each measurement but the first two. Each pause begins the round anew, and
-/// the number of boots stays bounded all the same.
+/// The words of one candidate hang the kernel. A person resets the machine after a time that counts as a pause, which
+/// begins the round anew each time. The candidate is refused all the same, and the number of boots stays bounded.
 #[test]
 fn words_that_hang_the_kernel_are_refused_though_each_hang_begins_the_round_anew() {
     let mut machine = Machine { bad: "nohz_full", ..Machine::new(60, Vec::new()) };

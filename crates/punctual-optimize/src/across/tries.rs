@@ -1,29 +1,30 @@
-//! Counts the boots of one measurement that ended without it, to decide whether the measurement gets another boot.
+//! Counts the failed boots of one measurement, to decide whether it gets another boot.
 //!
-//! If a boot comes up with other words than were asked for, the words may be at fault. If a boot comes up as asked and
-//! ends before it was measured, it may have crashed, or power was lost: it is worth one more try.
+//! If a boot comes up with another kernel or command line than requested, the words of the request may be at fault. If
+//! a boot comes up as requested and ends before its measurement, it may have crashed or lost power, so it gets one more
+//! try.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
-/// A measurement is given up after this number of boots that came up with another kernel or command line than asked
-/// for.
+/// Number of boots with another kernel or command line than requested, after which a measurement is given up.
 pub const ABSENT_MAX: u32 = 2;
-/// A measurement is given up after this number of boots that came up as asked and ended before they were measured.
+/// Number of boots that came up as requested but ended before their measurement, after which it is given up.
 pub const CUT_MAX: u32 = 3;
-/// The most boots that one measurement can ask for: one less than the limit of each kind, and one more.
+/// Largest number of boots that one measurement can ask for: one less than the limit of each of the three counts, and
+/// one that reaches a limit.
 #[cfg(test)]
 pub(super) const BOOTS_MAX: u32 = 2 * (ABSENT_MAX - 1) + (CUT_MAX - 1) + 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tries {
-    /// Boots that came up with another kernel or command line than asked for.
+    /// Number of boots that came up with another kernel or command line than requested.
     pub absent: u32,
-    /// Kernel and command line that the machine had instead, the last time.
+    /// Kernel and command line of the last of these boots, in words.
     pub instead: String,
-    /// Boots whose entry another process removed before, so that its words were not tried.
+    /// Number of boots before which another process removed the boot entry, so that its words were not tried.
     pub taken_away: u32,
-    /// Boots that came up as asked, and ended before they were measured.
+    /// Number of boots that came up as requested, and ended before their measurement.
     pub cut: u32,
 }
 
@@ -33,13 +34,13 @@ impl Tries {
         self.absent >= ABSENT_MAX || self.taken_away >= ABSENT_MAX || self.is_cut_off()
     }
 
-    /// Whether too many boots ended before they were measured. Then no measurement is begun even if the machine runs as
-    /// asked.
+    /// Whether too many boots ended before their measurement. Then the measurement is not begun even in a boot that
+    /// came up as requested.
     pub fn is_cut_off(&self) -> bool {
         self.cut >= CUT_MAX
     }
 
-    /// Whether the boots failed because of what was asked for, as far as that can be told.
+    /// Whether the candidates of the measurement are probably why the boots failed.
     pub fn are_its_own_fault(&self) -> bool {
         self.absent >= ABSENT_MAX || self.is_cut_off()
     }

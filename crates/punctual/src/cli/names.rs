@@ -1,5 +1,5 @@
-//! Words of options for values of the libraries, each with its help. A word without help is another spelling of the
-//! word above it.
+//! The words that options accept for values of the libraries, each with its help. A word without help is another
+//! spelling of the word above it.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use punctual_facts::finding::Severity;

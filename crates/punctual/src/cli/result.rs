@@ -47,7 +47,7 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Refuses options that state what a recording of ours states itself.
+    /// Refuses options about values that a recording of punctual states itself.
     pub fn refuse_beside_recording(self, file: &Path) -> Result<()> {
         if self.unit.is_some() || self.period.is_some() {
             let file = file.display();
@@ -58,7 +58,7 @@ impl ImportArgs {
         Ok(())
     }
 
-    /// The options in the form that the import takes.
+    /// The options as the import takes them.
     pub fn options(self) -> ImportOptions {
         ImportOptions { format: self.from, unit: self.unit, period: self.period }
     }

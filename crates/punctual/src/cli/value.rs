@@ -1,4 +1,4 @@
-//! Words to values: times with a unit, CPU lists, load phases.
+//! Parses the values of options: times with a unit, CPU lists, load phases.
 
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::machine::Version;
@@ -34,7 +34,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, String> {
     Ok(Nanos::from_ns(ns))
 }
 
-/// The digits behind the decimal point, as a part of `scale`.
+/// The decimals as a number of units, `scale` of which make a whole: `5` with a scale of 1000 is 500.
 fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
     if digits.is_empty() {
         return Some(0);
@@ -47,13 +47,13 @@ fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
 /// A moment of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Time since its start.
+    /// Time since the start of the run.
     IntoRun(Nanos),
-    /// By the wall clock, nanoseconds since 1970.
+    /// Wall-clock time, in nanoseconds since 1970.
     Wall(u64),
 }
 
-/// A moment: of the run as in `+1h30m`, or of the day as in `2026-11-22T10:00`, in UTC or with an offset.
+/// Parses a moment: of the run, as in `+1h30m`, or of the calendar, as in `2026-11-22T10:00`, in UTC or with an offset.
 pub fn parse_when(text: &str) -> Result<When, String> {
     if let Some(into) = text.strip_prefix('+') {
         return parse_lengths(into).map(When::IntoRun);
@@ -91,7 +91,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("'{text}' is no percentage from 0 to below 1000: write a number, as in 10"))
 }
 
-/// A number of bytes, with an optional K, M or G for powers of 1024.
+/// Parses a number of bytes, with an optional K, M or G for powers of 1024.
 fn parse_size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let (digits, shift) = match upper.strip_suffix('K').map(|d| (d, 10)) {
@@ -107,14 +107,14 @@ fn parse_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("'{text}' is no size: write a number, and K, M or G if it is not bytes, as in 16M"))
 }
 
-/// The size of a trace buffer. One too small to hold a useful trace is refused.
+/// Parses the size of a trace buffer. A size too small for a useful trace is refused.
 pub fn parse_trace_buffer(text: &str) -> Result<u64, String> {
     let bytes = parse_size(text)?;
     let least = BUFFER_BYTES_MIN >> 10;
     if bytes >= BUFFER_BYTES_MIN { Ok(bytes) } else { Err(format!("'{text}' is too small: at least {least}K")) }
 }
 
-/// A time, or a bare number of activations.
+/// Parses the length of a measurement: a time, or a bare number of activations.
 pub fn parse_amount(text: &str) -> Result<Amount, String> {
     match text.parse() {
         Ok(count) => Ok(Amount::Activations(count)),
@@ -123,15 +123,15 @@ pub fn parse_amount(text: &str) -> Result<Amount, String> {
 }
 
 pub fn parse_cpus(text: &str) -> Result<CpuSet, String> {
-    // Groups are understood, but `N` and `all` are not: what they stand for depends on the machine, which is not known
-    // here.
+    // Groups such as `0-7:1/2` are accepted. `N` and `all` are not, because their meaning depends on the machine, which
+    // is unknown here.
     let has_groups = text.contains(':') && !text.contains(['N', 'a']);
     let list = if has_groups { CpuSet::parse_kernel(text, CPU_LIMIT) } else { CpuSet::parse_list(text) };
     let cpus = list.map_err(|e| e.to_string())?;
     if cpus.is_empty() { Err("the list names no CPU: write for example 2-3".to_owned()) } else { Ok(cpus) }
 }
 
-/// A kernel's version, or a whole release.
+/// Parses a kernel's version from a version or a whole release string.
 pub fn parse_version(text: &str) -> Result<Version, String> {
     let digit_first = text.starts_with(|c: char| c.is_ascii_digit());
     let version = Version::parse(text).filter(|_| digit_first);
@@ -145,7 +145,7 @@ pub enum Period {
     ByCpu(BTreeMap<u32, Nanos>),
 }
 
-/// `1ms`, or `0=1ms,1=500us`.
+/// Parses `1ms`, or `0=1ms,1=500us` with a period for each CPU.
 pub fn parse_period(text: &str) -> Result<Period, String> {
     if !text.contains('=') {
         return parse_duration(text).map(Period::All);
@@ -184,8 +184,9 @@ impl std::fmt::Display for Loads {
     }
 }
 
-/// Phases separated by commas, loads of a phase by `+`, an optional weight after a colon: `idle:1,cpu+memory:2`. An
-/// outside program (`cmd:…`) is a phase of its own and takes the rest of its part as it stands.
+/// Parses load phases: `idle:1,cpu+memory:2`. Commas separate phases, `+` joins the loads of a phase, and a number
+/// after a colon is the weight of the phase. An outside program (`cmd:…`) is a phase of its own, and everything up to
+/// the next comma is its command line.
 pub fn parse_loads(text: &str) -> Result<Loads, String> {
     if text == "none" {
         return Ok(Loads(vec![LoadPhase { loads: Vec::new(), parts: 1 }]));

@@ -1,4 +1,4 @@
-//! Makes a command line that was tried the default of the boot loader.
+//! Makes a kernel command line that was tried in a boot the default of the boot loader.
 
 use super::source::Source;
 use crate::render::tune::Sentence;
@@ -9,18 +9,18 @@ use punctual_linux::journal::{Contents, Entry, Purpose, Session, SessionStage, S
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{BootChange, ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
-/// A command line that transactions ask for, and how far it has come.
+/// The kernel command line that transactions ask for, and how far it has been put into use.
 pub struct NewCmdline<'a> {
     /// The last transaction that asks for any word of this command line.
     pub session: &'a Session,
-    /// Words to add and words to remove, from all standing transactions. Of two for the same parameter, the later one
-    /// counts.
+    /// Words to add and words to remove, from all standing transactions. If two of them set the same parameter, the
+    /// later one is kept.
     pub keeps: Vec<&'a Keep>,
     /// Whether the command line has a boot entry of its own, so that it can be tried.
     pub has_entry: bool,
     /// Whether the kernel of this boot was given the command line.
     pub is_booted: bool,
-    /// Whether the command line is the default of the boot loader already.
+    /// Whether the command line is already the default of the boot loader.
     pub is_adopted: bool,
 }
 
@@ -49,9 +49,9 @@ fn words(session: &Session) -> impl Iterator<Item = &Keep> {
     session.keeps().map(|(_, keep)| keep).filter(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_)))
 }
 
-/// Makes the new command line the default and returns sentences about that; `None` if no command line waits. A command
-/// line that this boot was not given becomes the default only if it cannot be tried and the user vouches for it
-/// (`is_untried_good`).
+/// Makes the new command line the default and returns sentences about that; `None` if no new command line waits. If the
+/// kernel of this boot was not given the command line, it becomes the default only if it cannot be tried and the user
+/// vouches for it (`is_untried_good`).
 pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Result<Option<Vec<Sentence>>> {
     let Some(trial) = new_cmdline(contents, &source.machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
     let is_good_enough = trial.is_booted || (is_untried_good && !trial.has_entry);

@@ -1,6 +1,6 @@
-//! `punctual audit`: what on this machine stands between it and real time.
+//! `punctual audit`: lists the properties of this machine that stand in the way of real time.
 //!
-//! Tree -> Machine -> Findings -> one of several forms. Reads only, and works the same on a captured machine.
+//! Tree -> Machine -> Findings -> one of several output formats. Reads only, and works the same on a captured machine.
 
 use super::need::{Stated, Terms};
 use super::source::{Source, knob};
@@ -48,8 +48,8 @@ fn is_fatal_and_unknown(finding: &Finding) -> bool {
     finding.severity == Severity::Fatal && matches!(finding.state, State::Unknown(_))
 }
 
-/// Prints what differs between two captured machines, or between one and this machine. A difference alone is no
-/// failure: only `--fail-on` makes it one.
+/// Prints the difference between two captured machines, or between a captured machine and this one. A difference is a
+/// failure only with `--fail-on`.
 fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (from, to) = (files.first().map(PathBuf::as_path), files.get(1).map(PathBuf::as_path));
     let source = |path: Option<&Path>| path.map_or_else(|| Ok(Source::here()), Source::captured_in);

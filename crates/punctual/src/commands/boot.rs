@@ -1,5 +1,5 @@
-//! What punctual's own service does once in each boot: settings that name numbers of interrupts or threads are planned
-//! and applied again, and a new command line that proved good becomes the default if the user asked for that.
+//! The work of punctual's own service, once in each boot: settings that contain numbers of interrupts or threads are
+//! planned and applied again, and a new command line that proved good becomes the default if the user asked for that.
 
 use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
@@ -18,7 +18,7 @@ pub fn run() -> Result<Exit> {
     let hand = apply::Machine::here();
     let boot = apply::now(&hand)?.boot;
     if journal::read(&hand)?.is_some_and(|contents| ended_in_the_middle(&contents, &boot)) {
-        // Setting values may be the very reason why the boot ended, so nothing is set until somebody has looked.
+        // Setting values may have ended that boot, so nothing is set until a person has looked.
         render::say(
             "an earlier boot ended while this service set values, so it sets none now; punctual status clears that",
         );
@@ -40,7 +40,7 @@ pub fn run() -> Result<Exit> {
     }
 }
 
-/// Plans on this boot what a transaction of an earlier boot asked for, and applies the plan.
+/// Plans and applies, in this boot, the settings that a transaction of an earlier boot asked for.
 fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     let source = Source::here();
     let mut wishes = wishes(&arguments(session)?)?;
@@ -84,7 +84,7 @@ fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
     Ok(())
 }
 
-/// Makes the new command line the default if this boot was given it and all its words are in force.
+/// Makes the new command line the default if the kernel of this boot was given it and all its words are in force.
 fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]) -> Result<Exit> {
     let source = Source::here();
     if super::adopt::new_cmdline(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {

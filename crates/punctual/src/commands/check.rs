@@ -1,4 +1,4 @@
-//! `punctual check`: audit, measure under load, say whether the need is held.
+//! `punctual check`: audits, measures under load, and says whether the need is held.
 
 use crate::cli::{CheckArgs, Form, Loads, PRIORITY, parse_loads};
 use crate::commands::export::junit;
@@ -20,7 +20,7 @@ use punctual_linux::trace;
 use punctual_numbers::scenario::{Amount, LoadPhase, Policy, Scenario};
 use punctual_tuning::audit::worst;
 
-/// Defaults of the need, its run and its loads.
+/// Defaults of the need and of the length of the measurement.
 const PERIOD: Nanos = Nanos::from_ms(1);
 const BUDGET: Nanos = Nanos::from_us(50);
 const DURATION: Nanos = Nanos::from_secs(30);
@@ -44,7 +44,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     if let Some(path) = args.junit.as_ref().filter(|path| path.exists()) {
         bail!("{} is there already: remove it, or name another --junit", path.display());
     }
-    // Refused before the opening is printed, so that a refusal stands alone.
+    // The refusal comes before the opening is printed, so that it stands alone.
     none_under_way()?;
     let telling = open(args.form, &here, &need, profile.as_deref(), &setting.findings, &scenario)?;
     quiet::before(&scenario, args.wait_quiet);
@@ -57,15 +57,15 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     Ok(exit.and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least)))))
 }
 
-/// The need and how it is measured: from options, else from the project file, else usual for the work, else the
-/// defaults.
+/// The need and how it is measured. Each value comes from the options, or else from the project file, or else from what
+/// is usual for the kind of work, or else from the defaults.
 struct Wanted {
     need: Need,
     period: Nanos,
     priority: u8,
     duration: Nanos,
     load: Loads,
-    /// The profile that stated the need, if one did.
+    /// Name of the profile that stated the need; `None` if none did.
     profile: Option<String>,
 }
 
@@ -115,8 +115,8 @@ fn open(
     Ok(Telling::Opened(here.reader()))
 }
 
-/// The isolated CPUs, because they were isolated for such work. Without any, all CPUs but the first core: the rest of
-/// the machine and our own helpers must run somewhere.
+/// The isolated CPUs, because they were isolated for real-time work. If there are none, all CPUs but the first core:
+/// the rest of the machine and our own helper threads need a CPU to run on.
 fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
     let isolated = cpus.isolated.intersection(&cpus.online);
     if !isolated.is_empty() {
@@ -130,11 +130,12 @@ fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
     if others.is_empty() { cpus.allowed.clone() } else { others }
 }
 
-/// How many times longer the untraced phases take than the traced ones after them.
+/// The untraced phases together take this many times as long as the traced phases after them.
 const UNTRACED_PARTS: u32 = 4;
 
-/// Looks for causes in a second pass over the load phases, so that the first pass stays undisturbed. Where tracing is
-/// not permitted, counters are read during the first pass instead, which disturbs it no more than progress does.
+/// The search for causes: in a second pass over the load phases, so that tracing does not disturb the first pass.
+/// Without permission to trace, counters are read during the first pass instead; this disturbs it no more than showing
+/// progress does.
 fn causes(load_phases: &[LoadPhase]) -> Explain {
     let count = load_phases.len();
     let second_pass = (count..2 * count).filter_map(|phase| u16::try_from(phase).ok());
@@ -142,7 +143,7 @@ fn causes(load_phases: &[LoadPhase]) -> Explain {
     Explain { windows_max: Explain::WINDOWS_MAX, phases, ..Explain::default() }
 }
 
-/// The load phases, repeated if there is a traced pass, and how long all of them take.
+/// The load phases (twice if there is a traced pass), and the time that all of them take.
 fn passes(wanted: &Wanted, causes: Option<&Explain>) -> (Vec<LoadPhase>, Nanos) {
     if causes.is_none_or(|causes| causes.phases.is_empty()) {
         return (wanted.load.0.clone(), wanted.duration);

@@ -1,4 +1,4 @@
-//! `punctual compare`: compares recordings with a first one.
+//! `punctual compare`: compares recordings with the first one or with a baseline.
 
 use crate::cli::{CompareArgs, CompareLevel};
 use crate::commands::files::{title, write_new};
@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 mod turns;
 
-/// Reads, compares, prints. Exits with 3 if a comparison cannot be decided, was refused, or may be explained by a doubt
-/// about a run. A worse recording is a failure only with `--fail-on`.
+/// Reads, compares, prints. Exits with 3 if a comparison is undecided or refused, or if a doubt about a run may explain
+/// its result. A worse recording is a failure only with `--fail-on`.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     if !args.turns.interleave.is_empty() || args.turns.resume.is_some() {
         return turns::run(args);
@@ -45,8 +45,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     tell(args, &comparison, &heading)
 }
 
-/// Compares two sides of several recordings each. With `in_turn`, recordings of the same index were measured in one
-/// round.
+/// Compares two sides of several recordings each. With `in_turn`, the recordings with the same index on both sides come
+/// from the same round.
 fn sides(args: &CompareArgs, paths: [&[PathBuf]; 2], in_turn: bool) -> Result<Exit> {
     let read = |paths: &[PathBuf]| {
         let one = |path: &PathBuf| match result(path, args.import.options())? {
@@ -91,7 +91,7 @@ fn tell(args: &CompareArgs, comparison: &Comparison, heading: &str) -> Result<Ex
     Ok(exit_of(comparison, args.fail_on))
 }
 
-/// Paths that lead to the same file as the first path does.
+/// The paths after the first that lead to the same file as the first.
 fn one_file<'a>(paths: &[&'a PathBuf]) -> Vec<&'a PathBuf> {
     let Some((first, others)) = paths.split_first() else { return Vec::new() };
     let Ok(first) = first.canonicalize() else { return Vec::new() };

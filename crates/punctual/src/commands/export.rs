@@ -1,4 +1,4 @@
-//! `punctual export`: writes a recording, or the result of another program, in another program's format.
+//! `punctual export`: writes a recording, or the result of another program, in the format of another program.
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::files::write_new;
@@ -15,8 +15,8 @@ use punctual_numbers::recording::Recording;
 use punctual_numbers::report::{DUE_WANTED, Report};
 use std::path::Path;
 
-/// Reads, writes. What was repaired or is doubted is printed on standard error, since most formats have no place for
-/// it. Exits with 3 if a format that passes or fails could not tell.
+/// Reads, writes. Repairs of and doubts about the input are printed on standard error, since most formats have no place
+/// for them. Exits with 3 if a format that states pass or fail could state neither.
 pub fn run(args: &ExportArgs) -> Result<Exit> {
     let is_table = args.format == ExportFormat::Parquet;
     if !is_table && (args.run.is_some() || args.machine_name.is_some()) {
@@ -76,15 +76,15 @@ fn say_notes(run: &ForeignRun) {
     run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
 }
 
-/// The run of a recording. Whatever may have hidden latency becomes a doubt, so that no gate passes what the report
-/// would not.
+/// The recording as a foreign run. Anything that may have hidden latency becomes a doubt, so that no exported verdict
+/// passes a run that the report does not pass.
 fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
     let report = Report::of(recording);
     let mut run = run_of(recording);
     run.started = units::mail_date(recording.header.started_unix_ns);
     let mut doubts: Vec<String> =
         report.trust.reasons.iter().filter(|doubt| doubt.direction().hides()).map(words::distrust).collect();
-    // A single miss decides, so too few releases are a doubt only where the run might pass.
+    // One miss is enough to fail, so too few releases are a doubt only if the run might pass.
     let may_pass = run.series.iter().any(|series| gate(&run, series, budget) == Gate::Held);
     if may_pass && report.verdict.due < DUE_WANTED {
         let due = units::counted(report.verdict.due, "release");
@@ -99,7 +99,8 @@ fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
 fn write(args: &ExportArgs, text: &str) -> Result<()> {
     match &args.out {
         None => render::print(text)?,
-        // The collector may read the file at any time, and the next run replaces it, so it is replaced in one step.
+        // Prometheus's collector may read the file at any time, and later exports replace it, so it is replaced in one
+        // step.
         Some(path) if args.format == ExportFormat::Prometheus => {
             replace(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
         }

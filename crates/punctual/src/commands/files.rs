@@ -1,11 +1,13 @@
-//! Files that commands read and write: reads are bounded, in case the wrong file was named, and no file is overwritten.
+//! Files that commands read and write. Reads are bounded, in case the user named a wrong file; existing files are not
+//! overwritten.
 
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Reads a whole file. `what` names the expected contents in errors; a larger file is refused as the wrong one.
+/// Reads a whole file. `what` names the expected contents in errors. A file of more than `most_bytes` is refused,
+/// because it cannot hold them.
 pub fn read_at_most(path: &Path, most_bytes: u64, what: &str) -> Result<Vec<u8>> {
     refuse_pipe(path)?;
     let name = path.display();
@@ -41,8 +43,8 @@ pub fn create_new(path: &Path) -> Result<File> {
     })
 }
 
-/// The first of `STEM.ENDING`, `STEM-2.ENDING`, ... for which neither that file nor its HTML page exists. Another
-/// program may still create it first.
+/// The first of `STEM.ENDING`, `STEM-2.ENDING` and so on for which neither the file nor its HTML page exists. Another
+/// program may create the file before the caller does.
 pub fn unused(stem: &Path, ending: &str) -> PathBuf {
     let named = |number: u32, ending: &str| {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
@@ -67,20 +69,21 @@ pub fn title(recording: &Path) -> String {
     recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Refuses pipes and devices, which could block until somebody writes. A missing file passes: opening it tells.
+/// Refuses pipes and devices, because reading them can block for ever. A missing file passes: opening it reports the
+/// error.
 pub fn refuse_pipe(path: &Path) -> Result<()> {
     let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
     if path == Path::new("-") && !path.exists() {
         bail!("`-` is taken for the name of a file; standard input is read as /dev/stdin");
     }
     if is_other && !is_handed_over(path) {
-        // Opening a named pipe waits until somebody writes into it.
+        // Opening a named pipe waits until another process opens it for writing.
         bail!("{} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only", path.display());
     }
     Ok(())
 }
 
-/// Whether the path names a file descriptor of this process, which may well be a pipe.
+/// Whether the path names a file descriptor that a shell passed to this process. A pipe is intended there.
 fn is_handed_over(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }

@@ -1,4 +1,4 @@
-//! The machine the program runs on, as the commands need it.
+//! The machine that the program runs on, with what the commands derive from it.
 
 use super::source::Source;
 use crate::render::words::command::Command;
@@ -13,8 +13,8 @@ use punctual_linux::measure::Setting;
 use punctual_tuning::audit::audit;
 use std::path::PathBuf;
 
-/// Describes the reader of the output: privileges and container. Only the three small files that tell of a container
-/// are read.
+/// Describes the reader of the output: privileges and container. Reads only the three small files that show whether
+/// this is a container.
 pub fn reader() -> Reader {
     reader_in(&LiveTree::here())
 }
@@ -73,7 +73,7 @@ mod tests {
     use punctual_facts::fact::Fact;
     use std::cell::RefCell;
 
-    /// A machine without any file, which records what is asked for.
+    /// A machine without files, which records the path of each file that is read.
     #[derive(Debug, Default)]
     struct Nothing(RefCell<Vec<String>>);
 

@@ -16,7 +16,7 @@ use punctual_tuning::presets::{self, Preset};
 use std::fmt::Write;
 use std::io::{self, BufRead, IsTerminal};
 
-/// Writes the file from options and answers, and shows what is in it.
+/// Writes the project file from options and answers, and prints it.
 pub fn run(args: &InitArgs) -> Result<Exit> {
     let path = args.out.display();
     let is_there = args.out.exists();
@@ -31,7 +31,7 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
         Ok((read > 0).then_some(answer))
     };
     let text = text(args, &Here::read().cpus.online, asks.then_some(&answers))?;
-    // The file must be one that every other command can read.
+    // Checks that every other command can read the file.
     let terms = Stated::of(parse(&text, &args.out)?, None, &args.out)?.terms;
     below_the_period(terms.budget, terms.period).map_err(anyhow::Error::msg)?;
     if args.replace {
@@ -53,7 +53,8 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
 /// Asks a question and returns what was typed; `None` at the end of the input.
 type Ask<'a> = &'a dyn Fn(&str) -> Result<Option<String>>;
 
-/// The text of the file. `online` are the CPUs of this machine; without `ask` there is no terminal for questions.
+/// The text of the project file. `online` are the CPUs of this machine. `ask` is `None` if there is no terminal for
+/// questions.
 fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String> {
     let names: Vec<&str> = presets::ALL.iter().map(|preset| preset.name).collect();
     let is_empty = args.profile.is_none() && args.period.is_none() && args.budget.is_none() && args.cpus.is_none();
@@ -92,7 +93,8 @@ fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String
     Ok(text)
 }
 
-/// Refuses a budget of a period or more: an activation that late has skipped a release, which is a miss in itself.
+/// Refuses a budget of a period or more: an activation with such a latency has skipped a release, which is a miss in
+/// itself.
 fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), String> {
     match (budget, period) {
         (Some(budget), Some(period)) if budget >= period => Err(format!(
@@ -104,8 +106,8 @@ fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), 
     }
 }
 
-/// The typed value, or else the answer to the question; an empty answer leaves the value to the preset. A typed value
-/// that does not fit is refused; an answer that does not fit is asked for again.
+/// The value of the option or, without one, the answer to the question. An empty answer leaves the value to the preset.
+/// An invalid option is refused; after an invalid answer the question is repeated.
 fn answered<T>(
     typed: Option<T>,
     ask: Option<Ask<'_>>,

@@ -1,4 +1,4 @@
-//! Commands that the program runs itself, or that only the build uses.
+//! Hidden commands, which the program starts itself or only the build uses.
 
 use crate::cli::{Cli, LoadArgs};
 use crate::exit::Exit;
@@ -24,7 +24,7 @@ pub fn read() -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Waits, and puts settings back if the process that applied them ends without doing so.
+/// Waits for the process that applied settings, and restores them if that process ends without doing so.
 pub fn guard(words: &[String]) -> Result<Exit> {
     punctual_linux::apply::guard::run(&punctual_linux::apply::Machine::here(), words)?;
     Ok(Exit::Fine)
@@ -64,7 +64,7 @@ A limit was exceeded: the need was not held, or findings reached \-\-fail\-on.
 Inconclusive, or results are missing.
 "#;
 
-/// Example commands for the man pages, by page.
+/// (command, examples): the example commands on the man page of each command.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "punctual",
@@ -122,17 +122,17 @@ pub fn knobs() -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Options that take ids of knobs, each with its verb.
+/// (command, option) of all options that take ids of knobs.
 const TAKES_KNOBS: [(&str, &str); 4] =
     [("audit", "explain"), ("tune", "only"), ("tune", "except"), ("optimize", "knobs")];
 
-/// How the script of one shell completes ids of knobs. In a list `a,b` the last id is completed.
+/// How the completion script of one shell completes ids of knobs. In a list `a,b` the last id is completed.
 struct KnobWords {
-    /// The place in clap's script where the ids would be listed.
+    /// The text in clap's script that stands where the ids would be listed.
     listed: &'static str,
-    /// The call that replaces the listed ids.
+    /// The call of `function` that replaces `listed`.
     asked: &'static str,
-    /// A function at the beginning of the script, which asks this program for the ids.
+    /// A shell function, put at the beginning of the script, that asks this program for the ids.
     function: &'static str,
 }
 
@@ -206,7 +206,7 @@ pub fn install_completions() -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The folder `all` for root, else `own` below this user's data folder. A missing folder is created.
+/// The folder to install into: `all` for root, otherwise `own` below this user's data folder. It is created if missing.
 fn place(all: &str, own: &str) -> Result<PathBuf> {
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share"));
     let data = || std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(home);

@@ -1,7 +1,7 @@
-//! `punctual lint`: what the kernel makes of each word of a command line.
+//! `punctual lint`: judges what the kernel makes of each word of its command line.
 //!
-//! Line and target -> words -> text, JSON or SARIF. Reads only. With `--cmdline` or `--file`, and with `--kernel`,
-//! nothing of this machine is needed.
+//! Line and target -> words -> text, JSON or SARIF. Reads only. With `--kernel` and either `--cmdline` or `--file`,
+//! nothing is read from this machine.
 
 use super::files::read_at_most;
 use super::source::{Source, given_or_told};
@@ -18,7 +18,8 @@ use punctual_linux::live::image;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Longest file with a command line. No kernel takes a longer line, so a larger file was named by mistake.
+/// Largest file with a command line, in bytes. No kernel takes a longer line, so the user named a larger file by
+/// mistake.
 const MOST_BYTES: u64 = 65536;
 
 pub fn run(args: &LintArgs) -> Result<Exit> {
@@ -46,8 +47,8 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(|level| words.iter().any(|word| fails(word, level)))))
 }
 
-/// What the machine can testify. Everything counts for its own line under its own kernel. For any other line only the
-/// words count that its kernel was built with.
+/// Evidence of this machine about the words. All of it applies to the machine's own command line under its own kernel.
+/// For another command line under that kernel, only the words apply that the kernel was built with.
 fn evidence<'a>(args: &LintArgs, source: &'a Source, target: &Target) -> Testimony<'a> {
     let is_its_kernel = args.kernel.is_none() && args.flavour.is_none() && args.arch.is_none();
     if !is_another_line(args) && Target::of(&source.machine).as_ref() == Some(target) {

@@ -1,4 +1,4 @@
-//! `punctual measure`: the probe alone, with every knob.
+//! `punctual measure`: measures without an audit, with every option of the measurement.
 
 use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
@@ -50,7 +50,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     session::run(&scenario, &setting, outputs, None)?.tell(&Telling::Form(args.form, machine.reader()))
 }
 
-/// The options, completed by what a project file or a preset states. A published suite states everything itself.
+/// The options, completed by the values of a project file or preset. A published suite states all values itself.
 fn filled(args: &MeasureArgs) -> Result<MeasureArgs> {
     let args = args.clone();
     let typed = Terms {
@@ -69,8 +69,8 @@ fn filled(args: &MeasureArgs) -> Result<MeasureArgs> {
     Ok(MeasureArgs { period: args.period.or(period.map(Period::All)), budget, cpus, priority, load, duration, ..args })
 }
 
-/// Refuses trace buffers that would leave too little memory for the rest of the machine; the kernel itself would grant
-/// them.
+/// Refuses trace buffers that would leave too little memory for the rest of the machine. The kernel itself does not
+/// refuse them.
 fn fits(args: &TraceArgs, scenario: &Scenario) -> Result<()> {
     let cpus = scenario.cpus().len();
     match args.trace_buffer.zip(trace::largest_buffer(cpus as u64)) {
@@ -151,8 +151,8 @@ fn phase(args: &MeasureArgs) -> TimerPhase {
     }
 }
 
-/// The loads of the 2002 study after its idle run, each over 1000 sleeps of 50 ms, and why one of them is left out:
-/// graphics needs a program and a display.
+/// The load phases of the 2002 study, and why one of its loads is left out: graphics needs a program and a display.
+/// After an idle phase, each load runs for 1000 sleeps of 50 ms.
 fn classic() -> (Vec<LoadPhase>, Vec<String>) {
     let phase = |name: &str| LoadPhase { loads: vec![name.to_owned()], parts: 1 };
     let mut phases = vec![LoadPhase { loads: Vec::new(), parts: 1 }];

@@ -1,4 +1,4 @@
-//! `punctual merge`: several runs of one scenario become one recording.
+//! `punctual merge`: joins several runs of one scenario into one recording.
 
 use crate::cli::MergeArgs;
 use crate::commands::files::refuse_pipe;
@@ -12,7 +12,7 @@ use punctual_linux::recording::read_file;
 use punctual_numbers::recording::{Merging, Recording};
 use punctual_numbers::report::Report;
 
-/// Reads all recordings, refuses those that do not belong together, writes one. Exits with 3 if a recording was cut
+/// Reads all recordings, refuses those that do not belong together, and writes one. Exits with 3 if a recording was cut
 /// off.
 pub fn run(args: &MergeArgs) -> Result<Exit> {
     args.recordings.iter().try_for_each(|path| refuse_pipe(path))?;

@@ -1,4 +1,4 @@
-//! The verbs, one module each.
+//! The commands of the program, one module for each.
 
 mod adopt;
 pub mod audit;
@@ -29,7 +29,7 @@ mod source;
 pub mod status;
 pub mod tune;
 
-/// What to say when a feature of this name was left out of the build. Features are named in lower case.
+/// The error message if this build lacks a feature. The feature's name is `what` in lower case.
 fn left_out(what: &str) -> String {
     let feature = what.to_lowercase();
     format!("{what} is not in this build: `cargo build --release --features {feature}` makes one that has it")

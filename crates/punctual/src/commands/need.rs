@@ -1,4 +1,4 @@
-//! What the machine is needed for: from options, a project file or a preset for the kind of work.
+//! The need, that is the work the machine has to do: from options, a project file or a preset for the kind of work.
 //!
 //! Options override `[profile.NAME]` of the file, which overrides the top of the file, which overrides the preset.
 
@@ -18,12 +18,13 @@ pub struct Stated {
     pub kind: Kind,
     pub terms: Terms,
     pub name: Option<String>,
-    /// Knobs that weigh more for this work than for others of its kind.
+    /// Knobs that matter more for this work than for other work of the same kind.
     pub weighs_more: &'static [&'static str],
 }
 
 impl Stated {
-    /// The need from options and from the project file: the one that `--config` names, or the one in this folder.
+    /// The need from options and from the project file, which is the one that `--config` names or else the one in the
+    /// current folder.
     pub fn read(args: &NeedArgs, typed: Terms) -> Result<Self> {
         let path = args.config.as_deref().unwrap_or(Path::new(FILE));
         let file = match fs::read_to_string(path) {
@@ -50,8 +51,8 @@ impl Stated {
             let name = profile.or(work.map(Work::name)).map(str::to_owned);
             return Ok(Self { terms, name, ..Self::default() }.over(work));
         };
-        // A preset or kind of work that is named on the command line is not mixed with what the file says of other
-        // work.
+        // If the command line names a preset or kind of work, the file's values are not used: they may be meant for
+        // other work.
         let Some(work) = Work::find(name) else {
             let known: Vec<&str> = names.iter().map(String::as_str).chain(Work::names()).collect();
             let file = if names.is_empty() { String::new() } else { format!(", and none in {}", path.display()) };
@@ -60,7 +61,7 @@ impl Stated {
         Ok(Self { name: Some(name.to_owned()), ..Self::default() }.over(Some(work)))
     }
 
-    /// Fills what is not stated with what is usual for the work.
+    /// Fills missing terms with the usual values for the work.
     fn over(self, work: Option<Work>) -> Self {
         match work {
             None => self,

@@ -1,4 +1,4 @@
-//! `punctual report --plot`: a chart of a result, or of several, into a file or on the terminal.
+//! `punctual report --plot`: draws a chart of one or several results into a file or on the terminal.
 
 use super::files::{title, write_new};
 use super::left_out;
@@ -12,10 +12,10 @@ use punctual_linux::result_file::ResultFile;
 use punctual_numbers::report::Report;
 use std::path::{Path, PathBuf};
 
-/// More curves than this cannot be told apart.
+/// Largest number of curves in one chart. More cannot be told apart.
 const OVERLAID_MAX: usize = 9;
 
-/// Draws the chart that was asked for. Nothing else is printed.
+/// Draws the requested chart. Nothing else is printed.
 pub fn run(args: &ReportArgs, of: &Path, file: Option<&Path>, first: ResultFile) -> Result<Exit> {
     let form = file.map(Form::of).transpose()?;
     if args.plot.with.len() + 1 > OVERLAID_MAX {
@@ -56,7 +56,7 @@ fn measured(result: ResultFile) -> Measured {
     }
 }
 
-/// Refuses results of other programs, which do not tell when each value occurred.
+/// Refuses results of other programs, which do not state when each value occurred.
 fn say_when(all: &[Named]) -> Result<()> {
     let Some(one) = all.iter().find(|one| one.import().is_some()) else { return Ok(()) };
     bail!(
@@ -93,7 +93,7 @@ impl Form {
     }
 }
 
-/// Pixels of the picture for each unit of the drawing, so that small print can be read.
+/// Pixels for each unit of the drawing: enough to make small print readable.
 #[cfg(feature = "png")]
 const SCALE: f32 = 2.0;
 

@@ -1,4 +1,5 @@
-//! What must hold before a command changes or measures the machine, and what is put back first.
+//! Preconditions of commands that change or measure the machine, and the abandoned transactions that are put back
+//! first.
 
 use crate::render::tune::Sentence;
 use anyhow::{Context, Result, bail};
@@ -8,13 +9,13 @@ use punctual_linux::journal::{self, Begun, Pending, Purpose};
 use punctual_linux::under_way::{UnderWay, under_way};
 use std::path::Path;
 
-/// Refuses to go on while a campaign measures this machine, because each would disturb the other.
+/// Refuses to go on while a campaign measures this machine, because the two would disturb each other.
 pub fn none_measures() -> Result<()> {
     refuse(under_way())
 }
 
-/// Like [`none_measures`], and refuses between two boots of a campaign as well, because the machine may restart at any
-/// moment. Without access to the journal this cannot be known, and passes.
+/// Like [`none_measures`], but also refuses between two boots of a campaign, because the machine may restart at any
+/// moment. A user who may not read the journal is not refused for that.
 pub fn none_under_way() -> Result<()> {
     none_measures()?;
     match journal::read(&Machine::here()) {
@@ -60,7 +61,7 @@ pub fn allowed_to_change() -> Result<()> {
     )
 }
 
-/// Refuses to go on while a transaction waits to be confirmed: it may be put back at any moment.
+/// Refuses to go on while a transaction waits to be confirmed, because it may be put back at any moment.
 pub fn nothing_waits() -> Result<()> {
     let contents = journal::read(&Machine::here())?.unwrap_or_default();
     let waits = contents.standing().find(|session| {
@@ -76,7 +77,7 @@ pub fn nothing_waits() -> Result<()> {
     }
 }
 
-/// Puts back transactions whose process or deadline is gone. Returns sentences about them.
+/// Puts back transactions whose process has ended or whose deadline has passed. Returns sentences about them.
 pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
     let hand = Machine::here();
     // A journal that cannot be read is reported by the commands that need it.

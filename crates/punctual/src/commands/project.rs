@@ -1,4 +1,4 @@
-//! The project file: a need stated once. An error names line and column, and what to write instead.
+//! The project file, which states a need once. Errors name line and column, and what to write instead.
 
 use crate::cli::{Loads, parse_cpus, parse_duration, parse_loads};
 use anyhow::{Result, anyhow};
@@ -104,8 +104,8 @@ fn preset(name: &str) -> Result<Work, String> {
     Work::find(name).ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &Work::names())))
 }
 
-/// Reads loads, but refuses programs: whoever runs punctual as root in another user's folder must not run that user's
-/// programs.
+/// Reads loads, but refuses programs among them: a user who runs punctual as root in another user's folder must not run
+/// that user's programs.
 fn load(text: &str) -> Result<Loads, String> {
     let loads = parse_loads(text)?;
     for name in loads.0.iter().flat_map(|phase| &phase.loads) {
@@ -168,7 +168,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The value without quotation marks, with commas between the items of a list.
+    /// The value as text without quotation marks. The items of a list are joined by commas.
     fn bare(&self) -> Option<String> {
         let of = |value: &DeValue<'_>| match value {
             DeValue::String(text) => Some(text.to_string()),
@@ -185,7 +185,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The unit to propose for a number without one: a period of 100 or more is rather microseconds.
+/// The unit to propose for a number without one. A period of 100 or more is probably meant in microseconds.
 fn usual_unit(key: &str, number: &str) -> &'static str {
     match key {
         "duration" => "s",
@@ -194,7 +194,8 @@ fn usual_unit(key: &str, number: &str) -> &'static str {
     }
 }
 
-/// `; did you mean 'ethercat'?` where one of the known names is at most two letters away, else a full stop.
+/// The end of an error message: `; did you mean 'ethercat'?` if a known name differs by at most two letters, otherwise
+/// a full stop.
 fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let near = known.into_iter().map(|name| (strsim::osa_distance(wanted, name), name)).min();
     near.filter(|(edits, _)| *edits <= 2)

@@ -1,4 +1,4 @@
-//! Checks whether other programs keep the machine from being idle in an idle phase, and names them.
+//! Checks whether other programs use CPU time in an idle phase, and names them.
 
 use crate::render;
 use crate::render::words::other_work;
@@ -7,13 +7,13 @@ use punctual_linux::measure::{OtherWork, Progress, Sighting};
 use punctual_numbers::scenario::Scenario;
 use std::time::{Duration, Instant};
 
-/// How long other programs are watched before they are reported.
+/// Time for which other programs are watched before a measurement.
 const LOOK: Duration = Duration::from_millis(400);
-/// A shorter phase has too few scheduler ticks to tell who worked in it.
+/// Shortest idle phase to report on. A shorter one has too few scheduler ticks to show which programs worked in it.
 const TELLING: Nanos = Nanos::from_secs(1);
 
-/// Before a scenario with an idle phase, reports other programs that work. With `wait`, waits at most this long for
-/// them.
+/// Before a scenario with an idle phase, reports other programs that use CPU time. With `wait`, waits for them, but not
+/// longer than this.
 pub fn before(scenario: &Scenario, wait: Option<Nanos>) {
     if scenario.load_phases.iter().all(|phase| !phase.loads.is_empty()) {
         return;
@@ -44,8 +44,8 @@ pub struct IdleWatch {
 }
 
 impl IdleWatch {
-    /// Takes the progress of the measurement. When an idle phase has ended, returns a sentence about who worked in it,
-    /// if anybody did.
+    /// Takes the progress of the measurement. At the end of an idle phase, returns a sentence about the programs that
+    /// worked in it; `None` if none did.
     pub fn see(&mut self, progress: &Progress) -> Option<String> {
         let is_idle = progress.is_idle && !progress.warming_up;
         match (&self.since, is_idle) {
@@ -57,7 +57,7 @@ impl IdleWatch {
         None
     }
 
-    /// Ends the current idle phase and returns a sentence about who worked in it, if anybody did.
+    /// Ends the current idle phase and returns a sentence about the programs that worked in it; `None` if none did.
     pub fn end(&mut self) -> Option<String> {
         let (_, since) = self.since.take()?;
         let work = Sighting::now().since(&since);

@@ -1,4 +1,4 @@
-//! `punctual report`: a recording, or what another program measured, rendered again.
+//! `punctual report`: shows a recording, or the result of another program.
 
 use crate::cli::ReportArgs;
 use crate::commands::files::{title, write_new};
@@ -30,8 +30,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     }
 }
 
-/// The named result and the requested chart. After `--plot` a result may stand in place of a picture's name: if the
-/// name does not end like a picture's, it is the result, and the chart goes to the terminal.
+/// The named result and the requested chart. `--plot RESULT` is accepted: if the word after `--plot` does not end like
+/// a picture's name, it is the result, and the chart goes to the terminal.
 #[allow(clippy::option_option, reason = "not asked for, asked for without a file, and with one")]
 fn swapped(args: &ReportArgs) -> (Option<&PathBuf>, Option<Option<&Path>>) {
     let is_picture = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "svg" || ending == "png");

@@ -1,4 +1,4 @@
-//! `punctual measure --resume`: continues a recording by its own scenario, in the same file.
+//! `punctual measure --resume`: continues a recording with its own scenario, in the same file.
 
 use crate::cli::MeasureArgs;
 use crate::commands::files::refuse_pipe;
@@ -16,7 +16,7 @@ use punctual_numbers::scenario::Amount;
 use punctual_numbers::trace::{Rung, Tracing};
 use std::path::Path;
 
-/// Reads the recording, checks that it was measured here, and measures what is left.
+/// Reads the recording, checks that this machine made it, and measures the rest of its scenario.
 pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     refuse_pipe(path)?;
     let recording = read_file(path)?;
@@ -38,7 +38,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     session::run(&scenario, &setting, outputs, Some(recording))?.tell(&Telling::Form(args.form, machine.reader()))
 }
 
-/// Refuses a recording of another machine, another kernel or another boot, because a boot may have lost what was tuned.
+/// Refuses a recording of another machine, another kernel or another boot. A new boot may have undone settings.
 fn same_machine(recording: &Recording, setting: &Setting, path: &Path) -> Result<()> {
     let of = path.display();
     let differences = machine_differences(&recording.header.machine, &setting.machine);

@@ -1,4 +1,4 @@
-//! `punctual revert`: puts back exactly what was there.
+//! `punctual revert`: restores the exact values from before `tune`.
 
 use super::preconditions::allowed_to_change;
 use crate::cli::RevertArgs;

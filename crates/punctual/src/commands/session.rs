@@ -1,4 +1,4 @@
-//! One measurement as a command runs it: result files are opened first, then the run, then the report.
+//! One measurement from start to end: result files are created, the scenario runs, the report is printed.
 
 use super::files::{create_new, remove, title, unused};
 use super::preconditions::none_under_way;
@@ -27,17 +27,19 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone)]
 pub struct Outputs {
     pub recording: PathBuf,
-    /// The stem of a name that was made from the date. If the file exists, the next free name is taken instead.
+    /// Path without its ending, if the name was made from the date. If that file exists, the next free name is taken
+    /// instead.
     pub stem: Option<PathBuf>,
     pub html: Option<PathBuf>,
-    /// Draw progress on standard error, if that is a terminal.
+    /// Whether to draw progress on standard error, if that is a terminal.
     pub progress: bool,
-    /// Show the running measurement on the terminal.
+    /// Whether to show the running measurement on the terminal.
     pub live: bool,
 }
 
 impl Outputs {
-    /// A recording at the path that was asked for, or with a name made from the date. Nothing else is written or shown.
+    /// A recording at the path `asked` or, without one, with a name made from the date. Nothing else is written or
+    /// shown.
     pub fn recording(asked: Option<&Path>) -> Self {
         match asked {
             Some(path) => Self { recording: path.to_path_buf(), stem: None, html: None, progress: false, live: false },
@@ -73,9 +75,9 @@ impl Outputs {
 }
 
 pub enum Telling {
-    /// The whole text or document in this form, for this reader.
+    /// The whole text or document in this format, for this reader.
     Form(Form, Reader),
-    /// The short text. Its part before the numbers was printed before the measurement.
+    /// The short text without its opening, which was printed before the measurement.
     Opened(Reader),
 }
 
@@ -88,7 +90,7 @@ pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>;
 }
 
 pub struct Finished {
-    /// The report of what was recorded, even if not all of it could be written to the file.
+    /// The report of all that was measured, even if not all of it could be written to the file.
     pub report: Report,
     /// The HTML page, which was created before the measurement and is still empty.
     page: Option<File>,
@@ -96,8 +98,8 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Writes the page, prints the numbers and reports failures. Returns 1 if something failed, 2 if the stop limit was
-    /// exceeded or the need not held, 3 if that is inconclusive or the run stalled.
+    /// Writes the page, prints the numbers and reports failures. Returns exit code 1 if something failed, 2 if the stop
+    /// limit was exceeded or the need was not held, and 3 if the verdict is inconclusive or the run stalled.
     pub fn tell(&mut self, telling: &Telling) -> Result<Exit> {
         let (Telling::Form(_, reader) | Telling::Opened(reader)) = telling;
         let file = self.page.take();
@@ -105,7 +107,7 @@ impl Finished {
         let of = Wording { report, reader, recording: Some(&outputs.recording) };
         let page = outputs.html.as_deref().zip(file);
         let failure = page.and_then(|(path, file)| write_page(of, &title(&outputs.recording), path, file).err());
-        // A page that could not be written is not listed among the files.
+        // A page that could not be written is not listed.
         let html = outputs.html.as_deref().filter(|_| failure.is_none());
         let paths = [Some(outputs.recording.as_path()), html];
         render::print(&match telling {
@@ -124,16 +126,17 @@ impl Finished {
     }
 }
 
-/// Runs a scenario into a recording of its own. With `former`, a recording that exists at the path of `outputs`, the
-/// run is appended to it.
+/// Runs a scenario and records it in a new file. With `former`, which is the recording at the path of `outputs`, the
+/// run is appended to that file.
 pub fn run(scenario: &Scenario, setting: &Setting, outputs: Outputs, former: Option<Recording>) -> Result<Finished> {
     none_under_way()?;
     let (display, interrupted) = Display::new(&outputs)?;
     session(scenario, setting, outputs, former, display, &interrupted)
 }
 
-/// Runs a scenario as one of several, in a thread of its own: the measuring thread moves to the housekeeping CPUs for
-/// good, and programs that the caller starts inherit its CPUs. The caller owns the flag that interrupts the run.
+/// Runs a scenario in a thread of its own, for callers that run several. The measuring thread moves to the housekeeping
+/// CPUs for good, and programs started by the caller inherit the caller's CPUs. The caller owns the flag that
+/// interrupts the run.
 pub fn run_apart(
     scenario: &Scenario,
     setting: &Setting,
@@ -186,7 +189,7 @@ fn session(
     Ok(Finished { report: Report::of(&recording), page, outputs })
 }
 
-/// Writes the page. After an error it is removed, because half a page would look like a whole one.
+/// Writes the page. After an error the file is removed, because half a page would look like a whole one.
 fn write_page(of: Wording<'_>, title: &str, path: &Path, mut file: File) -> Result<()> {
     let page = render::html::page(of, title)?;
     let written = file.write_all(page.as_bytes()).inspect_err(|_| remove(path));
@@ -213,7 +216,7 @@ enum Display {
 }
 
 impl Display {
-    /// The display that was asked for, and the flag that interrupts the run. A terminal that cannot be used is reported
+    /// The requested display, and the flag that interrupts the run. If the terminal cannot be used, the error comes
     /// before anything is measured.
     fn new(outputs: &Outputs) -> Result<(Self, Arc<AtomicBool>)> {
         if outputs.live {
@@ -247,7 +250,7 @@ impl Display {
     }
 }
 
-/// Passes what is measured to the recording and to the display.
+/// Passes measured data to the recording and to the display.
 struct Measuring {
     keeper: RecordingKeeper,
     display: Display,
@@ -261,7 +264,7 @@ impl Measuring {
         }
     }
 
-    /// Adds the cause of each CPU's last spike, if its window was kept.
+    /// Adds the cause of each CPU's last spike to the progress, if the trace around the spike was kept.
     fn with_causes(&self, progress: &Progress) -> Progress {
         let (mut progress, growing) = (progress.clone(), self.keeper.growing());
         let Some(recording) = growing.recording() else { return progress };
@@ -279,7 +282,7 @@ impl Measuring {
         }
     }
 
-    /// Writes notes that the user made by hand into the recording, with their times.
+    /// Writes the user's notes (made by keys of the live view) into the recording, with their times.
     fn write_notes(&mut self) {
         let (Display::Live(live), Some(_)) = (&self.display, self.keeper.growing().recording()) else { return };
         for (at, text) in live.notes() {
@@ -293,7 +296,7 @@ impl Measuring {
 impl Observer for Measuring {
     fn frame(&mut self, frame: Frame) {
         match (&frame, &mut self.display) {
-            // From here on this thread runs on the housekeeping CPUs, and nothing has been counted yet.
+            // At this point this thread has moved to the housekeeping CPUs, and nothing has been counted yet.
             (Frame::Header(_), Display::Live(live)) => live.begin(),
             (Frame::End(_), _) => {
                 self.write_notes();

@@ -1,6 +1,6 @@
 //! `punctual snapshot`: this machine as one readable file, for a bug report or for an audit elsewhere.
 //!
-//! Tree -> everything an audit may ask -> masked -> text. Reads only.
+//! Tree -> all files that an audit may read -> masked -> text. Reads only.
 
 use super::files::{create_new, remove};
 use super::source::Source;
@@ -20,7 +20,7 @@ pub fn run(args: &SnapshotArgs) -> Result<Exit> {
     let text = render::snapshot(&machine, args.raw);
     match (file, &args.out) {
         (Some(mut file), Some(path)) => {
-            // Half of a snapshot would look like a whole machine that lacks the other half, so it is removed.
+            // An incomplete snapshot would look like a whole machine without the missing files, so it is removed.
             let written = file.write_all(text.as_bytes()).inspect_err(|_| remove(path));
             written.with_context(|| format!("write {}", path.display()))?;
         }

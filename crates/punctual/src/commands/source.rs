@@ -1,4 +1,4 @@
-//! Where facts and numbers come from: this machine or a captured one, the catalogue of knobs, and files with results.
+//! Sources of facts and numbers: this machine or a captured one, the catalogue of knobs, and files with results.
 
 use super::files::{read_at_most, refuse_pipe};
 use super::internal::READ;
@@ -18,7 +18,7 @@ use punctual_numbers::recording::{RecTime, Recording, Stretch};
 use punctual_tuning::knobs::{self, Knob};
 use std::path::{Path, PathBuf};
 
-/// Largest captured machine: two tables of interrupts of the largest machines, and everything else.
+/// Largest capture, in bytes: room for two interrupt tables of the largest machines, and for everything else.
 const MOST_BYTES: u64 = 64 << 20;
 
 pub struct Source {
@@ -70,7 +70,7 @@ pub fn given_or_told<T: Clone>(given: Option<T>, here: &Fact<T>, what: &str, opt
     told.with_context(|| format!("this machine does not say {what}; give it with {option}"))
 }
 
-/// A knob by its id; an id that no knob has is refused with the ids that are spelled nearly like it.
+/// The knob with this id. The error for an unknown id names ids of similar spelling.
 pub fn knob(id: &str) -> Result<&'static Knob> {
     let Some(knob) = knobs::find(id) else {
         let near = knobs::near(id);
@@ -80,7 +80,7 @@ pub fn knob(id: &str) -> Result<&'static Knob> {
     Ok(knob)
 }
 
-/// The named result, or else the newest recording of this folder, whose name is then printed.
+/// The named result or, without a name, the newest recording of this folder, whose name is then printed.
 pub fn named_or_newest(named: Option<&PathBuf>) -> Result<PathBuf> {
     match named {
         Some(path) => Ok(path.clone()),
@@ -110,7 +110,8 @@ pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(newest)
 }
 
-/// Reads a single file with a result. Options that state what a recording states itself are refused.
+/// Reads a single file with a result. If it is a recording, options about its unit and period are refused, because it
+/// states them itself.
 pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
     refuse_pipe(path)?;
     let result = read_result(path, import.options()).map_err(worded)?;
@@ -120,15 +121,16 @@ pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
     Ok(result)
 }
 
-/// Reads one of several files with results. Its own bytes decide what it is; `options` are for files that do not say.
+/// Reads one of several files with results. The contents decide the format; `options` apply to files that do not state
+/// their unit or period.
 pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
     refuse_pipe(path)?;
     let mut read = read_result(path, ImportOptions { format: None, ..options });
     if matches!(read, Err(ResultError::Import { .. })) && options.format.is_some() {
         read = read_result(path, options);
     }
-    // The stated unit or period may be meant for another file and contradict this one, so the file is read again
-    // without them.
+    // The unit or period on the command line may be meant for another file and contradict this one, so the file is read
+    // again without them.
     let is_told = options.unit.is_some() || options.period.is_some();
     match read {
         Err(ResultError::Import { path, problem }) if is_told => {
@@ -152,7 +154,7 @@ fn not_imported(path: &Path, problem: &Problem) -> anyhow::Error {
     anyhow!("{}: import: {}", path.display(), words::import_problem(problem))
 }
 
-/// The result, or only the stretch of it that was asked for.
+/// The result, or only the stretch of it that `between` selects.
 pub fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Result<ResultFile> {
     let Some([from, to]) = between else { return Ok(result) };
     let ResultFile::Recording(whole) = result else {
@@ -160,7 +162,7 @@ pub fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Res
     };
     let moment = |when: &When| match when {
         When::IntoRun(length) => RecTime::after_epoch(*length),
-        // Moments before the first run count as its beginning.
+        // A moment before the first run is moved to its beginning.
         When::Wall(ns) => into_run(&whole, *ns),
     };
     let stretch = Stretch::new(moment(from), moment(to));
@@ -174,8 +176,8 @@ pub fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Res
     Ok(ResultFile::Recording(Box::new(recording)))
 }
 
-/// A moment of the wall clock as an instant of the recording, by the clock of the last run begun before. It may be off
-/// by up to a second, because runs begin at whole seconds of the recording.
+/// The instant of the recording at a wall-clock time, computed from the start of the last run that began before it. The
+/// error is up to a second, because runs begin at whole seconds of the recording.
 fn into_run(recording: &Recording, unix_ns: u64) -> RecTime {
     let begun = recording.runs.iter().rev().find(|run| run.header.started_unix_ns <= unix_ns);
     begun.map_or(RecTime::EPOCH, |run| run.at.plus(Nanos::from_ns(unix_ns.saturating_sub(run.header.started_unix_ns))))

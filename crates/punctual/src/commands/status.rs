@@ -1,7 +1,7 @@
-//! `punctual status`: what was asked for, and whether it is configured, booted and effective.
+//! `punctual status`: shows the settings that were asked for, and whether each is configured, booted and effective.
 //!
-//! As root the command first puts back abandoned transactions: those whose command has ended, whose time is up, or that
-//! the program did not live to complete.
+//! As root, the command first puts back abandoned transactions: those whose process has ended, whose deadline has
+//! passed, or that were not completed.
 
 use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
@@ -17,7 +17,7 @@ use punctual_linux::journal::{self, Contents, Session, SessionStage, StepOutcome
 use punctual_linux::trace;
 use punctual_tuning::plan::{self, ENTRY, Standing, StatusRow};
 
-/// Reports how everything stands; `--confirm` keeps it first.
+/// Reports the status of all settings. `--confirm` first confirms what waits for confirmation.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
     let source = Source::here();
     let mut standing = Status::default();
@@ -76,7 +76,7 @@ impl Status {
         }
     }
 
-    /// Confirms transactions that wait for it, and makes a command line that was tried the default.
+    /// Confirms transactions that wait for confirmation, and makes a command line that was tried the default.
     fn confirm(&mut self, source: &Source, is_untried_good: bool) -> Result<()> {
         let hand = apply::Machine::here();
         let waited = match apply::confirm(&hand, None) {
@@ -187,14 +187,14 @@ pub fn need_of(session: &Session) -> Result<Need> {
     Ok(Need { kind, cpus, ..Need::default() })
 }
 
-/// Everything that was asked for and not taken back. Settings made anew in this boot replace the same settings of
-/// earlier boots.
+/// All settings that were asked for and not reverted. Settings that this boot's service made replace the same settings
+/// of earlier boots.
 fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
     let is_this_boot = |session: &Session| session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let was_set_anew = contents.standing().any(|session| {
         is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Purpose::Boot)
     });
-    // A campaign's words are for single boots and are not part of how the machine is tuned.
+    // A campaign's words are for single boots, so they are not settings of the machine.
     let is_tuning = |session: &&Session| {
         !session.begun.as_ref().is_some_and(|begun| matches!(begun.kind, journal::Purpose::Campaign { .. }))
     };
@@ -208,7 +208,7 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
         let is_now = is_this_boot(session);
         let steps = entries.map(|entry| (&entry.intent.change, &entry.intent.step));
         let steps = steps.filter(|(change, step)| {
-            // The boot entry on trial is used up by the loader and removed by us, so a sentence reports it instead of a
+            // The loader uses the boot entry of a trial once, and we remove it, so a sentence reports it instead of a
             // row.
             change.as_str() != ENTRY && (is_now || step.is_kept() || !was_set_anew)
         });

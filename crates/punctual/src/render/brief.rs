@@ -16,7 +16,7 @@ use punctual_optimize::CandidateVerdict;
 use punctual_tuning::plan::Plan;
 use std::path::Path;
 
-/// `BAD cpus=2-3 fatal=1 high=3 medium=5 info=2 unknown=4 good=60 first=kconf.flavour`
+/// The line of an audit: `BAD cpus=2-3 fatal=1 high=3 medium=5 info=2 unknown=4 good=60 first=kconf.flavour`
 pub fn audit(audit: &Audit<'_>) -> String {
     let number = |is_one: &dyn Fn(&State) -> bool| audit.findings.iter().filter(|one| is_one(&one.state)).count();
     let bad = |severity: Severity| {
@@ -41,7 +41,7 @@ pub fn audit(audit: &Audit<'_>) -> String {
     )
 }
 
-/// `PLAN cpus=2-3 changes=12 left=30 conflicts=1`
+/// The line of a plan: `PLAN cpus=2-3 changes=12 left=30 conflicts=1`
 pub fn plan(plan: &Plan) -> String {
     format!(
         "PLAN cpus={} changes={} left={} conflicts={}",
@@ -52,7 +52,7 @@ pub fn plan(plan: &Plan) -> String {
     )
 }
 
-/// `APPLIED transaction=3 done=8 already=2 waiting=1 not-done=0`
+/// The line of a plan that was carried out: `APPLIED transaction=3 done=8 already=2 waiting=1 not-done=0`
 pub fn applied(applied: &Applied, is_whole: bool) -> String {
     let number = |fates: &dyn Fn(&Fate) -> bool| applied.changes.iter().filter(|tried| fates(&tried.fate)).count();
     let [done, already, waiting] = [
@@ -72,7 +72,7 @@ pub fn applied(applied: &Applied, is_whole: bool) -> String {
     )
 }
 
-/// `REVERTED undone=12 left=0 failed=0 damaged=0`
+/// The line of a reverted transaction: `REVERTED undone=12 left=0 failed=0 damaged=0`
 pub fn reverted(reverted: &Reverted) -> String {
     let left = reverted.undone.iter().filter(|step| matches!(step.how, Undone::Left { .. })).count();
     let is_whole = reverted.trouble.is_empty() && reverted.damage.is_empty() && reverted.unwritten.is_none();
@@ -85,8 +85,8 @@ pub fn reverted(reverted: &Reverted) -> String {
     )
 }
 
-/// `CAUSE cause=softirq-net_rx share=62% worst=312us explained=80% late=40 trust=yes file=run.punctual`; `None` for a run
-/// that was not traced.
+/// The line of the first cause: `CAUSE cause=softirq-net_rx share=62% worst=312us explained=80% late=40 trust=yes
+/// file=run.punctual`. `None` for a run that was not traced.
 pub fn explain(report: &Report, recording: &Path) -> Option<String> {
     let found = report.causes.as_ref()?;
     let late = report.late().late;
@@ -109,7 +109,8 @@ pub fn explain(report: &Report, recording: &Path) -> Option<String> {
     ))
 }
 
-/// `WORSE better=0 worse=3 trust=yes first=a.punctual second=b.punctual`, one line for each recording but the first.
+/// The lines of a comparison, one for each recording but the first: `WORSE better=0 worse=3 trust=yes first=a.punctual
+/// second=b.punctual`
 pub fn compare(comparison: &Comparison) -> String {
     let line = |other: &punctual_numbers::compare::Against| {
         let rows = |wanted: Compared| {
@@ -130,7 +131,8 @@ pub fn compare(comparison: &Comparison) -> String {
     comparison.others.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// `ENDED better=irq.affinity,iso.domain mixed=none worse=none unclear=3 folder=punctual-optimize-20261123-094500`
+/// The line of a campaign: `ENDED better=irq.affinity,iso.domain mixed=none worse=none unclear=3
+/// folder=punctual-optimize-20261123-094500`
 pub fn optimize(result: &optimize::Result<'_>) -> String {
     let of = |wanted: &dyn Fn(&CandidateVerdict) -> bool| -> Vec<&str> {
         let judged = result.standing.judged.iter().filter(|judged| wanted(&judged.verdict));

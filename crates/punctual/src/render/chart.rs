@@ -1,7 +1,7 @@
 //! Pictures of a report as inline SVG: the ruler, histograms, the run over time.
 //!
-//! Each function takes numbers and returns one `<svg>`; colours and strokes are classes that the page's style sheet
-//! gives, so that a picture follows the reader's light or dark. Must not know the page around it.
+//! Each function takes numbers and returns one `<svg>`. Colours and strokes are classes of the page's style sheet, so
+//! that a picture follows the reader's light or dark mode. Must not know the page around it.
 
 mod axis;
 mod effects;
@@ -25,14 +25,14 @@ use crate::render::clean::visible;
 use crate::render::units::THIN;
 use std::fmt::{Display, Write as _};
 
-/// How many colours there are. They repeat for further CPUs; the dash of the line then tells them apart.
+/// Number of colours for series. Series beyond it reuse the colours and differ in the dashes of their lines.
 pub const COLOURS: usize = 8;
 
 /// The size of a picture as wide as the page.
 pub const WIDTH: f64 = 900.0;
 pub const HEIGHT: f64 = 376.0;
 
-/// `text` with the micro sign, which a terminal may lack and a page has.
+/// `text` with `us` written as the micro sign and s, which a page can show and a terminal may not.
 pub fn typeset(text: &str) -> String {
     text.replace(&format!("{THIN}us"), &format!("{THIN}\u{b5}s"))
 }
@@ -65,7 +65,7 @@ fn px(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// The opening tag of a picture; `says` is what a screen reader tells of it.
+/// The opening tag of a picture. `says` is the text that a screen reader reads out for the picture.
 fn opened(class: &str, width: f64, height: f64, says: &str) -> String {
     let says = escaped(says);
     format!(r#"<svg class="{class}" viewBox="0 0 {} {}" role="img" aria-label="{says}">"#, px(width), px(height))
@@ -79,7 +79,7 @@ fn text(out: &mut String, class: &str, (x, y): (f64, f64), said: &str) {
     let _ = write!(out, r#"<text class="{class}" x="{}" y="{}">{}</text>"#, px(x), px(y), escaped(said));
 }
 
-/// A rectangle from one corner to the other, with what it says when pointed at.
+/// A rectangle between two opposite corners. `says` is shown when the pointer is over the rectangle.
 fn rect(out: &mut String, class: &str, (left, top): (f64, f64), (right, bottom): (f64, f64), says: Option<&str>) {
     let (width, height) = (px((right - left).max(0.0)), px(bottom - top));
     let title = says.map_or_else(String::new, |says| format!("<title>{}</title>", escaped(says)));

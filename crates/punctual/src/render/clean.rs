@@ -2,7 +2,7 @@
 
 use crate::render::units::THIN;
 
-/// `text` on one line, without control characters, thin spaces as plain ones.
+/// `text` on one line, without control characters and with plain spaces in place of thin ones.
 pub fn clean(text: &str) -> String {
     ascii(&clean_keeping_thin(text))
 }
@@ -17,7 +17,7 @@ pub fn visible(c: char) -> char {
     if c.is_control() || turns { '?' } else { c }
 }
 
-/// `text` with plain spaces for the thin ones that hold numbers together.
+/// `text` with plain spaces in place of the thin ones that hold numbers together.
 pub fn ascii(text: &str) -> String {
     text.replace(THIN, " ")
 }

@@ -1,12 +1,12 @@
-//! What is printed for programs: a published value, with the name and version of its schema in front.
+//! JSON documents: a published value, preceded by the name and version of its schema.
 //!
 //! A document is named after the verb that prints it: `punctual report --json` (and `check`, `measure` with `--json`)
 //! prints `punctual/report/3`, described by `schemas/report-3.schema.json`. Values derive their JSON where they are
 //! defined; the schemas are generated from the same definitions by the test below (`cargo xtask codegen` writes them).
 //!
-//! Rules of all documents: a length is an integer of nanoseconds and its name ends in `_ns`; a CPU set is text in the
-//! kernel's list format (`0-3,8`); what is absent is null, never 0; a choice is a word in kebab-case. A change of what
-//! a member is called or means makes a new version.
+//! Rules of all documents: a length of time is an integer number of nanoseconds and its name ends in `_ns`; a CPU set
+//! is text in the kernel's list format (`0-3,8`); a missing value is null, never 0; a value of an enum is a word in
+//! kebab-case. A change of a member's name or meaning makes a new version.
 
 #[cfg(test)]
 mod glossary;

@@ -1,5 +1,5 @@
-//! A run in the format of another program. `punctual_numbers` writes most formats; `JUnit` XML is written here, like
-//! that of audits and comparisons.
+//! Writes a run in the format of another program. `punctual_numbers` holds most formats; `JUnit` XML is made here, as
+//! for audits and comparisons.
 
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -30,11 +30,11 @@ pub fn text(format: ExportFormat, run: &ForeignRun, budget: Option<Nanos>) -> Re
     })
 }
 
-/// Class name of every `JUnit` case, by which readers group cases.
+/// Class name of every `JUnit` case. CI systems group cases by it.
 const CLASS: &str = "punctual.latency";
 
 /// A report as `JUnit` XML: one case for each CPU and load phase, without the phases that were traced for causes alone.
-/// A case that would pass is an error if some doubt may have hidden latency.
+/// A case without misses is an error instead of a pass if a doubt may have hidden latency.
 pub fn report(report: &Report) -> Result<String> {
     let mut doubts: Vec<String> =
         report.trust.reasons.iter().filter(|doubt| doubt.direction().hides()).map(words::distrust).collect();
@@ -77,7 +77,7 @@ fn of_phase(report: &Report, of: &PhaseRow, doubts: &str) -> Case {
     Case { name: format!("CPU {cpu}, {}", words::phase_name(name)), class: CLASS.to_owned(), status, output }
 }
 
-/// The numbers that are known, a line each.
+/// The numbers that are known, one per line.
 fn numbers(ran: Option<u64>, skipped: Option<u64>, lengths: [Option<Nanos>; 9]) -> String {
     let names = ["min", "mean", "p50", "p99", "p99_9", "p99_99", "due_p99_9", "due_p99_99", "max"];
     let lengths = names.iter().zip(lengths).filter_map(|(name, length)| Some(format!("{name}_ns {}", length?.as_ns())));
@@ -86,7 +86,8 @@ fn numbers(ran: Option<u64>, skipped: Option<u64>, lengths: [Option<Nanos>; 9]) 
     counts.chain(lengths).collect::<Vec<_>>().join("\n")
 }
 
-/// `JUnit` XML: one case for each series, with its numbers as its output: properties of a case are in no schema.
+/// A foreign run as `JUnit` XML: one case for each series. Its numbers are the case's output, because the schemas have
+/// no properties of a case.
 fn junit(run: &ForeignRun, budget: Option<Nanos>) -> Result<String> {
     let properties = run.machine.clone();
     let cases = run.series.iter().map(|series| case(run, series, budget)).collect();
@@ -105,7 +106,7 @@ fn case(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Case {
             let at_least = if at_least { "at least " } else { "" };
             Status::failed(format!("{at_least}{count} missed a budget of {budget}{doubted}"))
         }
-        // No verdict is possible. No reader of JUnit takes an error for a pass.
+        // No verdict is possible. The case is an error, because no reader of JUnit takes an error for a pass.
         Gate::Doubted(why) => Status::broken(format!("the numbers are doubted: {why}")),
         Gate::NoBudget => skipped("no budget was stated"),
         Gate::Nothing => skipped("nothing was measured"),
@@ -134,7 +135,7 @@ mod tests {
             assert!(held.contains(&format!("<testcase name=\"{name}\"")), "{name}: {held}");
         }
         assert!(held.contains("ran 10000\nskipped 0\nmin_ns "), "{held}");
-        // One load did not run: cases with misses fail, and the case without is an error.
+        // One load did not run, so the run is doubted: cases with misses fail, and the case without misses is an error.
         let missed = text(&sample::skipped());
         assert!(missed.contains("tests=\"4\" failures=\"3\" errors=\"1\""), "{missed}");
         assert!(

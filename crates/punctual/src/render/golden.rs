@@ -1,4 +1,4 @@
-//! Texts of the samples, compared with files that a reviewer has read. `BLESS=1 cargo test` writes these files anew.
+//! Compares texts of the samples with golden files that a reviewer has read. `BLESS=1 cargo test` rewrites these files.
 
 use super::sheet::Style;
 use super::words::command::Command;
@@ -12,8 +12,9 @@ pub(in crate::render) fn assert_golden(name: &str, text: &str) {
     fixtures::check(&fixtures::repository("crates/punctual/tests/golden").join(name), text);
 }
 
-/// Asserts what every page has to be: complete, with all tags closed, no script but ours, and loading nothing. If
-/// `PUNCTUAL_SAMPLE_DIR` is set, writes the page into that folder, where `cargo xtask screenshots` shows it to a browser.
+/// Asserts that a page is complete: all tags are closed, it has no script but ours, and it loads nothing. If
+/// `PUNCTUAL_SAMPLE_DIR` is set, the page is also written into that folder, where `cargo xtask screenshots` opens it in
+/// a browser.
 pub(in crate::render) fn assert_page(name: &str, page: &str) {
     if let Some(folder) = std::env::var_os("PUNCTUAL_SAMPLE_DIR") {
         std::fs::write(Path::new(&folder).join(format!("{name}.html")), page).unwrap();
@@ -96,8 +97,8 @@ fn every_line_fits_and_nothing_claims_a_worst_case() {
     }
 }
 
-/// Asserts that each line fits the terminal. Commands to paste and lines of one or two words may be longer, and on 20
-/// columns every line may have up to 30 characters, because numbers are not torn from their units.
+/// Asserts that each line fits the terminal. Commands to paste and lines of one or two words may be longer. On a
+/// terminal of 20 columns every line may have 30 characters, because a number and its unit stay on one line.
 pub(in crate::render) fn assert_fits(text: &str, width: usize) {
     for line in text.lines() {
         let is_whole = line.split_whitespace().count() <= 2 || line.contains("punctual ");

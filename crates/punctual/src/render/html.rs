@@ -1,7 +1,8 @@
-//! A report as one page: a single file that loads nothing, in light and dark, on a phone and on paper.
+//! A report as one HTML page: a single file that loads nothing, readable in light and dark mode, on a phone and on
+//! paper.
 //!
-//! Rust makes the pictures and the words, and the template places and escapes them. Must not compute: it picks, orders
-//! and lays out what the report holds.
+//! Rust makes the pictures and the words; the template places and escapes them. Must not compute: this module selects,
+//! orders and lays out the values of the report.
 
 mod imported;
 
@@ -26,13 +27,13 @@ const PAGE: &str = include_str!("html/page.html.jinja");
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Mark in a template that is replaced by the list of the page's sections.
+/// Placeholder in a template. The list of the page's sections replaces it.
 const CONTENTS: &str = "<!-- contents -->";
 
-/// With more CPUs than this only those with the largest latency are drawn; the table always has all.
+/// Largest number of CPUs that get a time line: those with the largest latency. The table lists all CPUs.
 const CHARTED_MAX: usize = 16;
 
-/// `title` is what the reader calls this run.
+/// The page of a report. `title` is the page's heading.
 pub fn page(of: Wording<'_>, title: &str) -> Result<String, minijinja::Error> {
     let Wording { report, recording, .. } = of;
     let charted = charted(&report.cpus);
@@ -75,7 +76,7 @@ fn visible_only(page: &str) -> String {
     page.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { visible(c) }).collect()
 }
 
-/// Values that both pages of a report use: title, run, machine and causes.
+/// Template values that the report's page and the page of causes share: title, run, machine and causes.
 fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
     let is_whole = report.cut_off.is_none() && report.write_error.is_none();
     let recording = recording.map(|path| format!("{}{}", path.display(), if is_whole { "" } else { " (incomplete)" }));
@@ -89,7 +90,7 @@ fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
     merge_maps([machine(report), page])
 }
 
-/// Indices of the CPUs that are drawn, in the order of the report.
+/// Indices of the CPUs that get a time line, in the order of the report.
 fn charted(cpus: &[CpuRow]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..cpus.len()).collect();
     places.sort_by_key(|i| std::cmp::Reverse(cpus.get(*i).and_then(|c| c.row.latency_due.max)));
@@ -98,7 +99,7 @@ fn charted(cpus: &[CpuRow]) -> Vec<usize> {
     places
 }
 
-/// The verdict, whether the run can be trusted, and what to do next.
+/// Template values of the page's head: the verdict, whether the run can be trusted, and the next step.
 fn head(of: Wording<'_>) -> Value {
     let report = of.report;
     let verdict = words::verdict(report);
@@ -127,7 +128,7 @@ fn head(of: Wording<'_>) -> Value {
     }
 }
 
-/// The tables of latencies, per CPU, per phase and of the worst wake-ups.
+/// Template values for the tables of latencies: per CPU, per load phase, and of the worst wake-ups.
 fn numbers(report: &Report) -> Value {
     let budget = report.need.budget;
     let many = report.cpus.len() > 1;
@@ -261,7 +262,7 @@ fn exceedance(report: &Report) -> Option<String> {
     chart::exceedance(&[all], report.need.budget)
 }
 
-/// What the machine is, and what happened to it during the run.
+/// Template values about the machine, and about events and loads of the run.
 fn machine(report: &Report) -> Value {
     let events = report.events.iter().map(|e| format!("{}: {}", units::moment(e.at), words::event(e)));
     let loads = report.loads.iter().map(|load| {
@@ -321,7 +322,7 @@ fn finding(finding: &Finding) -> Value {
     }
 }
 
-/// What the kernel granted each thread, and settings before, during and after the run.
+/// Template values: what the kernel granted each thread, and settings before, during and after the run.
 fn settings(report: &Report) -> Value {
     let threads = report.threads.iter().map(|thread| {
         let warm_up = report.warm_up.iter().find(|w| w.cpu == thread.cpu).map_or_else(

@@ -1,6 +1,6 @@
-//! What was measured, for programs: the document `punctual/report/3`, which `check`, `measure` and `report` print.
+//! A report as JSON: the document `punctual/report/3`, which `check`, `measure` and `report` print.
 //!
-//! The report itself is published. The renderer adds the path of the file, the start as text, a sentence beside each
+//! The document holds the whole report. Added here are the path of the file, the start as text, a sentence for each
 //! doubt, and the next steps for this reader.
 
 mod imported;
@@ -18,20 +18,21 @@ use punctual_numbers::report::{CausesDoubt, Direction, Distrust, NextStep, Repor
 use punctual_numbers::trace::Rung;
 use serde::Serialize;
 
-/// A report, as it is published.
+/// The report of a run, with the next steps for the reader.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::render) struct Document<'a> {
-    /// Wall clock at the start, RFC 3339; null if no calendar holds it.
+    /// Wall-clock time of the start in the format of RFC 3339; null if the year lies outside the calendar.
     started: Option<String>,
-    /// The file it was read from or written to.
+    /// Path of the recording that the report was read from or written to.
     recording: Option<String>,
     #[serde(flatten)]
     report: &'a Report,
     trust: Trust<'a>,
-    /// What whoever printed this can do next, the most useful first: at least one step.
+    /// What the reader can do next, the most useful step first. There is at least one.
     next: Vec<Step>,
-    /// Who made it late: all but the single activations, which `punctual explain` has; null if nobody looked.
+    /// Causes of latency; null if nothing looked for causes. The single late activations are in the document of
+    /// `punctual explain`.
     causes: Option<Causes<'a>>,
     notes: Vec<String>,
 }
@@ -40,15 +41,15 @@ pub(in crate::render) struct Document<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Trust<'a> {
-    /// No doubt can have hidden latency: the machine is as good as the numbers, or better.
+    /// True if no doubt can have hidden latency: the machine is at least as good as the numbers say.
     ok: bool,
-    /// Doubts that count for the verdict, each by its direction.
+    /// Doubts that count for the verdict, each with the direction in which it can have changed the numbers.
     reasons: Vec<Doubt<'a>>,
-    /// Things worth knowing that change no verdict.
+    /// Facts worth knowing that change no verdict.
     remarks: Vec<Doubt<'a>>,
 }
 
-/// A doubt, with a sentence for people.
+/// A doubt about the numbers, as data and as a sentence.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Doubt<'a> {
@@ -58,7 +59,7 @@ struct Doubt<'a> {
     text: String,
 }
 
-/// One step: what to do and its numbers for programs, a sentence for people, and the line to type.
+/// A next step: as data for programs, as a sentence, and as a command line.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Step {
@@ -76,20 +77,20 @@ impl From<Next> for Step {
     }
 }
 
-/// The ranking of causes.
+/// The ranking of the causes of latency.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Causes<'a> {
     rung: Option<Rung>,
-    /// Numbers of the load phases that were traced.
+    /// Indices of the load phases that were traced.
     traced_phases: &'a [u16],
-    /// Whether the headline numbers leave out what was traced.
+    /// Whether the traced load phases are left out of the report's headline numbers.
     apart: bool,
     /// How many activations were late.
     late: u64,
-    /// Share of the latency looked at that has a cause, 0 to 1.
+    /// Share of the traced latency that has a known cause, from 0 to 1.
     explained: Option<f64>,
-    /// Why this is not the answer.
+    /// Why the ranking is inconclusive; null if it is conclusive.
     doubt: Option<CausesDoubt>,
     #[serde(rename = "causes")]
     ranked: &'a [Ranked],
@@ -102,7 +103,7 @@ impl Published for Document<'_> {
 impl<'a> Document<'a> {
     pub(in crate::render) fn of(of: Wording<'a>) -> Self {
         let Wording { report, recording, .. } = of;
-        // A document is the same whatever was typed to get it.
+        // The document must not depend on the command that was typed to get it, so the steps are worded without it.
         let reader = Reader { typed: None, ..of.reader.clone() };
         let steps = Wording { reader: &reader, ..of }.steps();
         let doubt =

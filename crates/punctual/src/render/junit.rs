@@ -1,6 +1,6 @@
-//! `JUnit` XML as text that fits the schema of Jenkins, the strictest of its readers. Must not know what is tested.
+//! Writes `JUnit` XML that fits the schema of Jenkins, the strictest of its readers. Must not know what is tested.
 //!
-//! The schema wants the number of skipped cases at each suite and refuses it at the root.
+//! The schema demands the attribute `skipped` on each suite and forbids it on the root.
 
 use punctual_facts::machine::MachineLine;
 use quick_xml::Writer;
@@ -33,7 +33,7 @@ pub enum Status {
     Passed,
     Skipped(Option<String>),
     Failed(Trouble),
-    /// The case could not be judged (`error` in XML). No reader takes that for a pass.
+    /// The case could not be judged (`error` in XML). No reader takes an error for a pass.
     Broken(Trouble),
 }
 
@@ -55,7 +55,7 @@ impl Status {
     }
 }
 
-/// The number of cases, and the numbers of those that were skipped, failed or are errors.
+/// Number of all cases, and of those that were skipped, failed or are errors.
 #[derive(Clone, Copy)]
 struct Numbers {
     tests: usize,
@@ -177,8 +177,8 @@ fn tag<'a>(name: &'a str, attributes: &Attributes<'_>) -> BytesStart<'a> {
     tag
 }
 
-/// `text` without what XML 1.0 cannot hold, quoted or not: control characters other than tab and line ends, U+FFFE and U+FFFF.
-/// Colour codes are removed as a whole.
+/// `text` without characters that XML 1.0 forbids even when escaped: control characters other than tab and line ends,
+/// U+FFFE and U+FFFF. Colour codes are removed as a whole.
 fn printable(text: &str) -> String {
     let allowed = |c: &char| !matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
     anstream::adapter::strip_str(text).to_string().chars().filter(allowed).collect()

@@ -1,7 +1,7 @@
-//! Verdicts on a command line as a terminal shows them, as JSON and as SARIF.
+//! The verdicts on the words of a kernel command line, as text, JSON and SARIF.
 //!
-//! Judges nothing. On a terminal the worst words come first; JSON keeps the order of the line; SARIF has only words
-//! that are at fault, with their places in the file.
+//! Nothing is judged here. On a terminal the worst words come first; JSON keeps the order of the command line; SARIF
+//! holds only words at fault, with their places in the file.
 
 use crate::render::document::Published;
 use crate::render::sarif::{self, Checked, Level, Place, Region, ResultKind, Rule};
@@ -23,7 +23,7 @@ const GREEN: Style = AnsiColor::Green.on_default();
 /// Longest word shown, in characters. No kernel takes a longer command line, so no real word is cut.
 const WORD_CHARS: usize = 2048;
 
-/// One line a word, worst first.
+/// One line for each word of the command line, the worst first.
 pub fn text(target: &Target, words: &[Word]) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
@@ -96,11 +96,11 @@ fn totals(words: &[Word]) -> String {
     shown.map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect::<Vec<_>>().join(", ")
 }
 
-/// Every word of a command line, judged, in the order of the line.
+/// Every word of a kernel command line with its verdict, in the order of the line.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LintDocument<'a> {
-    /// The kernel that it was judged for.
+    /// The kernel that the command line was judged for.
     pub target: &'a Target,
     pub words: &'a [Word],
 }
@@ -109,8 +109,8 @@ impl Published for LintDocument<'_> {
     const SCHEMA: &'static str = "punctual/lint/2";
 }
 
-/// Words that are at fault, as a SARIF document. `file` is the file that holds the command line, with the place of each
-/// word.
+/// The words at fault as a SARIF document. `file` is the file that holds the command line, with the place of each word
+/// in it.
 pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> String {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();

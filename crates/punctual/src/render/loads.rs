@@ -1,4 +1,4 @@
-//! The list of loads: what each stresses, and which outside programs are offered here.
+//! The list of loads: what each of them stresses, and which outside programs are available on this machine.
 
 use punctual_linux::load::{ALL, PRESETS};
 use std::fmt::Write;

@@ -16,7 +16,7 @@ pub fn cell(markdown: &str) -> String {
     cell
 }
 
-/// A piece of text as code.
+/// The text as inline code.
 pub fn code(text: &str) -> String {
     let text = one_line(text);
     if text.is_empty() {

@@ -1,7 +1,7 @@
-//! Turns values into what people and programs read; the only place that formats a number or words a fact.
+//! Turns values into output for people and programs. This is the only module that formats a number or words a fact.
 //!
-//! Every renderer takes a finished value and returns a `String`: nothing here reads the machine, decides anything or
-//! computes a statistic. Numbers that are absent are shown as absent.
+//! Every renderer takes a finished value and returns a `String`. Nothing here reads the machine, decides anything or
+//! computes a statistic. A missing number is shown as missing.
 
 pub mod audit;
 pub mod brief;

@@ -1,4 +1,4 @@
-//! Prints: results on standard output, everything else on standard error.
+//! Prints results on standard output and everything else on standard error.
 
 use super::sheet::Style;
 use super::units::THIN;
@@ -6,7 +6,7 @@ use super::words;
 use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 
-/// Prints a result. It is no error if the reader closes the pipe early (`| head`).
+/// Prints a result. If the reader closes the pipe early (`| head`), that is no error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
@@ -17,14 +17,14 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// Prints a message on standard error.
 pub fn say(text: &str) {
-    // If standard error is closed, there is no other place to report that.
+    // If standard error is closed, the failure cannot be reported anywhere.
     let _ = writeln!(anstream::stderr(), "{}", text.replace(THIN, " "));
 }
 
 /// Prints a question; the answer is typed on the same line.
 pub fn ask(question: &str) {
     let mut err = anstream::stderr();
-    // If standard error is closed, there is no other place to report that.
+    // If standard error is closed, the failure cannot be reported anywhere.
     let _ = write!(err, "{question}").and_then(|()| err.flush());
 }
 
@@ -33,7 +33,8 @@ pub fn error(error: &anyhow::Error) {
     say(&format!("error: {}", words::told(error)));
 }
 
-/// Sets colours to always or never. With `None`, terminals have colours unless the environment refuses them.
+/// Switches colours on or off for the whole program. With `None`, terminals have colours unless the environment says
+/// otherwise.
 pub fn colour(wanted: Option<bool>) {
     match wanted {
         Some(true) => anstream::ColorChoice::AlwaysAnsi.write_global(),
@@ -46,7 +47,7 @@ pub fn colour(wanted: Option<bool>) {
 pub fn columns() -> Option<usize> {
     let is_terminal = io::stdout().is_terminal();
     let size = || rustix::termios::tcgetwinsize(io::stdout()).ok();
-    // A terminal that does not know its size (a serial line) says 0.
+    // A terminal that does not know its size, such as a serial line, reports 0 columns.
     let told = || size().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
     is_terminal.then(|| told().unwrap_or(Style::default().width))
 }

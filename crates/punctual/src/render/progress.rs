@@ -9,7 +9,8 @@ use std::io::{self, IsTerminal, Write};
 
 /// Time between two lines of a log, in seconds.
 const BETWEEN_LINES: u64 = 10;
-/// Columns that stay free at the end of the line. A terminal writes `^C` there; a line that wraps could not be taken away.
+/// Columns that stay free at the end of the line, because a terminal echoes `^C` there. A line that wraps could not be
+/// erased.
 const FREE: usize = 5;
 /// Columns of the bar, which is left out on a terminal with fewer columns than `NARROW`.
 const BAR: usize = 20;
@@ -17,16 +18,17 @@ const NARROW: usize = 60;
 /// Moves the cursor to the beginning of the line and erases the line.
 const ERASE: &str = "\r\x1b[K";
 
-/// The progress line of a terminal, or progress as lines of a log, or nothing.
+/// Progress on standard error: an overwritten line, or lines of a log, or nothing.
 pub struct ProgressLine {
-    /// The line that the terminal shows; `None` if output cannot be overwritten.
+    /// The line that the terminal shows; `None` if standard error is not a terminal or cannot overwrite a line.
     drawn: Option<RefCell<String>>,
     /// When the next line of a log is due, in seconds of the run; `None` without a log.
     next_line: Cell<Option<u64>>,
 }
 
 impl ProgressLine {
-    /// Nothing unless `wanted`; an overwritten line if standard error is a terminal that allows it, otherwise a log.
+    /// Shows nothing unless `wanted`. Otherwise progress is an overwritten line if standard error is a terminal that
+    /// allows it, and a log if not.
     pub fn new(wanted: bool) -> Self {
         let is_terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         Self {
@@ -64,7 +66,7 @@ impl ProgressLine {
 
 fn write(text: &str) {
     let mut err = io::stderr().lock();
-    // Nobody can be told that standard error is gone.
+    // If standard error is closed, the failure cannot be reported anywhere.
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
@@ -77,7 +79,7 @@ fn line(progress: &Progress, columns: usize) -> String {
     format!("{bar}{}", message(progress)).chars().take(columns.saturating_sub(FREE)).collect()
 }
 
-/// The next line of a log, if it is due by now.
+/// The next line of a log; `None` if it is not due yet.
 fn due(next_line: &Cell<Option<u64>>, progress: &Progress) -> Option<String> {
     let elapsed = progress.elapsed.whole(Nanos::from_secs(1));
     let due = next_line.get().filter(|due| elapsed >= *due)?;

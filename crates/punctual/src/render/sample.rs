@@ -36,13 +36,13 @@ pub fn all() -> Vec<(&'static str, Report)> {
     ]
 }
 
-/// Two CPUs, 30 s, idle then load, held although the hypervisor took time.
+/// A run on two CPUs for 30 s, idle and then under load. The budget is held, although the hypervisor took time.
 pub fn two_cpus() -> Report {
     let run = Sample { cpus: 2, seconds: 30, budget: Some(100), ..SAMPLE };
     run.report(vec![event(20, 40, EventKind::Steal, 0)])
 }
 
-/// Eight CPUs, 2 min, not held by a few releases, with doubts of several directions.
+/// A run on eight CPUs for 2 min. A few releases miss the budget, and there are doubts of several directions.
 pub fn eight_cpus() -> Report {
     let run = Sample { cpus: 8, seconds: 120, budget: Some(72), governor_after: "performance", ..SAMPLE };
     let events = [event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
@@ -51,14 +51,14 @@ pub fn eight_cpus() -> Report {
     run.report(events.into_iter().chain([interval(119, 1, vec![faults])]).collect())
 }
 
-/// Two CPUs of which the first is blocked for 20 ms of every second, and a load that could not run.
+/// A run on two CPUs. The first is blocked for 20 ms of every second, and one load could not run.
 pub fn skipped() -> Report {
     let run = Sample { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..SAMPLE };
     let (load, why) = ("graphics".to_owned(), "x11perf is not installed".to_owned());
     run.report(vec![mark(3, MarkKind::LoadSkipped { load, why })])
 }
 
-/// A report of a run that did not measure anything.
+/// A run that ended without any measured release.
 pub fn empty() -> Report {
     let header = Sample { cpus: 1, budget: Some(50), ..SAMPLE }.header();
     Report::of(&Recording::new(Header { machine: Vec::new(), ..header }))
@@ -206,7 +206,7 @@ impl Dice {
 pub struct Sample {
     pub cpus: u32,
     pub seconds: u64,
-    /// Largest latency that is no miss, in microseconds.
+    /// Largest latency that does not count as a miss, in microseconds.
     pub budget: Option<u64>,
     pub hog: bool,
     pub policy: Policy,
@@ -224,7 +224,7 @@ pub const SAMPLE: Sample = Sample {
     governor_after: "schedutil",
 };
 
-/// Latencies of one CPU in one second.
+/// Counts of one CPU's latencies in one second.
 #[derive(Default)]
 struct Second {
     ran: Counts,
@@ -279,7 +279,7 @@ impl Sample {
         }
     }
 
-    /// Claims of two phases: one for which every claim is possible, and one for which most are refused.
+    /// Claims of two phases: in one every claim is possible, in the other most are refused.
     #[allow(clippy::too_many_lines, reason = "a value, written out")]
     fn claims(&self) -> Claims {
         if self.seconds == 0 {
@@ -383,7 +383,7 @@ impl Sample {
         self.seconds / 3
     }
 
-    /// A second at a time, and the worst of all.
+    /// The frames of the run: an interval for each second, then the worst activations.
     fn measured(&self) -> Vec<Frame> {
         let mut dice: Vec<Dice> = (0..self.cpus).map(|cpu| Dice(SplitMix::new(u64::from(cpu) + 1))).collect();
         let (mut frames, mut worst) = (Vec::new(), Vec::new());
@@ -489,7 +489,7 @@ fn pairs(values: &[(&str, &str)]) -> Vec<(String, String)> {
     values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// One cause with a tail of its own, and one of which only a part is known.
+/// Claims of two causes: one with levels of its own, and one of which only a sample is known.
 fn by_cause(told: Result<Beyond, Refusal>) -> Vec<CauseClaims> {
     let sampled = Err(Refusal::Sampled { known: 352, late: 9_020 });
     vec![

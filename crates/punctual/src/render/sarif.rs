@@ -1,6 +1,6 @@
-//! SARIF 2.1.0, as code-review tools read it: rules, and results with a place.
+//! Writes SARIF 2.1.0, which code-review tools read: rules, and results with a place.
 //!
-//! Commands that judge something build their documents from these types. Must not know what is judged.
+//! Commands that judge something make their documents from these types. Must not know what is judged.
 
 use punctual_facts::machine::MachineLine;
 use serde::Serialize;
@@ -19,30 +19,30 @@ pub enum Level {
     Note,
 }
 
-/// The result of checking a rule, which SARIF calls its kind.
+/// The result of checking a rule: SARIF's `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultKind {
     Fail(Level),
-    /// The rule holds for this thing.
+    /// The checked thing follows the rule.
     Pass,
-    /// It could not be told whether the rule holds.
+    /// It is unknown whether the checked thing follows the rule.
     Open,
-    /// Only a person can tell.
+    /// A person has to decide.
     Review,
-    /// The rule says nothing here.
+    /// The rule does not apply to the checked thing.
     NotApplicable,
 }
 
-/// Something that is checked.
+/// A rule, such as a knob that has a wanted state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its id, which results name.
+    /// The id of the rule. Results refer to it.
     pub id: String,
-    /// What should be, in a few words.
+    /// The wanted state in a few words.
     pub short: String,
     pub full: String,
     pub help: String,
-    /// How bad a fault is if its result does not say.
+    /// Level of faults whose results state none.
     pub level: Level,
     /// Words to filter by.
     pub tags: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Rule {
 pub struct Checked {
     pub rule: String,
     pub kind: ResultKind,
-    /// What was found, and what to do.
+    /// The evidence, and what to do.
     pub message: String,
     pub places: Vec<Place>,
 }
@@ -62,11 +62,11 @@ pub struct Checked {
 pub enum Place {
     /// A place with a name that is not a file of the repository, such as a file of the audited machine.
     Named(String),
-    /// A piece of a file.
+    /// A file, or one piece of it.
     File {
         /// Path of the file. A relative path starts at the root of the reader's repository.
         path: std::path::PathBuf,
-        /// Which piece; `None` for all of it.
+        /// The piece; `None` for the whole file.
         region: Option<Region>,
     },
 }
@@ -75,7 +75,7 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     pub line: usize,
-    /// Its first column, and the one after its last; `None` for the whole line.
+    /// The first column of the piece and the column after its last; `None` for the whole line.
     pub columns: Option<(usize, usize)>,
 }
 
@@ -128,7 +128,8 @@ fn result(checked: &Checked, rules: &[Rule]) -> Value {
     })
 }
 
-/// Locations of one result. All names are put into the first location, because readers show only that one.
+/// Locations of one result. All names are put into the first location, because readers show the names of that location
+/// only.
 fn locations(places: &[Place]) -> Vec<Value> {
     let (mut files, mut names) = (Vec::new(), Vec::new());
     for place in places {

@@ -1,4 +1,5 @@
-//! A captured machine as a file: a head that says which version wrote it, when, and what is left out, then the entries.
+//! The text file of a captured machine: a head with the program's version, the date and what is left out, then the
+//! captured files.
 
 use super::units;
 use punctual_facts::tree::MemTree;

@@ -1,7 +1,7 @@
-//! A report for the terminal: ASCII, wrapped to a width, coloured only when asked.
+//! A report as text for the terminal: ASCII, wrapped to a width, coloured only if the caller asks for it.
 //!
-//! ASCII because the machines this runs on are read over serial consoles. Must not compute: it picks, orders and lays
-//! out what the report holds.
+//! The text is ASCII because many real-time machines are used over serial consoles. Must not compute: this module
+//! selects, orders and lays out the values of the report.
 
 mod full;
 mod imported;
@@ -18,7 +18,7 @@ use super::words::next::Reader;
 use punctual_numbers::report::Report;
 use std::path::Path;
 
-/// What `--full` prints: all of the recording that fits a table, and the answer at the end.
+/// The text that `--full` prints: every value of the report that fits a table, and the answer at the end.
 pub fn full(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
     full::full(report, reader, paths, style)
 }

@@ -1,15 +1,15 @@
 //! Numbers with their units, as people read them.
 //!
-//! Digits are grouped and joined to their unit by [`THIN`], a narrow no-break space, so that no renderer breaks a line
-//! inside a number. Each renderer replaces it by what its medium can show. Must not know what a number stands for.
+//! Digits are grouped, and joined to their unit, by [`THIN`], a narrow no-break space. No renderer breaks a line there,
+//! and each replaces the character by one that its medium can show. Must not know what a number stands for.
 
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
 
-/// Joins the groups of a number and a number with its unit: narrow no-break space.
+/// A narrow no-break space, which joins the groups of digits of a number, and a number with its unit.
 pub const THIN: char = '\u{202f}';
 
-/// The text for a number that is not known.
+/// The text that stands for an unknown number.
 pub const ABSENT: &str = "-";
 
 /// A count with its digits in groups of three: `3 600 000`.
@@ -39,8 +39,8 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{}{THIN}{noun}{ending}", count(n))
 }
 
-/// A latency in the unit that suits it: `850 ns`, `12.3 us`, `20.43 ms`, `1.5 s`. Rounded up, because a latency that
-/// is over a limit must not be shown as being at it.
+/// A latency in the unit that suits it: `850 ns`, `12.3 us`, `20.43 ms`, `1.5 s`. It is rounded up, because a latency
+/// above a limit must not be shown as equal to it.
 pub fn latency(length: Nanos) -> String {
     let ns = length.as_ns();
     let (unit, per_unit, decimals) = match ns {
@@ -52,7 +52,7 @@ pub fn latency(length: Nanos) -> String {
     format!("{}{THIN}{unit}", shorter(&decimal_up(ns, per_unit, decimals)))
 }
 
-/// A latency in microseconds without the unit, for columns that name it: `12.3`. Rounded up.
+/// A latency in microseconds, rounded up, without the unit: for columns whose heading names it. Example: `12.3`.
 pub fn column_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 1))
 }
@@ -62,20 +62,21 @@ pub fn exact_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 3))
 }
 
-/// A latency that was estimated, given in nanoseconds, as microseconds without the unit: `12.3`, `1 204`.
+/// An estimated latency, given in nanoseconds, as microseconds without the unit: `12.3`, `1 204`.
 pub fn column_us_of(ns: f64) -> String {
     let us = ns / 1e3;
     if us.abs() < 1e3 { format!("{us:.1}") } else { grouped(&format!("{us:.0}")) }
 }
 
-/// A change of a latency in microseconds without the unit, with its sign: `+1.2`, `-30.0`. A dash where it has no end.
+/// A change of a latency, given in nanoseconds, as microseconds with its sign and without the unit: `+1.2`, `-30.0`. A
+/// dash for an infinite change.
 pub fn signed_us(ns: f64) -> String {
     if !ns.is_finite() {
         return ABSENT.to_owned();
     }
     let us = ns / 1e3;
     let text = if us.abs() < 1e3 { format!("{us:+.1}") } else { grouped(&format!("{us:+.0}")) };
-    // A change that is rounded to zero has no direction.
+    // A change that is rounded to zero gets a plus, because it has no direction.
     if text == "-0.0" { "+0.0".to_owned() } else { text }
 }
 
@@ -107,8 +108,8 @@ pub fn moment(at: RecTime) -> String {
     }
 }
 
-/// The share of `part` in `whole`, in percent, with enough decimals to tell it from 100 %. It is rounded down, so only
-/// all of it is `100 %`. `None` if `whole` is 0.
+/// The share of `part` in `whole`, in percent, with enough decimals to differ from 100 %. It is rounded down, so that
+/// only equal numbers give `100 %`. `None` if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Option<String> {
     if whole == 0 {
         return None;
@@ -124,7 +125,7 @@ pub fn share(part: u64, whole: u64) -> Option<String> {
     Some(format!("{}.{:0width$}{THIN}%", value / one, value % one, width = decimals as usize))
 }
 
-/// A share from 0 to 1 in percent, rounded down: `61 %`, `4.5 %`, `< 0.1 %`; only all of it is `100 %`.
+/// A share from 0 to 1 in percent, rounded down: `61 %`, `4.5 %`, `< 0.1 %`. Only a share of 1 gives `100 %`.
 pub fn portion(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -136,8 +137,8 @@ pub fn portion(share: f64) -> String {
     }
 }
 
-/// An upper bound of a probability, as odds that never claim more than the bound does: `fewer than 1 in 20 000
-/// releases`. Bounds too large to be odds are percentages: `fewer than 54 % of releases`.
+/// An upper bound of a probability as odds, which are rounded so that they claim no more than the bound: `fewer than 1
+/// in 20 000 releases`. A large bound is a percentage: `fewer than 54 % of releases`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
 pub fn at_most(probability: f64, nouns: &str) -> String {
     if !probability.is_finite() || probability >= 1.0 {
@@ -151,8 +152,8 @@ pub fn at_most(probability: f64, nouns: &str) -> String {
     format!("fewer than 1 in {} {nouns}", count(two_leading_digits(odds)))
 }
 
-/// How many times `part` goes into `whole`: `0.82x`, `1.04x`, `3.4x`, `358x`. Only what is equal is `1.00x`, because
-/// more must not look like a budget that is met, nor less like one that is used up.
+/// The ratio of `whole` to `part`: `0.82x`, `1.04x`, `3.4x`, `358x`. Only equal numbers give `1.00x`: a latency just
+/// above the budget must not seem to meet it, nor one just below to use it up.
 #[allow(clippy::cast_precision_loss, reason = "shown with two or three digits")]
 pub fn times(whole: Nanos, part: Nanos) -> Option<String> {
     let ratio = whole.as_ns() as f64 / (part != Nanos::ZERO).then(|| part.as_ns() as f64)?;
@@ -165,13 +166,13 @@ pub fn times(whole: Nanos, part: Nanos) -> Option<String> {
     })
 }
 
-/// A phrase as the beginning of a sentence.
+/// A phrase with a capital first letter, to begin a sentence.
 pub fn capitalised(phrase: &str) -> String {
     let mut characters = phrase.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// How often per second: `1 234/s`, `12.3 M/s`. `None` when no time passed.
+/// A rate per second: `1 234/s`, `12.3 M/s`. `None` if no time passed.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
 #[allow(clippy::cast_precision_loss, reason = "a rate is shown with three digits")]
 pub fn rate(operations: u64, time: Nanos) -> Option<String> {
@@ -187,24 +188,24 @@ pub fn rate(operations: u64, time: Nanos) -> Option<String> {
     })
 }
 
-/// A moment as mails and rt-tests write it: `Sun, 22 Nov 2026 01:25:13 +0000`.
+/// A moment in the format of mails, which rt-tests uses: `Sun, 22 Nov 2026 01:25:13 +0000`.
 pub fn mail_date(unix_ns: u64) -> Option<String> {
     let stamp = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).ok()?;
     Some(stamp.strftime("%a, %d %b %Y %H:%M:%S +0000").to_string())
 }
 
-/// A wall-clock instant in UTC: `2026-11-21 09:41:17 UTC`. A dash for an instant no calendar holds.
+/// A wall-clock instant in UTC: `2026-11-21 09:41:17 UTC`. A dash if the instant lies outside the calendar.
 pub fn date(unix_ns: u64) -> String {
     let stamp = jiff::Timestamp::from_nanosecond(i128::from(unix_ns));
     stamp.map_or_else(|_| ABSENT.to_owned(), |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
-/// The wall clock now, as part of a file name.
+/// The current local date and time, as part of a file name.
 pub fn file_stamp() -> String {
     jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// The wall clock now, the same for readers everywhere.
+/// The current date and time in UTC.
 pub fn utc_stamp() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
@@ -217,7 +218,8 @@ fn decimal_up(value: u64, per_unit: u64, decimals: u32) -> String {
     if decimals == 0 { whole } else { format!("{whole}.{:0width$}", scaled % one, width = decimals as usize) }
 }
 
-/// Without decimals that are all zero; those of `50.0` say nothing when the value is exactly 50.
+/// The number without its decimals if all of them are zero. The caller passes exact values, for which zeros add
+/// nothing.
 fn shorter(decimal: &str) -> &str {
     match decimal.split_once('.') {
         Some((whole, rest)) if rest.bytes().all(|b| b == b'0') => whole,

@@ -1,4 +1,4 @@
-//! Every fact of a report in plain English, with the same words in the terminal and on the page.
+//! Puts every fact of a report into plain English. The terminal and the page use the same words.
 //!
 //! There is one function for each enum. It names every variant, so that a new variant does not compile until it has
 //! words. Must not know the medium: no colour, no markup, no line breaks.
@@ -51,7 +51,7 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What the word for a severity means.
+/// The meaning of a severity, in a few words.
 pub fn severity_meaning(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "worth knowing",
@@ -72,8 +72,8 @@ pub fn state(state: &State) -> &'static str {
     }
 }
 
-/// The title of a finding. It names the state that is wanted, so "should be" is put before it unless that is the state
-/// now.
+/// The title of a finding. A knob's title names its wanted state, so "should be" is put before it unless the machine
+/// has that state.
 pub fn title(finding: &Finding) -> String {
     match finding.state {
         State::Bad | State::Unknown(_) | State::Advice(_) => format!("should be: {}", finding.title),
@@ -81,7 +81,7 @@ pub fn title(finding: &Finding) -> String {
     }
 }
 
-/// Why the state is not a plain good or bad.
+/// The reason stated by a finding that is neither good nor bad.
 pub fn state_because(state: &State) -> Option<&str> {
     match state {
         State::Good | State::Bad => None,
@@ -89,7 +89,7 @@ pub fn state_because(state: &State) -> Option<&str> {
     }
 }
 
-/// How sure we are that the fix helps.
+/// How sure it is that the fix helps.
 pub fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "usual advice, not verified",
@@ -98,7 +98,7 @@ pub fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
-/// What happened to the machine.
+/// The event in words, as part of a sentence.
 pub fn event_kind(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Suspended => "the machine was suspended",
@@ -112,7 +112,7 @@ pub fn event_kind(kind: EventKind) -> &'static str {
     }
 }
 
-/// One event as a sentence without its moment.
+/// One event in words, without the moment at which it happened.
 pub fn event(event: &Event) -> String {
     let mut text = event_kind(event.kind).to_owned();
     if event.length > Nanos::ZERO {
@@ -125,7 +125,7 @@ pub fn event(event: &Event) -> String {
     }
 }
 
-/// How the run ended, as what follows "the run".
+/// How the run ended, as the text that follows "the run".
 pub fn end(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Completed => "ran as long as asked",
@@ -148,7 +148,8 @@ pub fn ending(report: &Report) -> String {
     text
 }
 
-/// What is missing of a recording, and why, as a sentence. Damage in its middle is told apart from a missing end.
+/// A sentence that says what is missing from a recording, and why. Damage in the middle and a missing end are worded
+/// differently.
 fn incomplete(cut: &CutOff) -> String {
     let good = units::counted(cut.good_bytes, "byte");
     match cut.reason {
@@ -162,7 +163,7 @@ fn incomplete(cut: &CutOff) -> String {
     }
 }
 
-/// When a state was read.
+/// When, relative to the run, the state was read.
 pub fn moment(moment: Moment) -> &'static str {
     match moment {
         Moment::Before => "before",
@@ -193,7 +194,7 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// How releases lie relative to the clock's tick and to those of other CPUs.
+/// How the releases of a thread lie relative to the kernel's tick and to the releases on other CPUs.
 pub fn timer_phase(phase: TimerPhase) -> &'static str {
     match phase {
         TimerPhase::Auto => "together, off the tick",
@@ -203,7 +204,7 @@ pub fn timer_phase(phase: TimerPhase) -> &'static str {
     }
 }
 
-/// How long is measured: a time, or a number of activations.
+/// The length of a measurement: a time, or a number of activations.
 pub fn amount(amount: Amount) -> String {
     match amount {
         Amount::Time(length) => units::duration(length),
@@ -218,13 +219,14 @@ pub fn asked(report: &Report) -> String {
     format!("Period {}, {budget}.", units::latency(report.need.period))
 }
 
-/// When a CPU had its largest latency, and under which load.
+/// The moment of a CPU's largest latency, and the load at that moment.
 pub fn worst_at(cpu: &CpuRow) -> String {
     let told = cpu.worst_at.as_ref().map(|worst| format!("{}, {}", units::moment(worst.at), phase_name(&worst.phase)));
     told.unwrap_or_else(|| units::ABSENT.to_owned())
 }
 
-/// What was run, in a sentence. It names the policy that was granted, and that another one was refused.
+/// A sentence about the scenario: periods, policy and length. If the wanted policy was refused, the sentence names the
+/// granted one and says so.
 pub fn scenario(report: &Report) -> String {
     let (scenario, threads) = (&report.scenario, &report.threads);
     let refused = scenario.policy != Policy::Other && threads.iter().any(|granted| granted.policy == Policy::Other);
@@ -256,7 +258,7 @@ pub fn scenario(report: &Report) -> String {
     format!("{text}.")
 }
 
-/// What will be measured, and for how long: `Measuring for 30 s, which takes 34 to 41 s with what is between phases:
+/// A sentence about the measurement to come: `Measuring for 30 s, which takes 34 to 41 s with what is between phases:
 /// idle 10 s, then 5 loads 20 s.`
 pub fn scenario_ahead(scenario: &Scenario) -> String {
     let Amount::Time(whole) = scenario.length else { return format!("Measuring {}.", amount(scenario.length)) };
@@ -296,7 +298,7 @@ pub fn short_phase_name(name: &str) -> String {
     }
 }
 
-/// What a load achieved: `1 234 loops/s`, or why there is no number.
+/// The rate that a load achieved, `1 234 loops/s`, or why there is no number.
 pub fn achieved(load: &LoadDone) -> String {
     let rate = load.operations.and_then(|n| units::rate(n, load.time));
     let rate = rate.map_or_else(
@@ -312,26 +314,27 @@ pub fn achieved(load: &LoadDone) -> String {
     }
 }
 
-/// A setting in force that changed, as two texts.
+/// A setting whose effective value changed, with both values as text.
 pub struct Changed<'a> {
     pub path: &'a str,
     pub was: &'a str,
     pub is: &'a str,
 }
 
-/// The settings that differ in `after`. A setting that was not read again does not count as changed.
+/// The settings whose values in `after` differ from `before`. A setting that is missing in `after` was not read again,
+/// and does not count as changed.
 pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<Changed<'a>> {
     let was = |path: &str| before.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str());
     let changed = after.values.iter().filter(|(path, is)| was(path).is_none_or(|was| was != is));
     changed.map(|(path, is)| Changed { path, was: was(path).unwrap_or("not read before"), is }).collect()
 }
 
-/// A row's name for the table of one load phase.
+/// The name of a load phase; the phase without load is called "idle".
 pub fn phase_name(name: &str) -> &str {
     if name.is_empty() { "idle" } else { name }
 }
 
-/// The name of a load phase for a table, which says if the phase was traced.
+/// The name of a load phase for a table. It says whether the phase was traced.
 pub fn phase_title(report: &Report, row: &PhaseRow) -> String {
     let name = phase_name(&row.name);
     if report.traced(row.phase) { format!("{name} (traced)") } else { name.to_owned() }

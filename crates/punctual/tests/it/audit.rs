@@ -28,9 +28,9 @@ fn exit_code_follows_what_counts_as_failure() {
     assert_eq!(audit(&[], Some("one-cpu")).code, 0);
     assert_eq!(audit(&["--fail-on", "fail"], Some("one-cpu")).code, 2);
     assert_eq!(audit(&["--fail-on", "warn"], Some("one-cpu")).code, 2);
-    // Nothing is bad any more, and what is unknown is no finding.
+    // Nothing is bad, and unknown states do not count for --fail-on.
     assert_eq!(audit(&["--fail-on", "warn", "--cpus", "2-3"], Some("rt-tuned")).code, 0);
-    // On an empty machine nothing can be checked, and with --fail-on that must not pass.
+    // On a captured machine without files nothing can be checked, and with --fail-on that must not pass.
     assert_eq!(audit(&["--fail-on", "fail"], Some("empty")).code, 3);
     assert_eq!(audit(&[], Some("empty")).code, 0);
 }

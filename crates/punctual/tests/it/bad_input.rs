@@ -1,4 +1,4 @@
-//! Wrong words, wrong paths, wrong files: refused by name, before anything is measured, and never with a panic.
+//! Tests that wrong words, paths and files are refused by name, before anything is measured and without a panic.
 
 use crate::run::Run;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Compares the engine that runs in the kernel with the kernel's own trace.
+//! Compares two engines that look for causes: the BPF program in the kernel, and the kernel's own trace.
 
 use crate::run::{Run, machine};
 use punctual_hist::Nanos;
@@ -25,7 +25,7 @@ fn hog(stop: &AtomicBool) {
     }
 }
 
-/// The explanation by one engine of a measurement in which a hog was planted.
+/// The explanation of a measurement, with this engine, while a hog runs in bursts.
 fn explained(engine: &str) -> Value {
     let run = Run::new();
     let stop = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! Causes found by the kernel's trace during a measurement, which needs root.
+//! Tests of causes that the kernel's trace finds during a measurement. They need root.
 
 use crate::run::{Run, Said, machine, until};
 use punctual_hist::Nanos;
@@ -24,7 +24,7 @@ impl Tracefs {
         self.0.path()
     }
 
-    /// Settings of the trace instance that all processes share.
+    /// The settings of the top trace instance, which all processes share.
     fn top(&self) -> BTreeMap<&'static str, String> {
         let files = ["tracing_on", "trace_clock", "set_event", "buffer_size_kb", "tracing_cpumask", "current_tracer"];
         files.into_iter().map(|file| (file, std::fs::read_to_string(self.path().join(file)).unwrap())).collect()
@@ -175,7 +175,7 @@ fn a_recording_with_causes_goes_on_with_causes() {
     assert_eq!((runs.len(), runs[0].ran + runs[0].skipped, runs[1].ran + runs[1].skipped), (2, 1000, 1000));
     let (then, now) = (before.tracing.unwrap(), causes.tracing.as_ref().unwrap());
     assert_eq!((then.rung, then.windows_max, &then.phases), (now.rung, now.windows_max, &now.phases));
-    // Late activations of the first run are still in the recording, and so are some of the second.
+    // The recording holds all late activations of the first run, and windows of the second run as well.
     let second = recording.header.epoch.plus(runs[1].at.since_epoch());
     let of_first = causes.late.iter().filter(|late| late.release < second).count();
     assert!(of_first == before.late.len() && causes.late.len() >= of_first, "{of_first}");
@@ -233,7 +233,7 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
     for instance in tracefs.instances(child.id()) {
         assert!(std::fs::remove_dir(&instance).is_err(), "{}", instance.display());
     }
-    // In another PID namespace the number of the first process belongs to nobody.
+    // The first process still measures. In another PID namespace its id belongs to no process.
     let other = ["unshare", "-pf", env!("CARGO_BIN_EXE_punctual")];
     let said = std::process::Command::new("timeout")
         .args(["--signal=KILL", "120"])

@@ -1,4 +1,4 @@
-//! Runs the steps of the CI example as they stand.
+//! Runs the commands of the CI example.
 
 use crate::run::Run;
 use std::fs;
@@ -27,7 +27,7 @@ fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
         if words[0] == "compare" {
             fs::copy(run.path("latency.punctual"), run.path("baseline.punctual")).unwrap();
         }
-        // Machines that run tests are not quiet, so the test does not wait for quiet.
+        // Machines that run tests are never quiet, so the test shortens the time to wait for that.
         let words: Vec<&str> = words.iter().map(|word| if word == "60s" { "1ms" } else { word.as_str() }).collect();
         let said = run.punctual(&words);
         assert!([0, 2, 3].contains(&said.code), "{words:?}: {said:?}");

@@ -1,4 +1,4 @@
-//! Comparisons of recordings that are made here, frame by frame, so that any machine can run the tests.
+//! Tests of comparisons. The recordings are generated frame by frame, so that any machine can run the tests.
 
 use crate::made_up;
 use crate::run::Run;
@@ -20,7 +20,7 @@ fn header(cpu: u32, mechanism: Mechanism) -> Frame {
     }))
 }
 
-/// Writes a recording in each of whose seconds this many activations exceed the budget.
+/// Writes a recording in which `late` activations of each second exceed the budget.
 fn write(run: &Run, name: &str, mechanism: Mechanism, seconds: u64, late: u64) {
     write_on(run, name, 1, mechanism, seconds, late);
 }
@@ -95,7 +95,7 @@ fn what_cannot_be_trusted_makes_a_comparison_doubtful_and_one_file_is_noticed() 
     assert!(said.code == 0 && said.err.contains("good.punctual is the first file itself"), "{said:?}");
 }
 
-/// A gate must not pass a recording whose report does not pass.
+/// Exported verdicts must not pass a recording whose report does not pass.
 #[test]
 fn a_gate_passes_only_what_can_be_trusted() {
     let run = three();
@@ -209,7 +209,7 @@ fn compared(run: &Run, words: &[&str]) -> serde_json::Value {
 fn files_of_other_programs_are_compared_as_far_as_they_go() {
     let run = three();
     let compare = |words: &[&str]| compared(&run, words);
-    // A recording, exported as another program would have written it, is no different from itself.
+    // A recording that was exported in another program's format is no different from itself.
     let said = run.punctual(&["export", "good.punctual", "--format", "cyclictest", "--out", "ct.txt"]);
     assert_eq!(said.code, 0, "{said:?}");
     let same = compare(&["good.punctual", "ct.txt"]);
@@ -261,7 +261,7 @@ fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
             |line: &str| if line.starts_with("# Total:") { format!("# Total: {count:09}") } else { line.to_owned() };
         fs::write(run.path(name), text.lines().map(total).collect::<Vec<_>>().join("\n") + "\n").unwrap();
     };
-    // The stated count is less than the rows hold.
+    // The file states fewer values than its rows hold.
     stating("doubted.txt", 100);
     run.punctual(&["compare", "ct.txt", "doubted.txt"]).refused(&["Of doubted.txt", "contradict", "--anyway"]);
     let words = ["compare", "ct.txt", "doubted.txt", "--anyway", "--full", "--html", "d.html", "--junit", "d.xml"];
@@ -272,7 +272,7 @@ fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
     {
         assert!(form.contains("contradict"), "{form}");
     }
-    // The stated count is a fifth more than the rows hold: the median is known, but all values above p80 may be
+    // The file states a fifth more values than its rows hold: the median is known, but all values above p80 may be
     // missing.
     stating("lossy.txt", 25_000);
     let document = compared(&run, &["ct.txt", "lossy.txt"]);

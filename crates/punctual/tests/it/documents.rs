@@ -1,4 +1,4 @@
-//! What is generated from the program itself, and the machine-readable forms.
+//! Tests of generated files and of machine-readable output.
 
 use crate::run::Run;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Explanations of recordings that are made here, frame by frame, so that any machine can run the tests.
+//! Tests of explanations. The recordings are generated frame by frame, so that any machine can run the tests.
 
 use crate::made_up;
 use crate::run::Run;
@@ -41,7 +41,8 @@ fn tracing() -> Frame {
     })
 }
 
-/// A thread of a higher priority runs for the time `hog` after our timer has expired and our thread was woken.
+/// A window in which a thread of higher priority runs for the time `hog`, after our timer has expired and our thread
+/// was woken.
 fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
     let release = EPOCH.plus(at);
     let us = |us| release.plus(Nanos::from_us(us));

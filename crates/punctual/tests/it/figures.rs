@@ -1,6 +1,6 @@
-//! Figures of this machine, which run only when named: how often `compare` tells the machine apart from itself and
-//! finds a planted hog, and whether `optimize` finds a planted knob. They need root, minutes and a quiet machine: other
-//! work that comes and goes is found as well.
+//! Measurements of this machine, which run only when named: how often `compare` finds a difference where there is none
+//! and how often it finds a planted hog, and whether `optimize` finds a planted knob. They need root, minutes and a
+//! quiet machine, because other programs that come and go are found as well.
 //!
 //! `PAIRS=40 KNOWN=20 SECONDS=60 cargo test --release -p punctual --test it -- --ignored --nocapture
 //! pairs_of_this_machine`, `BUDGET=12m RUN=3s cargo test --release -p punctual --test it -- --ignored --nocapture
@@ -29,7 +29,7 @@ fn hog(cpu: u32, stop: &AtomicBool, is_quiet: &AtomicBool) {
     setup::set_policy(Policy::Fifo(95)).unwrap();
     let (every, length) = (Nanos::from_ms(100), Nanos::from_us(100));
     while !stop.load(Ordering::Relaxed) {
-        // Releases lie half a period off whole milliseconds; the hog begins a little before one.
+        // Releases lie at half milliseconds. The hog begins 10 us before one.
         let at = now().as_ns() / every.as_ns() * every.as_ns() + every.as_ns() + 490_000;
         let at = MonoTime::from_ns(at);
         kernel::sleep_until(at);
@@ -37,8 +37,8 @@ fn hog(cpu: u32, stop: &AtomicBool, is_quiet: &AtomicBool) {
     }
 }
 
-/// Measures for this many seconds into a recording of this name. With `held`, idle states are kept out by a DMA latency
-/// of 0 us.
+/// Measures for `seconds` into the recording `name`. With `held`, a DMA latency of 0 us keeps the CPU out of idle
+/// states.
 fn measure(run: &Run, cpu: u32, seconds: u64, held: bool, name: &str) {
     let (cpu, duration) = (cpu.to_string(), format!("{seconds}s"));
     let mut words =
@@ -64,8 +64,9 @@ fn verdict(run: &Run, first: &str, second: &str) -> String {
     document["verdict"].as_str().unwrap().to_owned()
 }
 
-/// Every pair shares its first recording with the pair before, so that slow drift counts as well. The first `KNOWN`
-/// pairs are also compared with known effects. The effect of idle states shows at once, and gets a quarter of the time.
+/// Compares pairs of recordings. Each pair shares its first recording with the pair before, so that slow drift counts
+/// as well. The first `KNOWN` pairs are also compared with known effects. The effect of idle states shows quickly, so
+/// its runs take a quarter of the time.
 #[test]
 #[ignore = "needs root and a quiet machine, and takes as long as it measures"]
 fn pairs_of_this_machine() {
@@ -99,7 +100,7 @@ fn pairs_of_this_machine() {
     assert!(hogs * 20 >= known * 19 && idles * 20 >= known * 19, "less than 95 %");
 }
 
-/// A knob that keeps a hog away, among others that do little.
+/// A script that acts as a knob: while it is set, a hog is kept away.
 struct Planted {
     folder: tempfile::TempDir,
     stop: Arc<AtomicBool>,
@@ -109,7 +110,7 @@ struct Planted {
 impl Planted {
     /// Starts a hog that runs while this value lives, except when the knob is set.
     fn new(cpu: u32) -> Self {
-        // Root runs no program from the temporary folder, to which anybody may write.
+        // Root runs no program from the folder for temporary files, because any user may write to it.
         let folder = tempfile::Builder::new().prefix("punctual-planted-").tempdir_in("/var/lib").unwrap();
         let (knob, state) = (folder.path().join("quiet"), folder.path().join("state"));
         let text = format!("#!/bin/sh\nexec /bin/sh -c 'echo \"$0\" >{}' \"$1\"\n", state.display());
@@ -141,8 +142,8 @@ impl Drop for Planted {
     }
 }
 
-/// Six knobs, one of which matters. It must be found, listed first and recommended, and everything must be put back.
-/// `BUDGET=12m`, `RUN=3s`, `STRATEGY=race` and `KNOBS=a,b,..` choose otherwise.
+/// Of six knobs one matters. It must be found, listed first and recommended, and everything must be put back. The
+/// variables `BUDGET=12m`, `RUN=3s`, `STRATEGY=race` and `KNOBS=a,b,..` change the defaults.
 #[test]
 #[ignore = "needs root and a quiet machine, and takes minutes"]
 fn a_planted_knob_is_found_among_six() {
@@ -177,7 +178,7 @@ fn a_planted_knob_is_found_among_six() {
     assert!(!Path::new(JOURNAL).exists(), "no trace of us");
 }
 
-/// The verdict on a candidate and its effects, in a line.
+/// A line with the verdict on a candidate and its effects.
 fn shown(candidate: &Value) -> String {
     let effects = candidate["effects"].as_array().unwrap().iter();
     let told = effects.map(|effect| {

@@ -1,4 +1,5 @@
-//! Files of other programs, through the whole program: reported as text and JSON, exported, and read by public readers.
+//! Tests with files of other programs: they are reported as text and JSON, exported, and the exports are read by public
+//! readers.
 
 use crate::run::Run;
 use serde_json::Value;
@@ -78,7 +79,7 @@ fn a_recording_is_exported_and_read_back_with_the_same_counts() {
     let max = ours["cpus"][0]["latency_ns"]["max"].as_u64().unwrap();
     assert_eq!(theirs["cpus"][0]["latency_ns"]["max"].as_u64().unwrap(), max / 1_000 * 1_000);
     run.punctual(&["export", recording, "--format", "csv", "--out", "ct.txt"]).refused(&["ct.txt"]);
-    // A collector's file is replaced in one step, which leaves no other file behind.
+    // The file for Prometheus's collector is replaced in one step, which leaves no other file behind.
     for _ in 0..2 {
         assert_eq!(run.punctual(&["export", recording, "--format", "prometheus", "--out", "l.prom"]).code, 0);
     }
@@ -137,7 +138,7 @@ fn what_a_file_says_itself_is_not_overridden_and_skips_have_a_column() {
     run.punctual(&["export", recording, "--format", "csv", "--period", "1ms"]).refused(&[recording, "--period"]);
     let latmus = fixture("latmus-rk3588-2h.txt");
     run.punctual(&["report", &latmus, "--unit", "ms"]).refused(&["in us, not in ms; leave --unit out"]);
-    // Of several files, the unit counts for those that do not state theirs.
+    // With several files, `--unit` applies to those that do not state theirs.
     fs::write(run.path("numbers"), "5000\n9000\n7000\n").unwrap();
     let several = ["compare", latmus.as_str(), "numbers", "--from", "latencies", "--unit", "ns", "--anyway"];
     let said = run.punctual(&several);
@@ -151,8 +152,8 @@ fn what_a_file_says_itself_is_not_overridden_and_skips_have_a_column() {
     assert!(text.contains("skipped") && text.lines().any(is_counted), "{text}");
 }
 
-/// Exported files are read by the programs that others use: packages of `HdrHistogram`, of Prometheus's client library,
-/// for `JUnit` XML and TAP, `DuckDB` and Arrow, and Prometheus's own tool. `cargo xtask ci formats` runs it.
+/// Reads exported files with public programs: packages for `HdrHistogram`, Prometheus, `JUnit` XML and TAP, `DuckDB`
+/// and Arrow, and Prometheus's own tool. `cargo xtask ci formats` runs this test.
 #[test]
 #[ignore = "installs packages from Python's index and Debian's archive"]
 fn public_readers_read_what_is_exported() {
@@ -204,8 +205,8 @@ fn public_readers_read_what_is_exported() {
     promtool(&run, &run.path("r.prom"));
 }
 
-/// Checks that the intervals of a log follow each other from the start of the run and hold all that ran: `(tag, from,
-/// to, count)`, in milliseconds since 1970.
+/// Checks that the intervals of an HDR log follow each other from the start of the run and hold all activations that
+/// ran. `intervals` are `(tag, from, to, count)`, in milliseconds since 1970.
 fn held_over_time(log: &str, intervals: &Value, ran: &Value) {
     let intervals: Vec<(String, f64, f64, u64)> = serde_json::from_value(intervals.clone()).unwrap();
     let started = log.lines().find_map(|line| line.strip_prefix("#[StartTime: ")?.split_once(' ')).unwrap().0;
@@ -218,7 +219,7 @@ fn held_over_time(log: &str, intervals: &Value, ran: &Value) {
     assert_eq!(Some(intervals.iter().map(|(.., count)| count).sum::<u64>()), ran.as_u64());
 }
 
-/// Compares the cells of a series with what readers of histograms saw of it.
+/// Compares the cells of a series with the cells that readers of histograms found in the export.
 fn held_against_readers(series: &Value, tag: &str, read: &Value) {
     let cells: Vec<(u64, u64)> = series["cells"]
         .as_array()
@@ -226,7 +227,7 @@ fn held_against_readers(series: &Value, tag: &str, read: &Value) {
         .iter()
         .map(|cell| (cell["low_ns"].as_u64().unwrap() / 1_000, cell["count"].as_u64().unwrap()))
         .collect();
-    // The reader has the values beyond the histogram at the maximum, which is the last value.
+    // The reader puts the values beyond the histogram at the maximum, which is its last entry.
     let mut theirs: Vec<(u64, u64)> = serde_json::from_value(read["hdr"][tag].clone()).unwrap();
     let last = theirs.pop().unwrap();
     assert_eq!(theirs, cells);
@@ -268,7 +269,7 @@ fn read_by_python(run: &Run) -> Value {
     serde_json::from_str(read.lines().last().unwrap()).unwrap()
 }
 
-/// Prometheus's own tool must find nothing to complain of. If it is not installed, it is unpacked from Debian's
+/// Checks that Prometheus's own tool has no complaint. If the tool is not installed, it is unpacked from Debian's
 /// package.
 fn promtool(run: &Run, metrics: &Path) {
     let there = Command::new("promtool").arg("--version").output().is_ok_and(|output| output.status.success());

@@ -1,4 +1,4 @@
-//! Runs that do not end as planned: signals, kill -9, a full disk, a cut-off file.
+//! Tests of runs that do not end as planned: signals, kill -9, a full disk, a cut-off file.
 
 use crate::run::{Run, until};
 use std::fs;
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A running program that is ended with the test, even if the test fails.
+/// A running program that is killed when this value is dropped, even if the test fails.
 struct Running(Child);
 
 impl Drop for Running {
@@ -41,14 +41,14 @@ fn a_signal_ends_the_run_cleanly() {
     }
 }
 
-/// Fifty runs killed at moments spread over three seconds, ten at a time.
+/// Kills fifty runs, ten at a time, at moments spread over three seconds.
 #[test]
 fn kill_9_at_any_moment_leaves_a_readable_recording() {
     let mut lost = Vec::new();
     for batch in 0..5u32 {
         let run = Run::new();
         let mut children: Vec<(u32, Running)> = (0..10).map(|i| (i, start(&run, &format!("{i}.punctual")))).collect();
-        // All of them start together, which takes a while on a busy machine.
+        // All ten start together, which takes a while on a busy machine.
         until("the first begins", || run.path("0.punctual").metadata().is_ok_and(|file| file.len() > 0));
         let began = std::time::Instant::now();
         for (i, Running(child)) in &mut children {
@@ -62,12 +62,12 @@ fn kill_9_at_any_moment_leaves_a_readable_recording() {
     }
     assert!(lost.len() >= 25, "most runs lived long enough to have a header: {}", lost.len());
     let largest = lost.iter().copied().fold(0.0, f64::max);
-    // How much is lost depends on the machine's load, so it is printed and not checked. That every frame handed out
-    // survives is checked without a clock in punctual-linux: `killed_at_any_moment_what_was_synced_is_there`.
+    // The loss depends on the machine's load, so it is printed and not checked. A test of punctual-linux checks without
+    // a clock that every synced frame survives: `killed_at_any_moment_what_was_synced_is_there`.
     println!("{} recordings, largest loss {largest:.2} s; checkpoints are 1 s apart", lost.len());
 }
 
-/// Seconds between the last thing on disk and the kill; `None` if the run was killed before its header was written.
+/// Seconds between the last data on disk and the kill; `None` if the run was killed before its header was written.
 fn seconds_lost(run: &Run, name: &str, killed: f64) -> Option<f64> {
     let said = run.punctual(&["report", name, "--json"]);
     if said.code == 1 {
@@ -86,7 +86,7 @@ fn a_full_disk_is_said_at_once_and_what_was_written_is_readable() {
     let run = Run::new();
     let program = env!("CARGO_BIN_EXE_punctual");
     let words = "measure --policy other --cpus 0 --duration 3s --warm-up 10 --out r.punctual";
-    // Writes beyond 4 KB fail as on a full disk, and do not kill the program.
+    // Writes beyond 4 KB fail as on a full disk. The signal that would end the program is ignored.
     let script = format!("trap '' XFSZ; ulimit -f 4; exec {program} {words}");
     let output = Command::new("sh").args(["-c", &script]).current_dir(run.dir.path()).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);

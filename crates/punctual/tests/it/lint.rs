@@ -114,7 +114,7 @@ fn sarif_shows_the_word_where_it_stands() {
     assert_eq!(place["region"], serde_json::json!({ "startLine": 3, "startColumn": 27, "endColumn": 34 }));
 }
 
-/// The file is as RHEL ships it, with a comment in Latin-1.
+/// The boot loader's file is as RHEL ships it, with a comment in Latin-1.
 #[test]
 fn what_a_shell_fills_in_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `measure --live` on a terminal of its own: what keys do, and that the terminal is restored afterwards.
+//! Tests of `measure --live` on a terminal of its own: what keys do, and that the terminal is restored afterwards.
 
 use crate::run::{PATIENCE, Run, Said};
 use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// Waits until the program has written this text after the text that was found before.
+    /// Waits until the program writes this text after the text that was found last.
     #[track_caller]
     fn shows(&mut self, text: &str) {
         self.until(text, |session| session.seen.contains(text));
@@ -98,7 +98,7 @@ impl Session {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     }
 
-    /// Waits for the end without reading the output.
+    /// Waits for the end of the program without reading its output.
     #[track_caller]
     fn ends(&mut self) -> ExitStatus {
         let start = Instant::now();
@@ -225,7 +225,8 @@ fn a_terminal_that_takes_no_output_delays_nobody() {
     assert!(report["measured_ns"].as_u64().unwrap() >= 3_900_000_000, "{report}");
 }
 
-/// The lines that a terminal of this width shows after `written`, for the control sequences that this program uses.
+/// The lines that a terminal of `columns` columns shows after `written`. It understands only the control sequences that
+/// this program uses.
 fn screen(written: &str, columns: usize) -> Vec<String> {
     let (mut lines, mut column) = (vec![String::new()], 0);
     let mut chars = written.chars().peekable();

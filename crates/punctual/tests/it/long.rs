@@ -1,4 +1,4 @@
-//! Long runs: merged, continued, reported in part, drawn.
+//! Tests of long runs: merged, continued, reported in part, drawn.
 
 use crate::run::Run;
 use punctual_linux::in_force::BOOT_ID;
@@ -75,7 +75,7 @@ fn a_recording_goes_on_where_it_ended() {
     assert!(fs::read(run.path("r.punctual")).unwrap().starts_with(&before), "nothing of it was changed");
 }
 
-/// The number of releases due of a run, and how it ended.
+/// The number of releases due in a run, and how the run ended.
 fn of_run(run: &Value) -> (u64, &str) {
     (
         run["ran"].as_u64().unwrap() + run["skipped"].as_u64().unwrap(),
@@ -113,7 +113,7 @@ fn after_another_boot_it_goes_on_in_a_recording_of_its_own() {
     let words = ["measure", "--resume", "booted.punctual", "--duration", "300ms"];
     run.punctual(&words).refused(&["booted.punctual", "booted anew", "--out", "punctual merge"]);
     assert_eq!(fs::read(run.path("booted.punctual")).unwrap(), before);
-    // The merge that the error proposes works.
+    // The command that the error proposes works.
     measured(&run, "more.punctual", &[]);
     let said = run.punctual(&["merge", "booted.punctual", "more.punctual", "--out", "both.punctual"]);
     assert_eq!(said.code, 0, "{said:?}");
@@ -176,7 +176,7 @@ fn what_cannot_be_gone_on_with_is_left_as_it_is() {
         "punctual merge",
     ]);
     assert_eq!(fs::read(run.path("damaged.punctual")).unwrap(), bytes);
-    // The copy of the good part is one run that was cut off, and can be continued.
+    // The copy of the good part is a run that was cut off, and it can be continued.
     let copied = run.punctual(&["merge", "damaged.punctual", "--out", "sound.punctual"]);
     assert_eq!(copied.code, 3, "{copied:?}");
     run.punctual(&["measure", "--resume", "no.punctual"]).refused(&["no.punctual"]);

@@ -1,5 +1,5 @@
-//! The real executable, as a user runs it. Tests here use the ordinary scheduling class, so that they need no
-//! privilege; those that need root are ignored by default and run by `cargo xtask ci` when it is root.
+//! Tests of the real executable, started as a user starts it. Tests use the ordinary scheduling class if they can, so
+//! that they need no privilege. Tests that need root are ignored by default; `cargo xtask ci` runs them if it is root.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and may say what it saw")]
 

@@ -1,4 +1,4 @@
-//! A measurement and what it leaves behind.
+//! Tests of a measurement and of the files that it leaves.
 
 use crate::run::Run;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The need, stated once in a project file.
+//! Tests of the need that a project file states.
 
 use crate::run::Run;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `optimize` as far as it goes without changing anything.
+//! Tests of `optimize` up to the point where it would change something.
 
 use crate::run::Run;
 
@@ -9,7 +9,7 @@ fn what_cannot_be_tried_is_refused_with_a_remedy() {
     dry(&["--knobs", "irq.affinit"]).refused(&["no knob 'irq.affinit'", "irq.affinity"]);
     dry(&["--knobs", "script:/does/not/exist"]).refused(&["/does/not/exist", "whole path"]);
     std::fs::write(run.path("mine"), "#!/bin/sh\n").unwrap();
-    // Anybody may write to the folder for temporary files.
+    // Any user may write to the folder for temporary files.
     let mine = format!("script:{}", run.path("mine").display());
     dry(&["--knobs", &mine]).refused(&["root's alone"]);
     dry(&["--knobs", "mem.compact", "--run", "1s"]).refused(&["1000 releases", "--run"]);

@@ -1,5 +1,5 @@
-//! Campaigns on the machine the tests run on. They need root and are ignored by default, as all privileged tests are;
-//! they change values that harm nothing for a second at a time, and put them back.
+//! Campaigns on the machine that runs the tests. These tests need root and are ignored by default. They change harmless
+//! values for a second at a time, and put them back.
 
 use crate::run::{Run, Said, machine, until};
 use rustix::fs::{FlockOperation, flock};
@@ -8,7 +8,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// How often the kernel folds its memory statistics, in seconds; and how readily it compacts memory.
+/// Two harmless settings: how often the kernel folds its memory statistics, in seconds, and how readily it compacts
+/// memory.
 const VALUES: [&str; 2] = ["/proc/sys/vm/stat_interval", "/proc/sys/vm/compaction_proactiveness"];
 const KNOBS: &str = "mem.stat_interval,mem.compact";
 pub const JOURNAL: &str = "/var/lib/punctual";
@@ -59,8 +60,8 @@ fn killed_at_any_moment_a_campaign_is_put_back_and_goes_on() {
         until("it measures a knob", || runs(&run) > 3 * kill && Path::new(JOURNAL).exists());
         child.kill().unwrap();
         child.wait().unwrap();
-        // The guard puts the values back without being asked. If it was killed before the guard existed, nothing had
-        // been changed; the next command removes what is left of the journal.
+        // The guard restores the values by itself. If the campaign was killed before the guard existed, nothing had
+        // been changed; the next command removes the rest of the journal.
         until("the guard puts it back", || values() == before && nobody_changes_it());
         let measured = runs(&run);
         let words = ["optimize", "--resume", "campaign", "--json"];
@@ -97,7 +98,7 @@ fn ended_in_order_a_campaign_is_put_back_and_can_go_on() {
     assert!(runs(&run) > measured);
 }
 
-/// Commands that would disturb a campaign are refused while it measures, with a remedy that works.
+/// While a campaign measures, commands that would disturb it are refused, with a remedy that works.
 #[test]
 #[ignore = "needs root, and changes values of this machine for a moment"]
 fn beside_a_campaign_nothing_else_is_measured() {

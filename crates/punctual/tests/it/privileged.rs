@@ -1,4 +1,5 @@
-//! Tests that need root. Ignored by default; `cargo xtask ci` runs them as root, and otherwise says that it did not.
+//! Tests that need root. They are ignored by default. `cargo xtask ci` runs them as root; otherwise it reports that
+//! they did not run.
 
 use crate::run::{Run, Said, machine};
 use std::process::Command;
@@ -54,7 +55,7 @@ fn the_real_time_class_is_granted_and_verified() {
     }
 }
 
-/// A file system in user space whose program never answers: every access to it hangs in the kernel.
+/// Reads files of a file system in user space whose program never answers: every access hangs in the kernel.
 #[test]
 #[ignore = "needs root"]
 fn a_file_system_that_hangs_costs_a_moment() {
@@ -87,14 +88,15 @@ fn a_file_system_that_hangs_costs_a_moment() {
     assert!(matches!(tree.list(&stuck), Fact::Garbled(_)));
     assert!(tree.read("/proc/self/status").known().is_some(), "the rest of the machine still answers");
     let took = start.elapsed();
-    // When the program closes the device, the kernel releases every process that waits.
+    // When this test closes the device, the kernel releases every process that waits.
     drop(device);
     unmount(&place, UnmountFlags::DETACH).unwrap();
     assert!(took < Duration::from_secs(10), "a hundred files of half a second each: {took:?}");
 }
 
-/// A file system in user space whose program takes every request and never answers. A process that waits for it cannot
-/// even be killed until the program ends. The rest of the result must be printed and the pipes closed all the same.
+/// Uses a file system in user space whose program takes every request and never answers. A process that waits for an
+/// answer cannot be killed until that program ends. All the same, the rest of the result must be printed and the pipes
+/// closed.
 #[test]
 #[ignore = "needs root"]
 fn what_hangs_for_good_keeps_nobody_from_ending() {

@@ -25,8 +25,8 @@ pub fn assert_fits(schema: &str, document: &Value, what: &str) {
     assert!(wrong.is_empty(), "{what}: {}", wrong.join("; "));
 }
 
-/// Locks this machine for one privileged test at a time: such tests change it, and any measurement removes what a
-/// killed one left.
+/// Locks this machine, so that only one privileged test runs at a time: such tests change the machine, and any
+/// measurement removes what a killed one left behind.
 pub fn machine() -> File {
     let lock = File::create(std::env::temp_dir().join("punctual-live-machine.lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
@@ -108,7 +108,8 @@ impl Said {
         Self { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// An error of the user's making: exit 1, nothing on standard output, and all of `parts` on standard error.
+    /// Asserts an error that the user made: exit code 1, nothing on standard output, and all of `parts` on standard
+    /// error.
     #[track_caller]
     pub fn refused(&self, parts: &[&str]) {
         assert_eq!((self.code, self.out.as_str()), (1, ""), "{self:?}");

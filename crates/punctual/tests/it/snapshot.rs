@@ -1,12 +1,13 @@
-//! `punctual snapshot` on this machine: it gives the same findings elsewhere, and nothing in it identifies the machine.
+//! Tests of `punctual snapshot` on this machine: the snapshot gives the same findings as the machine, and nothing in it
+//! identifies the machine.
 
 use crate::run::{Run, Said};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What may change by itself between two runs: the cost of reading the clock on a busy machine, what interrupts did in
-/// the last 30 ms and where they are handled, what the host took, which processes there are and where they ran.
+/// Knobs whose findings may change by themselves between two audits, for example because interrupts or processes have
+/// moved, or because the host took time.
 const UNSTEADY: [&str; 8] = [
     "agree.irq_counts",
     "clk.vdso",

@@ -1,4 +1,4 @@
-//! `punctual tune` up to its question, on captured machines, and what it refuses.
+//! Tests of `punctual tune` on captured machines, up to its question, and of what it refuses.
 
 use crate::run::{Run, Said, assert_fits, repository};
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn every_captured_machine_gets_a_plan_or_a_reason() {
     assert!(planned > 80 && with_changes > 30, "{planned} plans, {with_changes} of them with changes");
 }
 
-/// Compares a text with a committed file, which `BLESS=1 cargo test` writes anew.
+/// Compares a text with a committed file. `BLESS=1 cargo test` rewrites the file.
 #[track_caller]
 fn assert_golden(name: &str, text: &str) {
     fixtures::check(&repository(&format!("crates/punctual/tests/golden/{name}")), text);
@@ -114,7 +114,7 @@ fn only_and_except_choose_knobs() {
     assert_eq!(ids(&json_of("debian-13-rt-plain", &["--only", "wq.unbound"]), "changes"), ["wq.unbound"]);
     let without = ids(&json_of("debian-13-rt-plain", &["--except", "wq.unbound,irq.affinity"]), "changes");
     assert!(!without.is_empty() && without.iter().all(|id| id != "wq.unbound" && id != "irq.affinity"), "{without:?}");
-    // A knob that is named is changed even if it is left alone otherwise.
+    // A knob that the user names is changed even if it would otherwise be left alone.
     let named = json_of("debian-13-rt-plain", &["--only", "mem.stat_interval"]);
     assert_eq!(ids(&named, "changes"), ["mem.stat_interval"]);
     assert!(!all.contains(&"mem.stat_interval".to_owned()));

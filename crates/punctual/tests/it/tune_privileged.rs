@@ -1,5 +1,5 @@
-//! `tune`, `status` and `revert` on the machine the tests run on. They need root and are ignored by default, as all
-//! privileged tests are; they change one value that harms nothing, one test at a time, and put it back.
+//! Tests of `tune`, `status` and `revert` on the machine that runs them. They need root and are ignored by default.
+//! They change one harmless value, one test at a time, and put it back.
 
 use crate::optimize_privileged::{JOURNAL, untuned};
 use crate::run::{Run, Said, assert_fits, until};
@@ -14,7 +14,7 @@ use std::time::Duration;
 const VALUE: &str = "/proc/sys/vm/stat_interval";
 const KNOB: &str = "mem.stat_interval";
 
-/// This machine, locked for one test.
+/// This machine, locked for one test, and the value to restore.
 struct Live {
     run: Run,
     original: String,
@@ -116,7 +116,7 @@ fn what_drifted_is_told_and_goes_back_to_what_it_was() {
     let said = live.run.punctual(&["status"]);
     assert!(said.code == 2 && said.out.contains("drifted"), "{said:?}");
     assert_fits("status-2", &live.run.json(&["status", "--json"]), "drifted");
-    // A value has one owner, and goes back to what it was before any transaction.
+    // Although another program has changed the value, the revert restores the value from before `tune`.
     let reverted = live.run.json(&["revert", "--json"]);
     assert_fits("revert-2", &reverted, "drifted and put back");
     assert_eq!(reverted["trouble"].as_array().unwrap().len(), 0);
@@ -128,7 +128,7 @@ fn what_drifted_is_told_and_goes_back_to_what_it_was() {
 fn later_transactions_go_back_and_earlier_ones_stand() {
     let live = Live::new();
     assert_eq!(live.tuned(&[]).code, 0);
-    // The value is changed by somebody else, and tuned again.
+    // Another program changes the value, and it is tuned again.
     fs::write(VALUE, "2").unwrap();
     assert_eq!(live.tuned(&[]).code, 0);
     assert_eq!(value(), "10");
@@ -173,7 +173,7 @@ fn an_ordinary_user_may_plan_and_is_told_what_applying_takes() {
     }
     let said = as_nobody("status");
     assert!(said.code == 0 && said.out.contains("Nothing is applied"), "{said:?}");
-    // Only root may read what root applied.
+    // Settings that root applied are recorded in a journal that only root may read.
     assert_eq!(live.tuned(&[]).code, 0);
     let said = as_nobody("status");
     assert!(said.code == 3 && said.out.contains(JOURNAL), "{said:?}");

@@ -8,9 +8,10 @@ use punctual_hist::Nanos;
 use punctual_tuning::plan::lasting::merge;
 use punctual_tuning::plan::{Keep, wanted};
 
-/// Releases of a measurement. The number of the boot is added, so that tests can see in which boot it was made.
+/// Releases due of a measurement are a multiple of this number, plus the number of the boot, so that tests see in which
+/// boot it was made.
 pub(super) const EACH: u64 = 1_000_000;
-/// How often the user of these tests takes up a campaign that was given up.
+/// Number of times that the simulated user resumes a campaign that was given up.
 pub(super) const TAKEN_UP: u32 = 12;
 pub(super) const PLAIN: &str = "root=/dev/vda1 ro quiet isolcpus=1";
 
@@ -21,40 +22,40 @@ pub(super) enum Fault {
     KilledAfter,
     PowerBefore,
     PowerAfter,
-    /// Power is off for longer than a pause.
+    /// Power is off for a time that counts as a pause.
     LongOff,
     /// The operation does nothing: a reboot does not happen, or a measurement is interrupted.
     Nothing,
-    /// Another process reverts everything in between.
+    /// Another process reverts the campaign's settings before the operation.
     Reverted,
 }
 
-/// The process is dead; the machine may have restarted.
+/// The error of a process that was killed. The machine may have restarted as well.
 #[derive(Debug)]
 pub(super) struct Gone;
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Machine {
-    /// The file of the campaign.
+    /// Contents of the campaign's file.
     pub(super) disk: String,
     pub(super) boot: u64,
     pub(super) line: String,
     pub(super) entry: Option<BootEntry>,
-    /// The entry that the boot loader takes at the next boot only.
+    /// Words of the entry that the boot loader uses at the next boot only.
     pub(super) once: Option<Vec<Keep>>,
     pub(super) hooked: bool,
     pub(super) can_hook: bool,
-    /// Words with which no kernel comes up.
+    /// A word of the kernel command line with which no kernel comes up.
     pub(super) bad: &'static str,
     /// A word of the kernel command line with which a measurement kills the machine. `ro`, which is on every command line,
     /// makes each boot deadly.
     pub(super) deadly: &'static str,
-    /// How many more measurements with deadly words kill the machine.
+    /// Number of further measurements that the deadly word turns into a crash.
     pub(super) deaths: u32,
-    /// There was a pause, and no process has written down yet that it saw it.
+    /// Whether there was a pause that no process has saved yet.
     pub(super) paused: bool,
     pub(super) seen_pause: bool,
-    /// Writing these words down fails.
+    /// A word that cannot be written into a boot entry.
     pub(super) unwritable: &'static str,
     pub(super) faults: std::vec::IntoIter<Fault>,
     pub(super) measured: u32,
@@ -164,7 +165,7 @@ impl Machine {
                     self.disk = write(&kept).unwrap();
                 }
                 Ok(Ending::RebootByHand) => self.start_again(),
-                // A process that is stuck because of a fault gets on in the next round.
+                // A fault made the process stop. The next process continues.
                 Ok(Ending::Rebooting | Ending::Interrupted | Ending::PutBack | Ending::Stuck(_)) | Err(Gone) => {}
             }
         }

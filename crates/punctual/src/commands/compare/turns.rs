@@ -1,8 +1,8 @@
-//! `punctual compare --interleave A B`: sets up A, measures, sets up B, measures, and so on in turn; then compares the
-//! rounds.
+//! `punctual compare --interleave A B`: sets up A, measures, sets up B, measures, and so on; then compares the two
+//! sides.
 //!
-//! The order comes from `punctual_optimize::turns`. The state is written after each measurement, so that an
-//! interruption costs at most one of them.
+//! `punctual_optimize::turns` determines the order. The state is saved after each measurement, so that an interruption
+//! costs one measurement at most.
 
 use crate::cli::{Cli, Command, CompareArgs, Loads, PRIORITY};
 use crate::commands::here::{Here, typed};
@@ -29,12 +29,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const FILE: &str = "turns.json";
-/// Length of each measurement unless told otherwise.
+/// Length of each measurement if `--duration` is missing.
 const EACH: Nanos = Nanos::from_secs(30);
 /// How often to check for an interruption while the machine settles.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Begins or resumes rounds, and compares them when all are measured.
+/// Begins or resumes rounds, and compares the two sides when all rounds are measured.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let Some(path) = &args.turns.resume else { return begin(args) };
     let folder = Folder::open(path)?;
@@ -49,7 +49,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
             folder.display()
         );
     };
-    // Forms of the result are those of this command line, not those the rounds were begun with.
+    // The output format is that of this command line, not of the one that began the rounds.
     let begun = CompareArgs {
         json: args.json,
         full: args.full,
@@ -84,7 +84,7 @@ fn begin(args: &CompareArgs) -> Result<Exit> {
     go_on(args, &folder, turns)
 }
 
-/// What will be run and measured in which order, and how long it takes, as text.
+/// A text about the plan: the commands and measurements in their order, and the time that they take.
 fn plan(args: &CompareArgs, turns: &Turns, scenario: &Scenario) -> String {
     let each = length(args).plus(WARM_UP).plus(args.turns.settle);
     let mut order = String::new();
@@ -204,9 +204,9 @@ fn rests(time: Nanos, interrupted: &AtomicBool) -> bool {
     false
 }
 
-/// Measures once. Returns false if interrupted; that measurement does not count.
+/// Measures once. Returns false if interrupted; the next run then repeats this measurement.
 fn measured(scenario: &Scenario, recording: &Path, interrupted: &AtomicBool, folder: &Folder) -> Result<bool> {
-    // A recording that was cut off by an interruption is measured again.
+    // A recording that an interruption cut off may exist; it is replaced.
     let _ = fs::remove_file(recording);
     let outputs = Outputs::recording(Some(recording));
     let setting = Here::read().setting(folder.path().to_path_buf(), Vec::new(), false);

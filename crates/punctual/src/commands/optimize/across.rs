@@ -1,5 +1,6 @@
-//! Runs a campaign across boots. Boot entries, and the unit that resumes the campaign, are transactions of the journal,
-//! so that `punctual revert` removes them at any time. `punctual_optimize::across` decides what is next.
+//! Runs a campaign across boots. Its boot entry, and the systemd unit that resumes the campaign, are transactions of
+//! the journal, so that `punctual revert` removes them at any time. `punctual_optimize::across` decides what to do
+//! next.
 
 use super::bench::Bench;
 use super::kept::Folder;
@@ -80,12 +81,12 @@ struct Boots<'a, 'b> {
     bench: &'a mut Bench<'b>,
     interrupted: &'a Arc<AtomicBool>,
     hand: apply::Machine,
-    /// Time from here on is not counted against the budget yet.
+    /// The time since this instant has not been counted against the budget yet.
     counted: Instant,
 }
 
 impl Boots<'_, '_> {
-    /// The path of the folder, as the unit and the journal name it.
+    /// The path of the campaign's folder, as the unit and the journal name it.
     fn name(&self) -> Result<String> {
         self.folder.path().to_str().map(str::to_owned).context("the name of the campaign's folder is not text")
     }
@@ -124,7 +125,7 @@ impl Boots<'_, '_> {
         Ok(source.machine.boot.is_systemd().then(|| Invocation::new("systemctl", ["reboot"])))
     }
 
-    /// Waits until the machine has been up for as long as was asked for. Returns false if interrupted.
+    /// Waits until the machine has been up for the time that `--settle` states. Returns false if interrupted.
     fn settled(&self) -> Result<bool> {
         loop {
             if self.interrupted.load(Ordering::Relaxed) {

@@ -1,4 +1,5 @@
-//! What the user asked for: checked before anything is changed, and written out so that it means the same after a boot.
+//! The options of a campaign: checked before anything is changed, and written out so that they mean the same after a
+//! boot.
 
 use super::candidates::Selection;
 use super::time::{WARM_UP, each, seed_of_the_clock};
@@ -65,8 +66,8 @@ pub fn scenario(args: &OptimizeArgs, found: &Selection) -> Result<Scenario> {
     scenario.checked(&here.cpus).map_err(render::words::scenario_error)
 }
 
-/// The command line to keep: with the CPUs that were chosen, because a boot with another command line might choose
-/// others, and with absolute paths, because it may be resumed from another folder.
+/// The arguments to save with the campaign. They name the chosen CPUs, because a boot with another command line might
+/// choose others. Their paths are absolute, because the campaign may be resumed from another folder.
 pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> {
     let mut words = explicit(args, typed());
     if let Some(dir) = &args.load_dir {
@@ -79,8 +80,8 @@ pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> 
     Ok(words)
 }
 
-/// The command line with the values of the project file or preset as options, because a file may change or be gone
-/// after a boot.
+/// The arguments with the values of the project file or preset added as options, because the file may have changed or
+/// be gone after a boot.
 fn explicit(args: &OptimizeArgs, typed: impl Iterator<Item = String>) -> Vec<String> {
     let load = args.load.as_ref().map(ToString::to_string);
     let stated = [
@@ -96,7 +97,7 @@ fn explicit(args: &OptimizeArgs, typed: impl Iterator<Item = String>) -> Vec<Str
     given.fold(typed, |command, (option, value)| command.with(option, &value)).into_words()
 }
 
-/// Replaces the folder of the loads' files by its absolute path, for both ways to type the option.
+/// Replaces the value of `--load-dir` by its absolute path, for both ways to type the option.
 fn name_whole(words: &mut [String], whole: &str) {
     let mut is_next = false;
     for word in words {
@@ -109,7 +110,8 @@ fn name_whole(words: &mut [String], whole: &str) {
     }
 }
 
-/// The campaign's folder. Across boots root resumes the campaign, so nobody else may be able to write to the folder.
+/// The campaign's folder. With `--boots` root resumes the campaign, so no other user may be able to write to the
+/// folder.
 pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
     let home = if args.boots { "/var/lib/" } else { "" };
     let stem = || PathBuf::from(format!("{home}punctual-optimize-{}", render::units::file_stamp()));
@@ -128,7 +130,7 @@ pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
     Ok(parent.join(path.file_name().context("--out: name a folder")?))
 }
 
-/// Refuses a campaign while another new command line of `tune` waits to be tried.
+/// Refuses a campaign while a new command line of `tune` waits to be tried.
 pub fn no_line_waits() -> Result<()> {
     let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
     if adopt::new_cmdline(&contents, &Source::here().machine).is_some_and(|trial| !trial.is_adopted) {
@@ -139,7 +141,7 @@ pub fn no_line_waits() -> Result<()> {
     Ok(())
 }
 
-/// Refuses programs that root could not find, or that others could replace, when it resumes the campaign after a boot.
+/// Refuses programs that root could not find after a boot, or that other users could replace.
 pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
     let script = |word: &'_ str| match Tried::parse(word) {
         Tried::Script(path) => Some(Path::new(path).to_owned()),
@@ -188,7 +190,7 @@ mod tests {
     #[test]
     fn what_root_runs_after_each_boot_is_roots_alone_and_is_found_from_anywhere() {
         let dir = tempfile::tempdir().unwrap();
-        // Anybody may write to the folder for temporary files.
+        // Any user may write to the folder for temporary files.
         let mine = dir.path().join("mine");
         std::fs::write(&mine, "").unwrap();
         let link = dir.path().join("link");

@@ -1,4 +1,5 @@
-//! One run of a campaign: candidates are set through the journal, measured, and put back whatever happens in between.
+//! One measurement of a campaign: sets the candidates through the journal, measures, and puts them back, even after an
+//! error.
 
 use super::candidates::{Prepared, Selection};
 use crate::cli::OptimizeArgs;
@@ -28,7 +29,7 @@ use std::sync::atomic::AtomicBool;
 /// add the same ones.
 const REASONS_MAX: usize = 6;
 
-/// Why a run without an interruption has no result: the measuring thread got no CPU.
+/// Why a run that nobody interrupted has no result.
 const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
 
 pub struct Bench<'a> {
@@ -62,7 +63,7 @@ impl<'a> Bench<'a> {
             arguments: kept.arguments.clone(),
             keeps: Vec::new(),
         };
-        // Transactions of this kind are put back when the process that made them is gone.
+        // A transaction of this kind is put back if the process that made it has ended.
         let command = std::iter::once("punctual".to_owned()).chain(kept.arguments.iter().cloned()).collect();
         Ok(Self {
             trials: kept.campaign.design.candidates.iter().map(|candidate| trial(&candidate.id)).collect(),
@@ -82,8 +83,8 @@ impl<'a> Bench<'a> {
         &self.request.asked
     }
 
-    /// Sets the candidates `set` of an arm, measures, and puts them back. `None` if interrupted: the run does not
-    /// count.
+    /// Sets the candidates `set`, which are those of the arm that are set at run time, measures, and puts them back.
+    /// `None` if interrupted: the run does not count.
     pub fn run(&mut self, arm: &[usize], set: &[usize], recording: &Path) -> Result<Option<RunOutcome>> {
         let outcome = if set.is_empty() { self.measured(recording) } else { self.changed(set, recording) }?;
         told_of(arm, outcome)
@@ -106,7 +107,7 @@ impl<'a> Bench<'a> {
                 return Err(error.into());
             }
         };
-        // If an error leaves something changed, the guard puts it back when this process has ended.
+        // If an error leaves a change in place, the guard puts it back after this process has ended.
         let applied = transaction.apply(&changes, self.blast)?;
         let hold = trials.iter().filter_map(|trial| trial.hold_us).min();
         let outcome = match refusal(&applied) {
@@ -157,7 +158,8 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// If even the unchanged machine cannot be measured, the campaign has nothing to compare with and fails.
+/// Returns the outcome, but fails if the unchanged machine cannot be measured: then the campaign has nothing to compare
+/// with.
 fn told_of(arm: &[usize], outcome: Option<RunOutcome>) -> Result<Option<RunOutcome>> {
     match outcome {
         Some(RunOutcome::Refused(why)) if arm.is_empty() => bail!("{why}, with the machine as it was"),
@@ -170,7 +172,7 @@ fn unfinished(end: Option<EndReason>) -> Option<RunOutcome> {
     (end == Some(EndReason::Stalled)).then(|| RunOutcome::Refused(STALLED.to_owned()))
 }
 
-/// Why the applied changes are not what was asked for; `None` if they are.
+/// Why a change was not applied as requested; `None` if all were.
 fn refusal(applied: &Applied) -> Option<String> {
     applied.changes.iter().find_map(|tried| match &tried.fate {
         Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Partly { .. } => None,

@@ -1,4 +1,4 @@
-//! What can be tried on this machine: knobs of the plan, and programs of the user.
+//! The candidates that can be tried on this machine: knobs of the plan, and programs of the user.
 
 use crate::cli::OptimizeArgs;
 use crate::commands::source::{Source, knob};
@@ -21,7 +21,7 @@ pub struct Selection {
     /// The candidates, in the order in which they are best applied.
     pub candidates: Vec<Prepared>,
     pub not_tried: Vec<NotTried>,
-    /// What the user should know about boots with another command line, in one sentence each.
+    /// Sentences that the user should read before boots with another command line.
     pub limits: Vec<String>,
     /// The CPUs of the real-time work.
     pub cpus: CpuSet,
@@ -31,7 +31,8 @@ pub struct Selection {
 pub struct Prepared {
     pub candidate: Candidate,
     pub change: Change,
-    /// The wake-up time from idle that must not be exceeded while the candidate is set, in microseconds.
+    /// While the candidate is set, the CPUs' idle states are limited to this wake-up time, in microseconds; `None` for
+    /// no limit.
     pub hold_us: Option<u32>,
 }
 
@@ -65,20 +66,20 @@ pub fn find(args: &OptimizeArgs) -> Result<Selection> {
 }
 
 impl Selection {
-    /// Sorts the plan's changes into candidates and those that are not tried. With `boots`, changes that take a boot
-    /// are candidates.
+    /// Sorts the plan's changes into candidates and changes that are not tried. With `boots`, changes that take effect
+    /// at a boot are candidates.
     fn take(&mut self, plan: &Plan, all: &Plan, ids: &[&String], boots: Option<&Source>) {
-        // In a campaign across boots each measurement takes a boot, so changes that need none are tried only if they
-        // are named.
+        // In a campaign across boots each measurement takes a boot, so changes that need no boot are tried only if the
+        // user names them.
         let is_tried = |change: &&Change| change.takes == Takes::Now && (boots.is_none() || !ids.is_empty());
         self.candidates = plan.changes.iter().filter(is_tried).cloned().map(Prepared::of_knob).collect();
-        // Changes that are made only by name are not listed as missing when no names were given.
+        // Changes that are made only by name are not listed as "not tried" if the user gave no names.
         let is_told = |reason: &Reason| !matches!(reason, Reason::Excepted | Reason::Unasked(_));
         let left = plan.left.iter().filter(|left| is_told(&left.reason));
         self.not_tried = left.map(|left| NotTried { id: left.id.clone(), why: why(&left.reason) }).collect();
         let ours = |id: &str| [FILES, ENTRY, DEFAULT].contains(&id);
         for change in all.changes.iter().filter(|change| !ours(&change.id)) {
-            // With `--boots`, a change that takes no boot is left to another campaign unless it is named.
+            // With `--boots`, a change that needs no boot is left out without a message unless the user names it.
             if self.is_told(&change.id) || (boots.is_some() && change.takes == Takes::Now) {
                 continue;
             }
@@ -128,7 +129,7 @@ impl Prepared {
         }
     }
 
-    /// A candidate that takes a boot: setting it in the running machine changes nothing.
+    /// A candidate that takes effect at a boot: it has no steps for the running machine.
     fn of_boot(change: &Change) -> Self {
         let bare = Change { keeps: Vec::new(), steps: Vec::new(), ..change.clone() };
         Self { candidate: candidate(change, change.keeps.clone()), change: bare, hold_us: None }
@@ -175,7 +176,8 @@ fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
     }
 }
 
-/// A program of the user. Root runs it, also to put things back, so nobody else may be able to change it.
+/// A candidate that is a program of the user. Root runs it, also to put things back, so no other user may be able to
+/// change it.
 fn script(path: &Path) -> Result<Prepared> {
     let path: PathBuf = match path.canonicalize() {
         Ok(path) if path.is_file() => path,

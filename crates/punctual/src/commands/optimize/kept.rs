@@ -1,5 +1,5 @@
-//! The folder of a campaign: its state, rewritten as a whole after each run, and its recordings. Only one process at a
-//! time may hold the folder.
+//! The folder of a campaign, with its recordings and its state. The state file is rewritten as a whole after each run.
+//! Only one process at a time may hold the folder.
 
 use crate::commands::tune::is_roots_alone;
 use anyhow::{Context, Result, anyhow, bail};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 const FILE: &str = "campaign.json";
 const NEW: &str = "new";
-/// Mode of a campaign's folder. Only the owner may open it, because whoever opens it can lock it.
+/// Mode of a campaign's folder. Only the owner may open it, because a process that opens it can lock it.
 const PRIVATE: u32 = 0o700;
 /// Mode bits that let others than the owner write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -78,8 +78,8 @@ impl Folder {
         Ok(Self { path, held })
     }
 
-    /// Refuses a folder that somebody else owns or may write to, because its file says which programs run and what is
-    /// changed.
+    /// Refuses a folder that another user owns or may write to, because its file says which programs to run and which
+    /// settings to change.
     fn is_ours(&self) -> Result<()> {
         let found = self.held.metadata().with_context(|| format!("look at the folder {}", self.display()))?;
         if !is_of(rustix::process::geteuid().as_raw(), found.uid(), found.mode()) {
@@ -106,14 +106,14 @@ impl Folder {
             .with_context(|| format!("write {}: make room, and go on with --resume", self.path.join(FILE).display()))
     }
 
-    /// Writes a result of the campaign, which replaces the result of an earlier end.
+    /// Writes a result file of the campaign. It replaces the one of an earlier end of the campaign.
     pub fn write_result(&self, name: &str, text: &str) -> Result<()> {
         self.write_whole(name, text).with_context(|| format!("write {}: make room", self.path.join(name).display()))
     }
 
     fn write_whole(&self, name: &str, text: &str) -> std::io::Result<()> {
         let new = self.path.join(NEW);
-        // A half-written file of an earlier process is removed and created again, so that a link in its place is not
+        // An unfinished file of an earlier process is removed, not overwritten, so that a link in its place is not
         // followed.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -1,4 +1,4 @@
-//! `punctual optimize`: tries knobs one set at a time, measures each, and tells which help.
+//! `punctual optimize`: tries settings of knobs, measures each of them, and shows which ones help.
 //!
 //! ```text
 //! words -> asked -> candidates -> Design -> rounds | across (set -> measured -> put back ...) -> Standing -> told
@@ -43,8 +43,8 @@ pub fn run(args: &OptimizeArgs) -> Result<Exit> {
     if args.at_boot { unattended(&Machine::here(), args, path) } else { resume(args, &Folder::open(path)?) }
 }
 
-/// Resumes a campaign at boot, without a user. A campaign that cannot be resumed is taken away, and the reason is
-/// written to its folder.
+/// Resumes a campaign at boot, without a user. If that is impossible, its boot entry and unit are removed, and the
+/// reason is written to its folder.
 fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit> {
     match Folder::open(path) {
         // Another process has resumed the campaign already.
@@ -71,7 +71,7 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     }
     let mut found = find(&ways)?;
     if let Some(across) = &mut kept.across {
-        // A change that is in force because of the campaign's own boot entry is still tried.
+        // A change that is in force only because of the campaign's boot entry is still a candidate.
         found.not_tried.retain(|not| kept.campaign.design.candidates.iter().all(|tried| tried.id != not.id));
         if !args.at_boot {
             across.take_up();
@@ -81,7 +81,7 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
 }
 
 /// Refuses to go on while another process or campaign changes or measures this machine. `own` is the folder of the
-/// campaign itself.
+/// campaign to run, which is no obstacle.
 fn nothing_else(own: Option<&Path>) -> Result<()> {
     allowed_to_change()?;
     none_measures()?;
@@ -92,7 +92,7 @@ fn nothing_else(own: Option<&Path>) -> Result<()> {
     no_campaign_but(&Machine::here(), own)
 }
 
-/// The options, completed by what a project file or a preset states.
+/// The options, completed by the values of a project file or preset.
 fn filled(args: &OptimizeArgs) -> Result<OptimizeArgs> {
     let args = args.clone();
     let typed = Terms {
@@ -109,8 +109,8 @@ fn filled(args: &OptimizeArgs) -> Result<OptimizeArgs> {
     Ok(OptimizeArgs { cpus, load, period, budget, priority, need, ..args })
 }
 
-/// Translates the options of an old campaign, whose `--budget` meant its time and whose `--late` meant the budget.
-/// Newer campaigns always state `--time`.
+/// Translates the arguments of a campaign that an older program began: its `--budget` meant `--time`, and its `--late`
+/// meant `--budget`. Newer campaigns always have `--time`.
 fn in_words_of_today(words: Vec<String>) -> Vec<String> {
     let is = |word: &str, option: &str| word == option || word.starts_with(&format!("{option}="));
     if words.iter().any(|word| is(word, "--time")) {

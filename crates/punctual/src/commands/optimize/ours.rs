@@ -1,5 +1,4 @@
-//! Transactions that a campaign across boots has in the journal (its boot entry and its unit), and how they are taken
-//! away.
+//! The transactions of a campaign across boots in the journal (its boot entry and its unit), and their removal.
 
 use anyhow::{Context, Result, bail};
 use punctual_linux::apply::guard::revert_patiently;
@@ -24,7 +23,7 @@ pub fn keeps(session: &Session) -> Vec<Keep> {
     session.begun.iter().flat_map(|begun| &begun.asked.keeps).map(|(_, keep)| keep.clone()).collect()
 }
 
-/// Takes away the boot entry and the unit of the campaign in this folder, so that no further boot is tried.
+/// Removes the boot entry and the unit of the campaign in this folder, so that no further boot is tried.
 pub fn abandon(hand: &dyn Hand, folder: &Path) -> Result<()> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
     let name = folder.to_str().context("the name of the campaign's folder is not text")?;

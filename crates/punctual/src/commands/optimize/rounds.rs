@@ -13,7 +13,7 @@ use punctual_optimize::{CampaignStage, Next, RunOutcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Measures until the campaign is complete. Returns false if interrupted before.
+/// Measures until the campaign is complete. Returns false if interrupted.
 pub fn drive(
     args: &OptimizeArgs,
     folder: &Folder,
@@ -23,8 +23,8 @@ pub fn drive(
 ) -> Result<bool> {
     let hand = Machine::here();
     loop {
-        // A pause, such as a suspended machine, makes earlier measurements incomparable, so the block is measured
-        // again.
+        // After a pause, for example because the machine was suspended, earlier measurements of the block cannot be
+        // compared with later ones, so the block is measured again.
         if time::is_after_a_pause(args, kept, &time::present(&hand)?) {
             kept.campaign.begin_anew();
         }

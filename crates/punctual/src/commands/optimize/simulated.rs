@@ -11,7 +11,7 @@ use std::fs;
 
 /// The campaign's folder, which the tests need not create.
 pub const FOLDER: &str = "/srv/campaign";
-/// The campaign's boot entry and its unit, relative to the machine's root.
+/// Paths of the campaign's boot entry and of its systemd unit, relative to the machine's root.
 pub const ENTRY: &str = "boot/loader/entries/punctual.conf";
 pub const UNIT: &str = "etc/systemd/system/punctual-campaign.service";
 

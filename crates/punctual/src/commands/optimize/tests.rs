@@ -1,4 +1,4 @@
-//! Resuming a campaign that cannot go on, at boot and without a user. No test restarts the machine.
+//! Tests of resuming, at boot and without a user, a campaign that cannot go on. No test restarts the machine.
 
 use super::simulated::{self, ENTRY, UNIT};
 use super::*;

@@ -1,4 +1,4 @@
-//! Time that a campaign takes: what counts against its budget, and the pauses between its measurements.
+//! The time of a campaign: what counts against its budget, and which pauses between measurements are too long.
 
 use crate::cli::OptimizeArgs;
 use anyhow::{Context, Result};
@@ -9,14 +9,16 @@ use punctual_optimize::format::Kept;
 use punctual_optimize::pause::Moment;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Time before statistics begin, because the first activations after a change are not typical of it.
+/// Time at the start of each run that is not counted, because the first activations after a change are not typical of
+/// it.
 pub const WARM_UP: Nanos = Nanos::from_ms(200);
-/// Estimated time for setting, starting loads and putting back in each run.
+/// Estimated time that each run takes besides measuring: for setting candidates, starting loads, and putting candidates
+/// back.
 const AROUND: Nanos = Nanos::from_ms(400);
 /// Estimated time of a boot. If the machine boots unattended, the real time is used instead.
 const BOOT: Nanos = Nanos::from_secs(60);
 
-/// A seed for users who state none: the nanoseconds of the clock.
+/// The seed if the user states none: the nanoseconds of the clock.
 pub fn seed_of_the_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()))
 }
@@ -25,7 +27,7 @@ pub fn since(begun: Instant) -> Nanos {
     Nanos::from_ns(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Estimated time of one measurement, with everything around it.
+/// Estimated time of one run, including setting and putting back and, with `--boots`, the boot.
 pub fn each(args: &OptimizeArgs) -> Nanos {
     let alone = args.run.plus(WARM_UP).plus(AROUND);
     if args.boots { alone.plus(args.settle).plus(BOOT) } else { alone }
@@ -37,15 +39,15 @@ pub fn present(hand: &dyn Hand) -> Result<Moment> {
     Ok(Moment { boot: present.boot, up: Nanos::from_ns(present.boottime_ns), unix_s })
 }
 
-/// Whether the last measurement is too old to be compared with the next one. A campaign of an older program does not
-/// say, and counts as too old.
+/// Whether the last measurement is too old to be compared with the next one. Campaigns of older programs did not save
+/// its time; for them the answer is yes.
 pub fn is_after_a_pause(args: &OptimizeArgs, kept: &Kept, present: &Moment) -> bool {
     let block = each(args).times(kept.campaign.design.block_at_most());
     kept.last.as_ref().is_none_or(|last| last.is_long_before(present, block, kept.across.is_some()))
 }
 
-/// Time that a boot of the campaign took before this process began. If the user had to resume it, at most [`BOOT`]
-/// counts.
+/// Time since the start of this boot if the campaign asked for the boot, otherwise zero. If the user had to resume the
+/// campaign, at most [`BOOT`] counts.
 pub fn of_boot(across: &Across, present: &Moment, is_at_boot: bool) -> Nanos {
     match &across.asked {
         Some(asked) if *asked != present.boot => {

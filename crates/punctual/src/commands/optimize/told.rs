@@ -1,4 +1,4 @@
-//! Reports how a campaign stands: on the terminal, in files if no user may be there, and as an exit code.
+//! Reports the state of a campaign: on the terminal, in files if no user may be present, and as an exit code.
 
 use super::candidates::Selection;
 use super::kept::Folder;
@@ -16,8 +16,8 @@ use punctual_optimize::format::{Doubts, Kept};
 use punctual_optimize::{Campaign, CampaignState, CandidateVerdict};
 use std::path::Path;
 
-/// Takes away a campaign that cannot be resumed at boot, and writes the reason to its folder. Returns the error to
-/// report.
+/// Removes the boot entry and unit of a campaign that cannot be resumed at boot, and writes the reason to its folder.
+/// Returns the error to report.
 pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: anyhow::Error) -> anyhow::Error {
     let (error, what) = match abandon(hand, path) {
         Ok(()) => (error, "Its boot entry and its unit are taken away.".to_owned()),
@@ -40,7 +40,8 @@ pub fn goes_on(folder: &Folder) -> String {
     format!("ended; punctual optimize --resume {} goes on, once this is mended", folder.display())
 }
 
-/// Reports how a campaign across boots stands. Its end is also written to files, because no user may be there.
+/// Reports the state of a campaign across boots. If it has ended, the report is also written to files, because no user
+/// may be present.
 pub fn tell_of_boots(
     args: &OptimizeArgs,
     folder: &Folder,
@@ -83,7 +84,7 @@ pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> 
     shown::json(&result(args, campaign, &campaign.standing(), &Doubts::default(), found))
 }
 
-/// The result of a campaign before its first measurement; the rest is added when there are some.
+/// The result of a campaign before its first measurement. The caller adds measured values if there are any.
 fn result<'a>(
     args: &'a OptimizeArgs,
     campaign: &'a Campaign,

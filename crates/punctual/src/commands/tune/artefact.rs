@@ -1,4 +1,4 @@
-//! `punctual tune --print`: one artefact alone, for people who build images.
+//! `punctual tune --print`: prints a single configuration file or text, for people who build images.
 
 use super::{planned, wishes};
 use crate::cli::{Printed, TuneArgs};
@@ -29,7 +29,8 @@ pub fn print(what: Printed, args: &TuneArgs, source: &Source) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// What the plan wants to last, in the form of this artefact. Words for a co-kernel are added to those for the kernel.
+/// The lasting settings of the plan, in the format of this artefact. Words for a co-kernel are added to those for the
+/// kernel.
 fn of_plan(what: Artefact, args: &TuneArgs, source: &Source) -> Result<String> {
     let plan = planned(source, &wishes(args)?)?;
     let mut wanted = plan.wanted;
@@ -44,7 +45,7 @@ fn of_plan(what: Artefact, args: &TuneArgs, source: &Source) -> Result<String> {
         wanted.words.extend(added.words);
     }
     let text = lasting::print(what, &wanted, &source.machine)?;
-    // A new image has no journal, so the unit repeats the command line instead of the journal's transactions.
+    // A new image has no journal, so its unit repeats this command line instead of reading the journal's transactions.
     let anew = format!("{} tune --until-reboot --yes {}", wanted.exe, asked().join(" "));
     Ok(text.replace(&format!("{} __boot", wanted.exe), anew.trim_end()))
 }
@@ -68,7 +69,8 @@ fn asked() -> Vec<String> {
 
 fn of_kernel(args: &TuneArgs, machine: &Machine) -> Result<String> {
     let kernel = &machine.kernel;
-    // Kernels not made for real time are not worth a configuration, so any other running kernel counts as PREEMPT_RT.
+    // A kernel that is not made for real time is not worth configuring, so the configuration is for PREEMPT_RT unless
+    // this kernel is a co-kernel.
     let here = kernel.flavour.known().copied().filter(|flavour| matches!(flavour, Flavour::Cobalt | Flavour::Evl));
     let flavour = args.flavour.or(here).unwrap_or(Flavour::Rt);
     let version = given_or_told(args.kernel, &kernel.version, "which kernel it runs", "--kernel")?;

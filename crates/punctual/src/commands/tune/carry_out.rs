@@ -1,4 +1,4 @@
-//! Applies a plan: for good, or for as long as a command runs.
+//! Applies a plan, either permanently or while a command runs.
 
 use crate::cli::TuneArgs;
 use crate::commands::here::typed;
@@ -47,7 +47,7 @@ fn asked(plan: &Plan, wishes: &Wishes) -> TuningRequest {
 
 fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
     let hand = Machine::here();
-    // A signal only sets a flag, which is looked at when no change is half made.
+    // A signal only sets a flag, which is checked between changes, so that no change is left half made.
     let interrupted =
         interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let transaction = Transaction::begin(&hand, request)?;
@@ -105,7 +105,7 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
     next
 }
 
-/// Doubtful if a planned change was not made.
+/// The exit code of an applied plan: doubtful if a planned change was not made.
 pub fn outcome(applied: &Applied) -> Exit {
     let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Gone);
     Exit::doubtful_if(applied.changes.iter().any(|tried| !is_done(&tried.fate)))
@@ -115,7 +115,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     let hand = Machine::here();
     let guard =
         Program::this(GUARD).context("the path of this program cannot be found, so that no guard can be started")?;
-    // The request belongs to this process, so it ends however the process ends.
+    // The kernel drops the request when this process ends for any reason.
     let held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into())));
     let _held = held.transpose().map_err(|error| {
         anyhow!("the limit on the CPUs' sleep cannot be held: {error}; --except pm.qos_global does without")
@@ -133,7 +133,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     Ok(if reverted.trouble.is_empty() { Exit::Passed(code(status)) } else { Exit::Error })
 }
 
-/// The exit code as a shell forms it: that of the command, or 128 plus the number of the signal that ended it.
+/// The exit code of a command in the manner of a shell: its own, or 128 plus the number of the signal that ended it.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)

@@ -1,6 +1,7 @@
 //! `punctual tune`: makes a plan, shows it and applies it.
 //!
-//! Tree -> Machine -> Plan -> (asked) applied, step by step, by the engine. Everything up to the question reads only.
+//! Tree -> Machine -> Plan -> question to the user -> applied, step by step, by the engine. Everything before the
+//! question only reads.
 
 mod artefact;
 mod carry_out;
@@ -28,7 +29,8 @@ const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
 pub fn run(args: &TuneArgs) -> Result<Exit> {
     let is_for_show = args.dry_run || !args.which.is_this_machine() || args.print.is_some();
     if !is_for_show && rustix::process::geteuid().is_root() {
-        // Otherwise settings of an abandoned transaction would be recorded as the machine's original state.
+        // Abandoned transactions are put back first, because otherwise their settings would be recorded as the
+        // machine's original state.
         for sentence in put_back_abandoned()? {
             render::say(&sentence.text);
         }
@@ -70,13 +72,14 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     carry_out::apply(args, &plan, &wishes)
 }
 
-/// Whether a boot empties the journal's folder but keeps the files that configure later boots.
+/// Whether a boot empties the journal's folder but keeps the files that configure later boots, as on a live image.
 fn is_forgotten_at_boot() -> bool {
     let is_in_memory = |path: &str| statfs(path).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type & 0xffff_ffff)));
     is_in_memory("/var/lib") && !(is_in_memory("/etc") && is_in_memory("/boot"))
 }
 
-/// What earlier transactions keep. Users who may not read the journal may not change anything either.
+/// The lasting settings of earlier transactions. Users who may not read the journal get none, because they may not
+/// change anything either.
 fn standing() -> Vec<Keep> {
     let contents = journal::read(&apply::Machine::here()).ok().flatten().unwrap_or_default();
     contents.standing().flat_map(Session::keeps).map(|(_, keep)| keep.clone()).collect()
@@ -125,7 +128,7 @@ mod tests {
     use punctual_linux::journal::{Purpose, TuningRequest};
     use punctual_tuning::plan::{self, Step};
 
-    /// Applies only steps about files, because other steps would change the machine that runs the test.
+    /// The test applies steps on files only, because other steps would change the machine that runs it.
     #[test]
     fn what_is_published_of_a_plan_and_what_became_of_it_fits_its_schemas() {
         let words = ["punctual", "tune", "--cpus", "1-3", "--blast", "any"];

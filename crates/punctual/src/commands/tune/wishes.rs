@@ -9,11 +9,11 @@ use punctual_tuning::plan::remedies::{HugePages, Preferences};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Mode bits that let users other than the owner and the group write, or the group.
+/// Mode bits that let users outside the group write, and that let the group write.
 const WRITABLE_BY_ALL: u32 = 0o002;
 const WRITABLE_BY_GROUP: u32 = 0o020;
 
-/// The wishes of a command line. An unknown knob is refused.
+/// The wishes that the options express. An unknown knob is refused.
 pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     for id in args.only.iter().chain(&args.except) {
         knob(id)?;
@@ -50,7 +50,8 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     })
 }
 
-/// Whether only root can replace this program or a folder above it; the error names what others can change.
+/// Checks that only root can replace this program or a folder above it. The error names the path that other users can
+/// change.
 pub fn is_roots_alone(program: &Path) -> Result<(), String> {
     for part in program.ancestors() {
         let name = part.display();
@@ -62,7 +63,8 @@ pub fn is_roots_alone(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Members of root's own group are trusted as root is.
+/// Whether root alone can write to a file with this owner, group and mode. Members of root's own group are trusted like
+/// root.
 fn is_writable_by_root_alone(uid: u32, gid: u32, mode: u32) -> bool {
     let others = if gid == 0 { WRITABLE_BY_ALL } else { WRITABLE_BY_ALL | WRITABLE_BY_GROUP };
     uid == 0 && mode & others == 0
@@ -101,7 +103,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("program");
         std::fs::write(&program, "").unwrap();
-        // Anybody may write to the folder for temporary files.
+        // Any user may write to the folder for temporary files.
         let why = is_roots_alone(&program).unwrap_err();
         assert!(why.contains("not root's alone"), "{why}");
         let missing = is_roots_alone(Path::new("/there/is/no/such")).unwrap_err();

@@ -1,4 +1,4 @@
-//! What differs between two audits, as text, Markdown and JSON. The text is empty if nothing differs.
+//! The difference between two audits, as text, Markdown and JSON. The text is empty if nothing differs.
 
 use super::found;
 use crate::render::document::Published;
@@ -18,7 +18,7 @@ pub struct Names<'a> {
     pub to: &'a str,
 }
 
-/// Heading above the knobs that changed in this way.
+/// The heading above all knobs whose finding changed with this trend.
 fn heading(trend: Trend) -> &'static str {
     match trend {
         Trend::Worse => "Worse on the second",
@@ -28,7 +28,7 @@ fn heading(trend: Trend) -> &'static str {
     }
 }
 
-/// How one audit found a knob: its state, its severity if it is bad, and what was read.
+/// What one audit says about a knob: its state, its severity if the state is bad, and the evidence.
 fn side(finding: Option<&Finding>) -> String {
     let Some(finding) = finding else { return "not audited".to_owned() };
     let state = match finding.state {
@@ -38,7 +38,7 @@ fn side(finding: Option<&Finding>) -> String {
     format!("{state}: {}", found(finding))
 }
 
-/// The difference as text, which is empty if nothing differs.
+/// The difference as text. The text is empty if nothing differs.
 pub fn text(difference: &AuditDifference, names: Names<'_>, style: Style) -> String {
     if difference.is_empty() {
         return String::new();
@@ -126,7 +126,7 @@ pub fn markdown(difference: &AuditDifference, names: Names<'_>) -> Result<String
     Ok(out)
 }
 
-/// What differs from one audited machine to another.
+/// The difference from one audited machine to another.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DifferenceDocument<'a> {

@@ -1,4 +1,4 @@
-//! All about one knob: what it is here, how much it matters, and what to do.
+//! The text on one knob: its state on this machine, how much it matters, and what to do.
 
 use super::{Advice, Audit};
 use crate::render::sheet::{Sheet, Style, Tone};
@@ -7,7 +7,7 @@ use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Kind;
 use punctual_tuning::knobs::{Case, Knob};
 
-/// Width of the column of names.
+/// Width, in columns of the terminal, of the labels at the left of the text.
 const NAMES: usize = 12;
 
 pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {

@@ -9,15 +9,15 @@ use punctual_facts::profile::Kind;
 use punctual_tuning::knobs;
 use serde::Serialize;
 
-/// What stands between this machine and real time, worst first.
+/// An audit of one machine: what was judged, and every finding, worst first.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditDocument<'a> {
-    /// Lines that say which machine it is.
+    /// Facts that identify the audited machine, one per line.
     machine: Vec<MachineLine>,
-    /// What it was judged for.
+    /// The need that the machine was judged for.
     need: JudgedFor<'a>,
-    /// How many findings are of each kind: of those that are bad by severity, of all others by state.
+    /// Number of findings of each kind: bad findings are counted by severity, all others by state.
     totals: Totals,
     findings: Vec<Entry<'a>>,
 }
@@ -26,11 +26,11 @@ pub struct AuditDocument<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct JudgedFor<'a> {
     profile: Kind,
-    /// CPUs of the real-time work; empty where nobody knows which CPUs there are.
+    /// CPUs of the real-time work; empty if they could not be determined.
     cpus: &'a CpuSet,
 }
 
-/// A finding, with what the catalogue says of its knob.
+/// A finding, with the catalogue's advice on its knob.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Entry<'a> {
@@ -45,7 +45,7 @@ impl Published for AuditDocument<'_> {
 }
 
 impl<'a> AuditDocument<'a> {
-    /// Leaves out findings of knobs that this program does not know: a recording of a newer program can hold some.
+    /// Findings of knobs that this program does not know are left out: a recording of a newer program can hold some.
     pub fn of(audit: &Audit<'a>) -> Self {
         let case = audit.case;
         let entry = |finding: &'a Finding| {

@@ -1,4 +1,5 @@
-//! The audit as `JUnit` XML: a suite per family, a case per knob. What has no verdict is skipped, and says why.
+//! The audit as `JUnit` XML: one suite for each family of knobs, one case for each knob. A knob without a verdict is a
+//! skipped case, which holds the reason.
 
 use super::{Audit, found, shown};
 use crate::render::junit::{Case, Document, Status, Suite, Trouble};
@@ -6,8 +7,8 @@ use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_tuning::knobs::{self, Family};
 
-/// The document. Bad findings count as failures from severity `least` on, or from medium on if it is `None`. All others
-/// are skipped, so that the document and the exit code say the same.
+/// The audit as `JUnit` XML. A bad finding is a failure if its severity is at least `least` (medium if `least` is
+/// `None`). Cases of all other findings are skipped, so that the document agrees with the exit code.
 pub fn document(audit: &Audit<'_>, least: Option<Severity>) -> std::io::Result<String> {
     let suites = Family::ALL.iter().map(|family| {
         let is_of = |finding: &&Finding| knobs::find(&finding.id).is_some_and(|knob| knob.family == *family);

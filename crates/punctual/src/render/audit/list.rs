@@ -1,7 +1,7 @@
-//! The list of findings, worst first: a line for each that asks for something, and counts of all others.
+//! The list of findings, worst first: a line for each finding that asks for an action, and counts of all others.
 //!
-//! On a terminal a line is cut to fit, but a command in it never is: half a command is worse than none. In a file or
-//! pipe nothing is cut.
+//! On a terminal, lines are shortened to fit, except for the commands in them: a shortened command cannot be pasted. In
+//! a file or pipe nothing is shortened.
 
 use super::{Audit, Totals, WORST_FIRST, found, shown};
 use crate::render::clean::shortened;
@@ -10,11 +10,11 @@ use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
 
-/// Widest column of ids.
+/// Largest width of the column of knob ids, in characters. A longer id moves the rest of its line to the right.
 const ID_MAX: usize = 24;
-/// Stands between what was read and what to do.
+/// Separates the evidence of a finding from its fix.
 const ARROW: &str = " -> ";
-/// Fewest characters of what was read that are worth their place beside what to do.
+/// The evidence shares a line with the fix only if at least this number of its characters fits.
 const LEAST_SEEN: usize = 20;
 
 /// The findings as text. `columns` is the width of the terminal, `None` without a terminal. With `all`, knobs that are
@@ -66,7 +66,7 @@ fn of(findings: &[Finding], is_wanted: impl Fn(&State) -> bool) -> Vec<&Finding>
     findings.iter().filter(|finding| is_wanted(&finding.state)).collect()
 }
 
-/// Width of the column of ids, from the longest id that gets a line.
+/// Width of the column of knob ids: the length of the longest id that is listed, at most `ID_MAX`.
 fn ids(findings: &[Finding], all: bool) -> usize {
     let has_line = |f: &&Finding| all || matches!(f.state, State::Bad | State::Advice(_));
     findings.iter().filter(has_line).map(|f| f.id.chars().count()).max().unwrap_or(0).min(ID_MAX)
@@ -78,7 +78,7 @@ fn title(sheet: &mut Sheet, tone: Tone, heading: &str, count: usize, meaning: &s
     sheet.toned_paragraph(0, tone, heading, &format!("({count}){colon}{meaning}"));
 }
 
-/// The findings that are unknown, grouped by reason, because many have the same one.
+/// Lists the knobs whose state is unknown, grouped by reason, because many of them share one reason.
 fn unknown(sheet: &mut Sheet, findings: &[Finding]) {
     let reasons = words::by_reason(findings);
     if reasons.is_empty() {
@@ -116,7 +116,8 @@ impl Page {
     }
 }
 
-/// What was found and what to do about it: on the same line where both fit, else on lines of its own.
+/// The text of a finding and, if both do not fit one line, its fix as a text of its own. The fix of a bad finding is
+/// part of the first text if there is room.
 fn line(finding: &Finding, room: usize) -> (String, Option<String>) {
     if finding.state != State::Bad {
         return (fitting(found(finding), || brief(&finding.evidence, &finding.state), room), None);
@@ -127,7 +128,8 @@ fn line(finding: &Finding, room: usize) -> (String, Option<String>) {
             return (seen + &deed, None);
         }
     }
-    // What to do matters more than what was read, which is shortened as long as LEAST_SEEN characters of it remain.
+    // The fix matters more than the evidence, so the evidence is shortened as long as LEAST_SEEN characters of it
+    // remain.
     if deed.chars().count() + LEAST_SEEN <= room {
         return (shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed, None);
     }
@@ -139,7 +141,8 @@ fn fitting(full: String, brief: impl Fn() -> String, room: usize) -> String {
     if full.chars().count() <= room { full } else { shortened(&brief(), room) }
 }
 
-/// The evidence with only the last name of each path; reasons stay as they are.
+/// The evidence with each path shortened to its last component. For a finding without a verdict, the reason,
+/// unshortened.
 fn brief(evidence: &[Evidence], state: &State) -> String {
     if let Some(because) = words::state_because(state) {
         return because.to_owned();

@@ -1,5 +1,5 @@
-//! The audit as a document for an issue or a merge request: the machine, the totals, a table for each severity; the
-//! rest is folded.
+//! The audit as Markdown for an issue or a merge request: the machine, the totals, and one table for each severity. All
+//! other findings stand in sections that a reader unfolds.
 
 use super::{Advice, Audit, Totals, WORST_FIRST, found};
 use crate::render::markdown::{cell, code, prose};
@@ -71,7 +71,7 @@ fn details(out: &mut String, case: &Case<'_>, finding: &Finding) -> fmt::Result 
     writeln!(out, "\n</details>\n")
 }
 
-/// Findings that ask for nothing, or that could not be judged, folded away.
+/// Writes the findings that need no action or could not be judged, as sections that a reader unfolds.
 fn folded(out: &mut String, audit: &Audit<'_>) -> fmt::Result {
     type IsOne = fn(&State) -> bool;
     let groups: [(&str, IsOne); 4] = [
@@ -96,7 +96,7 @@ fn folded(out: &mut String, audit: &Audit<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Inside a tag Markdown is not read, so nothing but HTML has to be escaped.
+/// Escapes text that stands inside an HTML tag, where Markdown is not interpreted.
 fn html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

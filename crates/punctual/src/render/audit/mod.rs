@@ -1,8 +1,8 @@
-//! An audit in the forms people and programs read: a list for the terminal, a page of text on one knob, JSON, Markdown,
-//! SARIF, `JUnit`; and what differs between two audits.
+//! An audit in all its output formats: a list for the terminal, a text on one knob, JSON, Markdown, SARIF and `JUnit`;
+//! and the difference between two audits.
 //!
-//! Judges nothing: order and words come from the findings and the catalogue. Evidence comes from a machine that is not
-//! trusted, so each form escapes it in its own way.
+//! Nothing is judged here: the order and the words come from the findings and the catalogue. The evidence comes from a
+//! machine that is not trusted, so each format escapes it in its own way.
 
 mod difference;
 mod explain;
@@ -32,12 +32,12 @@ use std::fmt;
 /// Severities, the worst first.
 const WORST_FIRST: [Severity; 4] = [Severity::Fatal, Severity::High, Severity::Medium, Severity::Info];
 
-/// What was audited, and what was found.
+/// An audit: the machine and need that were judged, and the findings.
 #[derive(Clone, Copy)]
 pub struct Audit<'a> {
     /// The machine and the need.
     pub case: &'a Case<'a>,
-    /// Every knob, judged; worst first.
+    /// The finding of every knob, worst first.
     pub findings: &'a [Finding],
 }
 
@@ -51,13 +51,13 @@ impl<'a> Audit<'a> {
         if self.case.rt().is_empty() { "unknown".to_owned() } else { self.case.rt().to_string() }
     }
 
-    /// `periodic work on CPUs 2-3`.
+    /// The kind of work and its CPUs: `periodic work on CPUs 2-3`.
     fn need(&self) -> String {
         format!("{} work on CPUs {}", self.case.need.kind.name(), self.cpus())
     }
 }
 
-/// How many findings are of each kind.
+/// Number of findings of each kind.
 #[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Totals {
@@ -98,19 +98,19 @@ impl fmt::Display for Totals {
     }
 }
 
-/// What the catalogue advises for a knob, with the values of one machine filled in.
+/// The catalogue's advice on a knob, with the values of one machine filled in.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Advice {
     family: Family,
-    /// How to make the change last.
+    /// How to make the change survive a reboot.
     persist: String,
-    /// How to put it back.
+    /// How to undo the change at once.
     undo: String,
-    /// How to take back what makes the change last; `None` if `undo` does that as well.
+    /// How to undo `persist`; `None` if `undo` does that as well.
     undo_persist: Option<String>,
     blast_radius: Blast,
-    /// Sources for what the catalogue says of the knob.
+    /// Sources of the catalogue's statements about the knob.
     sources: &'static [&'static str],
 }
 
@@ -133,7 +133,7 @@ fn shown(evidence: &[Evidence]) -> String {
     all.join(", ")
 }
 
-/// What was found, in one piece of text: the evidence, or why there is no verdict.
+/// The finding in one text: its evidence or, if there is no plain verdict, the reason.
 fn found(finding: &Finding) -> String {
     words::state_because(&finding.state).map_or_else(|| shown(&finding.evidence), str::to_owned)
 }

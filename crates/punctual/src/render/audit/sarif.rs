@@ -1,5 +1,5 @@
-//! The audit as SARIF: knobs are rules, findings are results. The place is the file of the machine that was read and,
-//! for a captured machine, its line in the captured file.
+//! The audit as SARIF: knobs are rules, findings are results. The place of a result is the file of the machine that the
+//! finding was read from. For a captured machine it is the line of the capture that holds this file.
 
 use super::{Advice, Audit, found};
 use crate::render::sarif::{self, Checked, Level, Place, Region, ResultKind, Rule};
@@ -16,7 +16,8 @@ pub struct Captured<'a> {
     pub text: &'a str,
 }
 
-/// The document. It holds only bad findings unless `all` is set, because most readers show every result as a fault.
+/// The audit as SARIF. Only bad findings are included unless `all` is set, because most readers show every result as a
+/// fault.
 pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) -> String {
     let shown: Vec<(&Finding, &Knob)> = audit
         .findings
@@ -98,7 +99,7 @@ fn own_file(finding: &Finding) -> &str {
     files.into_iter().find(|path| path.starts_with('/') && !path.contains('*')).unwrap_or(CMDLINE)
 }
 
-/// The line in the captured file of the first piece of evidence that is found there, or line 1 if none is.
+/// The line of the capture that holds the first piece of evidence found in it, or 1 if none is found.
 fn line(text: &str, finding: &Finding) -> usize {
     let path = |source: &str| source.split(' ').next().unwrap_or_default().to_owned();
     let paths = finding.evidence.iter().map(|evidence| path(&evidence.source)).filter(|path| path.starts_with('/'));

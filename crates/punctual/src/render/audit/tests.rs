@@ -1,4 +1,4 @@
-//! Forms of an audit, with hostile evidence, and on terminals of all widths.
+//! All output formats of an audit, with hostile evidence and on terminals of many widths.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -79,7 +79,7 @@ fn evidence_stays_in_its_cell_of_markdown() {
         let text = markdown(audit).unwrap();
         assert!(is_harmless_text(&text), "{text:?}");
         for line in text.lines().filter(|line| line.starts_with('|')) {
-            // Cuts rows as GitHub does: a backslash escapes the next character, inside code too.
+            // Cells are split as GitHub splits them: a backslash escapes the next character, inside code too.
             let mut cells = 0;
             let mut rest = line.chars();
             while let Some(c) = rest.next() {

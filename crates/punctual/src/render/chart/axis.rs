@@ -1,4 +1,4 @@
-//! Scales and their ticks.
+//! Scales of charts, with their ticks and labels.
 
 use super::{Plot, escaped, path, px, text, wide};
 use crate::render::units;
@@ -58,7 +58,7 @@ impl LogScale {
     }
 }
 
-/// A count as a coordinate can hold it.
+/// A count as a floating-point number, the type of coordinates.
 #[allow(clippy::cast_precision_loss, reason = "a picture has fewer than 53 bits of pixels")]
 pub fn as_f64(n: u64) -> f64 {
     n as f64
@@ -111,7 +111,7 @@ fn left(out: &mut String, scale: &LogScale, plot: Plot, title: &str, label: fn(f
     title_left(out, plot, title);
 }
 
-/// A line through the plot with its label at the left.
+/// A horizontal grid line through the plot, with its label at the left.
 pub fn grid_left(out: &mut String, plot: Plot, y: f64, label: &str) {
     path(out, "grid", plot.level(y));
     text(out, "tick end", (plot.left - 8.0, y + 4.0), label);
@@ -126,7 +126,7 @@ pub fn whole(n: f64) -> u64 {
     n.round() as u64
 }
 
-/// Nanoseconds as the label of an axis in microseconds.
+/// The label, in microseconds, for a value in nanoseconds.
 pub fn microseconds(ns: f64) -> String {
     if ns < 999.0 { format!("{}", ns.round() / 1e3) } else { units::count(whole(ns / 1e3)) }
 }
@@ -143,7 +143,7 @@ impl Times {
         self.to.since(self.from)
     }
 
-    /// The share of the stretch that is over at `at`: 0 at its beginning, 1 at its end.
+    /// The share of the stretch that has passed at `at`: 0 at its beginning, 1 at its end.
     pub fn share(self, at: RecTime) -> f64 {
         at.since(self.from).as_secs_f64() / self.length().as_secs_f64().max(1e-9)
     }
@@ -169,7 +169,7 @@ pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool)
     }
 }
 
-/// At most ten round moments.
+/// Round moments within the stretch, at most ten.
 pub fn round_moments(times: Times) -> impl Iterator<Item = RecTime> {
     let step = moment_step(times.length());
     let first = times.from.as_ns().div_ceil(step.as_ns().max(1));
@@ -186,9 +186,9 @@ pub fn moment_at(at: RecTime, times: Times, plot: Plot) -> f64 {
     plot.left + times.share(at).clamp(0.0, 1.0) * (plot.right - plot.left)
 }
 
-/// A round step that cuts `end` into five to ten parts.
+/// A round step that cuts a stretch of this length into five to ten parts.
 fn moment_step(end: Nanos) -> Nanos {
-    // In tenths of a second, up to two days.
+    // Steps in tenths of a second, up to two days.
     const STEPS: [u64; 22] = [
         1, 2, 5, 10, 20, 50, 100, 150, 300, 600, 1_200, 3_000, 6_000, 9_000, 18_000, 36_000, 72_000, 144_000, 216_000,
         432_000, 864_000, 1_728_000,

@@ -1,24 +1,25 @@
-//! The effect of each candidate on one number: a dot for the change, a bar for its limits, and a line at no change.
+//! The effect of each candidate on one metric: a dot for the measured change, a bar between its confidence limits, and
+//! a vertical line at "no change".
 
 use super::{Plot, axis, escaped, opened, path, px, text};
 use std::fmt::Write as _;
 
-/// One candidate in a picture.
+/// The bar of one candidate.
 #[derive(Clone, Debug)]
 pub struct Bar<'a> {
     pub name: &'a str,
-    /// The change, as a factor.
+    /// The measured change, as a factor: 1 is no change.
     pub seen: f64,
-    /// Its lower limit; 0 if unknown.
+    /// Lower confidence limit of the change; 0 if unknown.
     pub low: f64,
-    /// Its upper limit; infinite if unknown.
+    /// Upper confidence limit of the change; infinite if unknown.
     pub high: f64,
-    /// What is shown when the bar is pointed at.
+    /// The text that is shown when the pointer is over the bar.
     pub says: String,
 }
 
 const ROW: f64 = 26.0;
-/// Width that a label of the axis needs.
+/// Room that one label of the axis needs, in units of the picture.
 const LABEL: f64 = 34.0;
 /// The axis of factors reaches at least from 1/2 to 2 and at most from 1/100 to 100. What is beyond is drawn at the
 /// edge.
@@ -40,7 +41,8 @@ pub fn effects(title: &str, bars: &[Bar<'_>]) -> Option<String> {
         f64::midpoint(plot.left, plot.right) + share * (plot.right - plot.left) / 2.0
     };
     let mut out = opened("effects", 900.0, height + 44.0, title);
-    // From the middle outwards: a label that has no room is left out, its line stays.
+    // Labels are placed from the middle outwards. A label that would cover another one is left out, but its grid line
+    // is drawn.
     let mut taken: Vec<f64> = Vec::new();
     for factor in [1.0, 2.0, 0.5, 5.0, 0.2, 10.0, 0.1, 20.0, 0.05, 50.0, 0.02, 100.0, 0.01, 1.25, 0.8] {
         if factor > reach || factor < 1.0 / reach {

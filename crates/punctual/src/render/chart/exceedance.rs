@@ -1,5 +1,5 @@
-//! How often later than: the share of activations beyond each latency, both axes logarithmic, several results over each
-//! other. The horizontal distance of two curves is the difference in latency at that share.
+//! Exceedance curves: the share of activations with more than each latency, on two logarithmic axes, for several
+//! results in one plot. The horizontal distance of two curves is the difference in latency at that share.
 
 use super::axis::{self, LogScale, as_f64};
 use super::histogram::budget_line;
@@ -10,15 +10,15 @@ use punctual_hist::Nanos;
 use punctual_numbers::stats::binomial;
 use std::fmt::Write as _;
 
-/// Up to this number of values beyond a latency the limits are exact. For more, the normal approximation is good
-/// enough: its band is narrower than the line of the curve.
+/// The limits of a share are exact if at most this number of values exceeds the latency. For more values the normal
+/// approximation is used: its error is smaller than the width of the curve.
 const EXACT_MAX: u64 = 1_000;
 
 pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     let (low, high) = range(shapes, budget)?;
     let shapes: Vec<&Shape> = shapes.iter().filter(|shape| shape.count() > 0).collect();
     let most = shapes.iter().map(|shape| shape.count()).max()?;
-    // The labels of the shares are long.
+    // The left margin is wide, because labels such as "1 in 1 000 000" stand there.
     let plot = Plot { left: 122.0, ..Plot::of(900.0, super::HEIGHT) };
     let x = LogScale::new(as_f64(low), as_f64(high), plot.left, plot.right);
     // Shares are scaled up, because a `LogScale` begins at 0.1.
@@ -32,7 +32,7 @@ pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     axis::latencies_below(&mut out, &x, plot);
     shares_left(&mut out, &y, least, scale, plot);
     budget_line(&mut out, &x, plot, budget);
-    // All bands lie behind all curves.
+    // All bands are drawn first, so that none covers a curve.
     let of_many = if shapes.len() > 1 { " of-many" } else { "" };
     for shape in &shapes {
         path(&mut out, &format!("band{of_many} {}", series(shape.number)), band(shape, &x, level, plot));
@@ -65,7 +65,8 @@ fn falls(shape: &Shape, x: &LogScale) -> Vec<(String, u64)> {
     falls
 }
 
-/// The path of the curve, and that of its dashed end: the range of values that were only counted.
+/// The path of the curve and, if some values were only counted, the path of a dashed line over the range that holds
+/// these values.
 fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (String, Option<String>) {
     let all = as_f64(shape.count());
     let mut level = px(y(1.0));
@@ -81,14 +82,16 @@ fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (St
     (path, Some(format!("M{from} {level}H{to}{end}")))
 }
 
-/// The range of values that were only counted, above all cells.
+/// Left and right coordinate of the range of values that were only counted. The range begins no further left than the
+/// end of the last cell.
 fn apart(shape: &Shape, x: &LogScale) -> Option<[String; 2]> {
     let apart = shape.apart?;
     let cells_end = shape.falls().last().map_or(0, |(at, _)| at.as_ns());
     Some([apart.from.as_ns(), apart.end()].map(|at| px(x.at(as_f64(at.max(cells_end))))))
 }
 
-/// Limits of a single share at 95 %, after Clopper and Pearson, for activations that do not depend on each other.
+/// The 95 % confidence limits of one share, after Clopper and Pearson, for activations that do not depend on each
+/// other.
 pub fn limits(beyond: u64, all: u64) -> (f64, f64) {
     let upper = |k: u64| binomial::upper_bound(k, all, 0.975).unwrap_or(1.0);
     if beyond <= EXACT_MAX {
@@ -100,7 +103,8 @@ pub fn limits(beyond: u64, all: u64) -> (f64, f64) {
     (k / n - half, k / n + half)
 }
 
-/// The area between the limits: right along the upper ones, back along the lower ones.
+/// The outline of the area between the confidence limits: to the right along the upper limits, then back along the
+/// lower ones.
 fn band(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> String {
     let all = shape.count();
     let mut path = format!("M{} {}", px(plot.left), px(y(1.0)));
@@ -120,7 +124,7 @@ fn band(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> Stri
     path
 }
 
-/// Vertical axis of shares, with a label at each power of ten: all, 1 in 10, 1 in 100.
+/// Vertical axis of shares, with a label at each power of ten: "all", "1 in 10", "1 in 100".
 fn shares_left(out: &mut String, y: &LogScale, least: f64, scale: f64, plot: Plot) {
     let mut millionths = 1e6;
     let mut one_in = 1u64;

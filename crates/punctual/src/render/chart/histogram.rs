@@ -1,8 +1,9 @@
-//! How often which latency occurred: counts over latency, both axes logarithmic, so that one activation in a million is
-//! as visible as the million.
+//! Histograms: counts over latency, both axes logarithmic, so that one activation in a million is as visible as the
+//! million.
 //!
-//! A cell is drawn from edge to edge, since nothing says where in it its values lie; cells too narrow to be seen are drawn
-//! as one. What was only counted is drawn apart, up to the largest value that is known.
+//! A cell is drawn from its lower to its upper edge, because the positions of its values within it are unknown. Cells
+//! too narrow to be seen are drawn as one column. Values that lie in no cell and were only counted are drawn
+//! separately, up to the largest value if it is known.
 
 use super::axis::{self, LogScale, as_f64};
 use super::shape::{Shape, above, range};
@@ -12,20 +13,20 @@ use punctual_hist::Nanos;
 use punctual_numbers::foreign::Cell;
 use std::fmt::Write as _;
 
-/// Cells are joined until they are about this wide in the picture.
+/// Neighbouring cells are joined into columns of about this width, in units of the picture.
 const COLUMN: f64 = 10.0;
 
-/// Cells that are drawn as one: from the lower edge of the first up to that of the one after the last.
+/// A column of the picture: one cell, or several cells that are drawn as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The smallest value in it.
+    /// The smallest value that the column can hold.
     pub low: u64,
-    /// The smallest value of the column above it.
+    /// The first value above the column.
     pub above: u64,
 }
 
-/// A histogram of the shapes at these places; its axes fit all shapes, so that pictures of some of them can be compared.
-/// `None` when nothing was counted.
+/// A histogram of the shapes whose indices are in `shown`. Its axes fit all shapes, so that pictures of different
+/// shapes can be compared. `None` if nothing was counted.
 pub fn histogram(shapes: &[Shape], shown: &[usize], budget: Option<Nanos>, small: bool) -> Option<String> {
     let (low, high) = range(shapes, budget)?;
     let (width, height) = if small { (440.0, 246.0) } else { (900.0, super::HEIGHT) };
@@ -68,7 +69,8 @@ pub fn histogram(shapes: &[Shape], shown: &[usize], budget: Option<Nanos>, small
     Some(out)
 }
 
-/// Columns for all cells, about `most` of them from the lowest value to the highest.
+/// The columns that hold all cells. Their width is chosen so that about `most` columns reach from the lowest to the
+/// highest value.
 pub fn columns(shapes: &[Shape], (low, high): (u64, u64), most: f64) -> Vec<Column> {
     let mut cells: Vec<&Cell> = shapes.iter().flat_map(Shape::drawn).collect();
     cells.sort_by_key(|cell| cell.low);
@@ -86,7 +88,7 @@ pub fn columns(shapes: &[Shape], (low, high): (u64, u64), most: f64) -> Vec<Colu
     columns
 }
 
-/// How many values in cells lie in each column.
+/// The number of values in each column.
 pub fn counts(columns: &[Column], cells: &[Cell]) -> Vec<u64> {
     let mut counts = vec![0u64; columns.len()];
     for cell in cells {
@@ -102,7 +104,7 @@ fn edges(column: Column, x: &LogScale) -> (f64, f64) {
     (x.at(as_f64(column.low)), x.at(as_f64(column.above)))
 }
 
-/// The budget as a line with its name beside it.
+/// Draws the budget as a vertical line with its name beside it.
 pub(super) fn budget_line(out: &mut String, x: &LogScale, plot: Plot, budget: Option<Nanos>) {
     let Some(budget) = budget else { return };
     let at = x.at_ns(budget);
@@ -111,7 +113,7 @@ pub(super) fn budget_line(out: &mut String, x: &LogScale, plot: Plot, budget: Op
     text(out, &format!("limit-name {edge}"), (x, plot.top - 7.0), &format!("budget {}", units::latency(budget)));
 }
 
-/// The outline; where nothing was counted it lies on the base line.
+/// The outline of the histogram. Columns without values have no outline.
 fn steps(columns: &[Column], counts: &[u64], x: &LogScale, y: &LogScale, plot: Plot) -> String {
     let mut path = String::new();
     let mut at = None;
@@ -133,7 +135,7 @@ fn steps(columns: &[Column], counts: &[u64], x: &LogScale, y: &LogScale, plot: P
     path
 }
 
-/// Invisible columns that say what they hold when pointed at.
+/// Invisible rectangles over the columns: a pointer over one shows the counts of the column.
 fn hits(out: &mut String, columns: &[Column], shown: &[(&Shape, &[Vec<u64>; 2])], x: &LogScale, plot: Plot) {
     out.push_str(r#"<g class="hits">"#);
     for (place, column) in columns.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! One late activation, from its release to its body: what had the CPU, in lanes, to scale.
+//! One late activation, from its release to the start of its body: bars to scale show what had the CPU, in one lane for
+//! each kind of cause.
 
 use super::axis::{as_f64, microseconds, title_below};
 use super::{Plot, WIDTH, opened, path, px, rect, text, wide};
@@ -14,9 +15,9 @@ const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 36.0;
 const LANE: f64 = 26.0;
 const BAR: f64 = 18.0;
-/// Largest number of bars: short parts that lie close together become one.
+/// Largest number of bars. If there are more parts, short parts that lie close together are joined into one bar.
 const BARS_MAX: usize = 160;
-/// Largest number of parts of a lane that get a label, where there is room.
+/// Largest number of bars in a lane that get a label.
 const LABELS_MAX: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub fn colour_of(class: Class) -> &'static str {
     drawn(class).1
 }
 
-/// `None` if the activation was not traced.
+/// The picture of one late activation; `None` if the activation was not traced.
 pub fn lanes(spike: &Spike) -> Option<String> {
     let (first, last) = (spike.parts.first()?, spike.parts.last()?);
     let end = last.from.plus(last.length).max(spike.woke);
@@ -88,7 +89,7 @@ pub fn lanes(spike: &Spike) -> Option<String> {
     for (top, own) in &rows {
         bars(&mut out, &scale, own, spike.release, *top);
     }
-    // Lines are drawn before names, so that none goes through a name.
+    // Lines are drawn before names, so that no line crosses a name.
     let names = marks(&mut out, &scale, spike, bottom);
     for (top, own) in &rows {
         labels(&mut out, &scale, own, *top);
@@ -145,7 +146,7 @@ struct Bar<'a> {
     longest: &'a Part,
     /// Number of parts in the bar.
     parts: u64,
-    /// Their time, without what lies between them.
+    /// Sum of the lengths of the parts, without the gaps between them.
     time: Nanos,
     /// Whether all parts have the same cause.
     alike: bool,
@@ -237,7 +238,7 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
         };
         let (x, class, extent) = match () {
             () if to - from >= wide => (from + 4.0, "part-name start", (from, from + wide)),
-            // A cause that comes again and again is named once.
+            // Only the first bar of a cause is labelled.
             () if named.contains(&name) => continue,
             () if free(to + 0.1, to + wide) => (to + 4.0, "part-name beside start", (to, to + wide)),
             () if free(from - wide, from - 0.1) => (from - 4.0, "part-name beside end", (from - wide, from)),
@@ -249,7 +250,7 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
     }
 }
 
-/// Draws a line where a stage of the wake-up ends and the next begins, and returns the names of the lines.
+/// Draws a vertical line at the end of each stage of the wake-up, and returns the markup of the lines' names.
 fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) -> String {
     let anchors = [
         (Stage::Expiry, "timer interrupt"),
@@ -280,7 +281,7 @@ fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) -> String 
     names
 }
 
-/// Joins the names of marks that would cover each other.
+/// Joins marks whose names would overlap into one mark with all of these names.
 fn joined(mut marks: Vec<(f64, String)>) -> Vec<(f64, String)> {
     let covers = |pair: &[(f64, String)]| match pair {
         [(x, name), (next, after)] => extent(*x, name).0 + wide(name) + 8.0 > extent(*next, after).0,
@@ -296,7 +297,8 @@ fn joined(mut marks: Vec<(f64, String)>) -> Vec<(f64, String)> {
     marks
 }
 
-/// Where the name of a mark begins, and its anchor. Near the right end the name stands at the left of its mark.
+/// The left edge of a mark's name, and the text anchor for SVG. Near the right edge of the picture the name stands at
+/// the left of its mark.
 fn extent(x: f64, name: &str) -> (f64, &'static str) {
     if x + 3.0 + wide(name) > RIGHT { (x - 3.0 - wide(name), "end") } else { (x + 3.0, "start") }
 }

@@ -1,4 +1,4 @@
-//! The whole run on one logarithmic ruler: where its percentiles lie, and where the budget is.
+//! The percentiles of a run and its budget as marks on one logarithmic ruler.
 
 use super::axis::{LogScale, whole};
 use super::{Plot, escaped, opened, path, px, rect, text, wide};
@@ -38,7 +38,7 @@ impl Flag {
     }
 }
 
-/// The ruler; `None` when there is nothing to put on it.
+/// The ruler; `None` if no smallest or no largest value is known.
 pub fn ruler(points: &Percentiles, budget: Option<Nanos>, says: &str, small: bool) -> Option<String> {
     let width = if small { 440.0 } else { super::WIDTH };
     let (min, max) = (points.min?, points.max?);
@@ -64,7 +64,7 @@ pub fn ruler(points: &Percentiles, budget: Option<Nanos>, says: &str, small: boo
     Some(out)
 }
 
-/// Marks under the ruler. Marks that the name of the budget would cover are left out.
+/// Draws the scale under the ruler. Marks that the name of the budget would cover are left out.
 fn graduation(out: &mut String, scale: &LogScale, budget: Option<Nanos>, width: f64, plot: Plot) {
     let y = plot.bottom + 20.0;
     let name = budget.map(|b| format!("budget {}", units::latency(b))).unwrap_or_default();

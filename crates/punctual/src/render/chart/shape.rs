@@ -1,7 +1,7 @@
-//! Values in cells, counted by us or by another program: what histograms and curves are drawn from.
+//! Counts of values in cells, from our own or another program's measurement: the data of histograms and curves.
 //!
-//! Only the edges of a cell are known, not where in it its values lie. Values that a program has only counted are kept
-//! apart, with the range they lie in. Must not know how shapes are drawn.
+//! Of a cell only the edges and the count are known, not the values. Values that lie beyond the last cell of a file are
+//! kept in [`Apart`]: their number, and the range that holds them. Must not know how shapes are drawn.
 
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::{Beyond, Cell, ForeignRun, Series, total};
@@ -9,38 +9,38 @@ use punctual_numbers::report::CpuRow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Of a file with more series than this, those with the largest values are drawn.
+/// If a file has more series than this, only the series with the largest values are drawn.
 const DRAWN_MAX: usize = 16;
 
-/// Values under one name.
+/// The data of one curve or histogram, with its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
     /// Index among all shapes, which gives the colour.
     pub number: usize,
     pub name: String,
-    /// Cells that hold something.
+    /// Cells with a count above zero.
     pub cells: Vec<Cell>,
-    /// Times from skipped releases to the next wake-up, which only a histogram draws.
+    /// Times from a skipped release to the thread's next wake-up. Only histograms draw them.
     pub skipped: Vec<Cell>,
     /// The largest value, if known.
     pub largest: Option<Nanos>,
-    /// Values that are in no cell.
+    /// Values beyond the last cell, if there are any.
     pub apart: Option<Apart>,
 }
 
-/// Values that were only counted: their number is known, and the range in which all of them lie.
+/// Values that are in no cell: only their number and the range that holds all of them are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// Smallest value that any of them can have.
+    /// Lower end of the range that holds these values.
     pub from: Nanos,
-    /// The largest of them, if known.
+    /// The largest of these values, if known.
     pub to: Option<Nanos>,
     pub count: u64,
 }
 
 impl Apart {
     fn of(beyond: Beyond, largest: Option<Nanos>) -> Self {
-        // A largest value below `from` contradicts the count, and is not believed.
+        // A largest value below `from` contradicts the count, so it is ignored.
         Self { from: beyond.from, to: largest.filter(|largest| *largest >= beyond.from), count: beyond.count }
     }
 
@@ -78,7 +78,7 @@ impl Shape {
         }
     }
 
-    /// All cells that a picture holds.
+    /// All cells that a histogram draws.
     pub fn drawn(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().chain(&self.skipped)
     }
@@ -88,8 +88,8 @@ impl Shape {
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Where the curve of exceedances falls, and by how many values: at the end of each cell, so that no share is
-    /// understated.
+    /// The steps of the exceedance curve: (latency, number of values by which the curve falls there). A step is at the
+    /// end of its cell, so that no share is understated.
     pub fn falls(&self) -> Vec<(Nanos, u64)> {
         let mut falls: Vec<(Nanos, u64)> = self.cells.iter().map(|cell| (cell.end(self.largest), cell.count)).collect();
         // Cells of several series may overlap.
@@ -103,24 +103,25 @@ pub fn above(cell: &Cell) -> u64 {
     cell.high.as_ns().saturating_add(1)
 }
 
-/// The smallest value and the end of the largest cell, with the budget between them; `None` without values.
+/// The range of latencies that holds all cells, all values that were only counted, and the budget; `None` without
+/// values.
 pub fn range(shapes: &[Shape], budget: Option<Nanos>) -> Option<(u64, u64)> {
     let all = || {
         let cells = shapes.iter().flat_map(Shape::drawn).map(|cell| (cell.low.as_ns(), above(cell)));
         cells.chain(shapes.iter().filter_map(|shape| shape.apart).map(|apart| (apart.from.as_ns(), apart.end())))
     };
     let (first, end) = all().min()?;
-    // There is no zero on a logarithmic axis.
+    // A logarithmic axis has no zero.
     let low = if first == 0 { (end / 4).max(1) } else { first };
     let high = all().map(|(_, above)| above).max()?;
     let budget = budget.map(Nanos::as_ns);
     Some((low.min(budget.unwrap_or(low)), high.max(budget.unwrap_or(high))))
 }
 
-/// The series of a file that are drawn, in the order of the file.
+/// The series of a file that are drawn, in the order of the file: at most `DRAWN_MAX`.
 pub fn of_run(run: &ForeignRun) -> Vec<Shape> {
     let mut all: Vec<(usize, &Series)> = run.series.iter().enumerate().filter(|(_, one)| is_drawn(one)).collect();
-    // A series of unknown largest value may have the largest of all.
+    // A series whose largest value is unknown may hold the largest of all, so it is sorted to the front.
     all.sort_by_key(|(_, series)| Reverse(series.largest().unwrap_or(Nanos::MAX)));
     all.truncate(DRAWN_MAX);
     all.sort_by_key(|(number, _)| *number);
@@ -131,7 +132,8 @@ pub fn is_drawn(series: &Series) -> bool {
     !series.cells.is_empty() || series.beyond.is_some()
 }
 
-/// The series of a file under the name of the file; series of one context are added up.
+/// One shape for each context of a file: the series of a context are added up. A file with a single context gives a
+/// shape with the file's name.
 pub fn by_context(name: &str, run: &ForeignRun) -> Vec<Shape> {
     let mut contexts: BTreeMap<Option<&str>, Vec<Series>> = BTreeMap::new();
     for series in run.series.iter().filter(|series| is_drawn(series)) {
@@ -146,7 +148,8 @@ pub fn by_context(name: &str, run: &ForeignRun) -> Vec<Shape> {
     parts.iter().map(named).collect()
 }
 
-/// Adds series up under the name of their context; series of different kinds stay apart.
+/// The sum of the series, under the name of their context. Series that cannot be added, because they are of different
+/// kinds, are returned unchanged.
 fn whole(context: Option<&str>, series: Vec<Series>) -> Vec<Series> {
     match total(&series) {
         Some(all) => vec![Series { label: context.map_or(all.label.clone(), str::to_owned), ..all }],

@@ -1,4 +1,4 @@
-//! Scales, and pictures as markup.
+//! Tests of scales and of the markup of pictures.
 
 use super::axis::LogScale;
 use super::*;
@@ -65,7 +65,7 @@ fn extremes_of_counts_do_not_break_a_picture() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
 }
 
-/// The path that is drawn with this class.
+/// The `d` attribute of the first path with this class.
 fn path<'a>(svg: &'a str, class: &str) -> &'a str {
     let rest = svg.split_once(&format!("class=\"{class} ")).unwrap().1;
     rest.split_once("d=\"").unwrap().1.split('"').next().unwrap()

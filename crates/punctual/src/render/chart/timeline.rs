@@ -1,5 +1,5 @@
-//! One CPU over the time of the run: smallest, median, 99.9 % and largest latency of each stretch, above the load
-//! phases of that time.
+//! Latency of one CPU over the run: smallest, median, p99.9 and largest latency of each stretch of time, with the load
+//! phases marked.
 
 use super::axis::{self, LogScale, Times, as_f64};
 use super::{Plot, WIDTH, escaped, opened, path, px, rect, series, text};
@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 
 /// Stretches are joined until there are at most this many columns.
 const COLUMNS: usize = 150;
-/// Heights of the plot, of the names above it, and of the labels and the title of time below it.
+/// Heights, in units of the picture: of the plot, of the names of load phases above it, and of the time axis below it.
 const PLOT: f64 = 120.0;
 const NAMED: f64 = 26.0;
 const LABELLED: f64 = 42.0;
-/// Height of a time line with names of load phases and labels of time.
+/// Height of a time line that has both the names of load phases and the time axis.
 pub const TIMELINE_HEIGHT: f64 = NAMED + PLOT + LABELLED;
 
 type Value = fn(&TimelinePoint) -> Option<Nanos>;
@@ -27,7 +27,7 @@ pub struct Reach {
     pub high: Nanos,
 }
 
-/// The lowest and the highest of all latencies of a report and its budget. `None` when nothing ran.
+/// The smallest and the largest of the report's latencies and its budget. `None` if nothing ran.
 pub fn reach(report: &Report) -> Option<Reach> {
     let measured = || report.timeline.iter();
     let low = measured().filter_map(|p| p.min).chain(report.need.budget).min()?;
@@ -35,9 +35,9 @@ pub fn reach(report: &Report) -> Option<Reach> {
     Some(Reach { low, high })
 }
 
-/// The time line of the CPU with this index in the report, on an axis from `low` to `high`. In a stack of time lines
-/// the
-/// `first` one names the load phases, and the `last` one has the labels of time. `None` if nothing ran on the CPU.
+/// The time line of the CPU with this index in the report, on an axis from `low` to `high`. Of several time lines in a
+/// column, the `first` one names the load phases and the `last` one has the time axis. `None` if nothing ran on the
+/// CPU.
 pub fn timeline(report: &Report, number: usize, Reach { low, high }: Reach, first: bool, last: bool) -> Option<String> {
     let cpu = report.cpus.get(number)?.cpu;
     let points = joined(&report.timeline, cpu);
@@ -61,7 +61,7 @@ pub fn timeline(report: &Report, number: usize, Reach { low, high }: Reach, firs
     Some(out)
 }
 
-/// The time that a report covers: the whole run, or the stretch that was asked for.
+/// The time that a report covers: the whole run, or the stretch that the user selected.
 pub fn times(report: &Report) -> Option<Times> {
     let ends = report.timeline.iter().map(|p| p.start.plus(p.length));
     let to = ends.chain(report.spans.iter().map(|s| s.to)).max()?;
@@ -69,7 +69,8 @@ pub fn times(report: &Report) -> Option<Times> {
     Some(Times { from, to })
 }
 
-/// The points of one CPU, joined to at most [`COLUMNS`]. Joined points have the largest of their percentiles.
+/// The points of one CPU, joined to at most [`COLUMNS`]. Each percentile of a joined point is the largest of the points
+/// it stands for.
 fn joined(timeline: &[TimelinePoint], cpu: u32) -> Vec<TimelinePoint> {
     let own: Vec<&TimelinePoint> = timeline.iter().filter(|p| p.cpu == cpu).collect();
     let join = |points: &[&TimelinePoint]| {
@@ -176,7 +177,7 @@ fn names(out: &mut String, points: &[TimelinePoint], plot: Plot, y: &LogScale, b
     }
 }
 
-/// Invisible columns that say what they hold when pointed at.
+/// Invisible rectangles over the points: a pointer over one shows the point's numbers.
 fn hits(out: &mut String, points: &[TimelinePoint], spans: &[PhaseSpan], times: Times, plot: Plot) {
     out.push_str(r#"<g class="hits">"#);
     for point in points {

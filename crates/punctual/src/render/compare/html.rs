@@ -1,4 +1,5 @@
-//! A comparison as one page: verdicts, overlaid pictures, all numbers.
+//! A comparison as one HTML page: verdicts, curves of all recordings in one picture for each group, and tables of all
+//! numbers.
 
 use super::told;
 use crate::render::chart::{self, Shape};
@@ -10,12 +11,12 @@ use minijinja::{Value, context};
 use punctual_numbers::compare::{Against, Basis, Compared, Comparison, Group, GroupResult, RowResult, Side, What};
 
 const TEMPLATE: &str = include_str!("../html/compare.html.jinja");
-/// More groups than this are not drawn; the tables have them.
+/// Number of groups that get a picture. The tables list all groups.
 const DRAWN_MAX: usize = 16;
 
 const NOT_STATED: &str = "not stated";
 
-/// `title` is what the reader calls this comparison.
+/// The page of a comparison. `title` is its heading.
 pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::Error> {
     let others: Vec<Value> = comparison.others.iter().map(against).collect();
     let sides = std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side));
@@ -99,7 +100,7 @@ fn row(of: &RowResult) -> Value {
     }
 }
 
-/// Curves of all recordings over each other, one picture for each CPU and load.
+/// Pictures of exceedance curves, one for each CPU and load, each with the curves of all recordings.
 fn figures(comparison: &Comparison) -> Vec<Value> {
     let sides: Vec<&Side> =
         std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side)).collect();
@@ -111,7 +112,7 @@ fn figures(comparison: &Comparison) -> Vec<Value> {
             What::Misses { budget } => budget,
             _ => None,
         });
-    // The other recording may have the group under another name.
+    // A file of another program may name the same group differently.
     let of_other = |number: usize, group: &Group| {
         let other = comparison.others.get(number.checked_sub(1)?)?;
         let result = other.groups.iter().find(|result| result.group == *group)?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::render) struct Document<'a> {
     verdict: Compared,
-    /// Confidence of every interval.
+    /// Confidence level of every interval in the document.
     confidence: f64,
     #[serde(flatten)]
     comparison: &'a Comparison,

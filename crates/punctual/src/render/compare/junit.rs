@@ -1,12 +1,13 @@
-//! A comparison as `JUnit` XML: a suite for each recording, a case for each CPU and load. A case that was not decided
-//! is skipped, with the reason.
+//! A comparison as `JUnit` XML: one suite for each recording, one case for each CPU and load. An undecided case is
+//! skipped, and its message holds the reason.
 
 use crate::render::junit::{Case, Document, Status, Suite, Trouble};
 use crate::render::words::compare as say;
 use punctual_facts::machine::MachineLine;
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
 
-/// The document. A case that became worse is a failure, and with `unsure_fails` so is one that was not decided.
+/// The comparison as `JUnit` XML. A case that became worse is a failure; with `unsure_fails`, an undecided case is one
+/// too.
 pub fn junit(comparison: &Comparison, unsure_fails: bool) -> std::io::Result<String> {
     let suites = comparison.others.iter().map(|other| {
         let mut properties = vec![

@@ -1,6 +1,6 @@
-//! A comparison as people and programs read it: text, a page with overlaid pictures, JSON, `JUnit` XML.
+//! The output formats of a comparison: text, an HTML page, JSON, `JUnit` XML.
 //!
-//! All of it is drawn from the finished comparison; must not judge, only tell.
+//! All formats show values of the finished comparison. Nothing here may judge.
 
 mod html;
 mod json;
@@ -20,10 +20,10 @@ pub use text::text;
 
 use punctual_numbers::compare::{Against, Compared, GroupResult};
 
-/// How many groups get a table. If there are more, those that decide come first, then others in their order.
+/// Number of groups that get a table. If there are more, groups with a verdict of better, worse or mixed are preferred.
 const GROUPS_TOLD: usize = 12;
 
-/// The groups that get a table, in their order, and the number of those that do not.
+/// The groups that get a table, in their order, and the number of groups without a table.
 fn told(against: &Against) -> (Vec<&GroupResult>, usize) {
     let decides = |group: &&GroupResult| matches!(group.verdict, Compared::Better | Compared::Worse | Compared::Mixed);
     let mut told: Vec<&GroupResult> = against.groups.iter().filter(decides).take(GROUPS_TOLD).collect();

@@ -1,4 +1,4 @@
-//! A comparison in at most 60 lines, the answer last.
+//! The text of a comparison in at most 60 lines, with the answer in the last ones.
 
 use super::text::{numbers, side, tone};
 use crate::render::sheet::{Sheet, Style};
@@ -8,11 +8,11 @@ use punctual_numbers::compare::{Against, Compared, Comparison, Design, GroupResu
 use punctual_numbers::report::Distrust;
 use std::path::Path;
 
-/// How many differences beside the numbers are shown.
+/// Number of differences between the recordings (machine, settings, scenario) that are listed.
 const DIFFERENCES_SHOWN: usize = 4;
-/// How many groups beside the one with a table get a line.
+/// Number of groups that get one line each, below the group that has a table.
 const GROUPS_SHOWN: usize = 4;
-/// How many rows that decide are named in the answer.
+/// Number of better or worse rows that the answer names.
 const DECIDED_SHOWN: usize = 3;
 
 /// The whole text. Tables of numbers are shown only if a single recording is compared with the first.
@@ -44,7 +44,8 @@ fn differences(sheet: &mut Sheet, other: &Against) {
     more(sheet, other.differences.len(), DIFFERENCES_SHOWN, "difference");
 }
 
-/// The table of the first group with the verdict of the whole, and one line for each other group.
+/// Prints a table for the first group that has the same verdict as the whole comparison, and one line for each other
+/// group.
 fn groups(sheet: &mut Sheet, other: &Against) {
     let decides = |group: &&GroupResult| group.verdict == other.verdict;
     let Some(first) = other.groups.iter().find(decides).or(other.groups.first()) else { return };
@@ -100,7 +101,7 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     }
 }
 
-/// What to do next, and the command to paste if there is one.
+/// The next step in words, and its command if there is one.
 fn next(other: &Against) -> (String, Option<String>) {
     let in_turn = || {
         let (command, takes) = say::interleave();

@@ -1,4 +1,4 @@
-//! A comparison made here, as every form shows it. `BLESS=1 cargo test` writes the golden files anew.
+//! All output formats of a comparison of generated recordings. `BLESS=1 cargo test` rewrites the golden files.
 
 use super::*;
 use crate::render::document::schema::assert_valid;
@@ -11,8 +11,8 @@ use punctual_numbers::recording::{CpuInterval, Event, EventKind, Frame, Header, 
 use punctual_numbers::scenario::{LoadPhase, Mechanism, ProbeThread, Scenario};
 use std::path::Path;
 
-/// Thirty seconds on two CPUs. Every latency is multiplied by `times`, and one second in `spikes` has a spike of 300
-/// us.
+/// A recording of 30 s on two CPUs. Latencies are multiplied by `times`; `30 / spikes` of the seconds hold one latency
+/// of 300 us.
 fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
     let header = Sample { seconds: 30, budget: Some(100), ..SAMPLE }.header();
     let mut recording = Recording::new(Header {
@@ -27,7 +27,8 @@ fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
     });
     for at in 0..30u64 {
         let bucket = |ns: u64| u16::try_from(bucket_index(ns)).unwrap();
-        // The body of the histogram varies a little from second to second; two more cells are its tail.
+        // Ten cells that vary a little from second to second are the body of the histogram; the two cells added below
+        // are its tail.
         let spiky = u64::from(at * 7 % 30 < 30 / spikes);
         let mut ran: Vec<(u16, u64)> =
             (0..10).map(|i| (bucket((5_000 + 500 * i) * times), 90 + (at * (i + 3)) % 20)).collect();

@@ -1,4 +1,4 @@
-//! All of a comparison on a terminal, as `--full` prints it.
+//! The whole comparison as text for a terminal, as `--full` prints it.
 
 use super::told;
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
@@ -7,9 +7,9 @@ use crate::render::words::{self, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult, Matters, Origin, Side};
 use std::path::Path;
 
-/// How many differences that matter little or some are listed.
+/// Number of differences listed that matter little or somewhat; those that matter more are all listed.
 const DIFFERENCES_TOLD: usize = 20;
-/// How many of the rows that decide are listed.
+/// Number of better or worse rows that are listed.
 const DECIDED_TOLD: usize = 12;
 const CAUSES_TOLD: usize = 8;
 

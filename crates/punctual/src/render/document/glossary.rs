@@ -1,7 +1,7 @@
 //! Descriptions of members of the JSON documents, by name: a name means the same in every document. A member that has a
 //! comment of its own where it is defined is described by that comment instead.
 
-/// Member and meaning, in alphabetical order.
+/// (member, meaning), in alphabetical order of the members.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("activations", "The number of activations."),
     ("advice", "The number of knobs that software cannot see."),
@@ -181,7 +181,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("work", "The work that was waited for."),
 ];
 
-/// What a member of this name means.
+/// The meaning of members with this name; `None` if the glossary has no entry.
 pub fn meaning(member: &str) -> Option<&'static str> {
     MEMBERS.iter().find(|(name, _)| *name == member).map(|(_, meaning)| *meaning)
 }

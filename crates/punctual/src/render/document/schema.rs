@@ -1,6 +1,7 @@
 //! Schemas of the documents, generated from the types that also print them. Tests compare them with `schemas/`.
 //!
-//! The generator allows members that are not named and gives numbers formats that only Rust has. Both are removed here.
+//! The generated schemas allow unknown members and give numbers formats that only Rust has. This module refuses unknown
+//! members and removes these formats.
 
 use super::{Published, glossary};
 use crate::render::{audit, compare, explain, json, lint, optimize, tune};
@@ -9,7 +10,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// A value with at most this number of characters stands on one line of a schema.
+/// A value whose JSON has at most this number of characters is written on one line of the schema file.
 const WIDTH: usize = 180;
 /// Keywords of JSON Schema whose value is a schema, a list of schemas, or a map of schemas by name.
 const SCHEMAS: [&str; 7] = ["items", "oneOf", "anyOf", "allOf", "prefixItems", "properties", "additionalProperties"];
@@ -53,7 +54,7 @@ fn explain(value: &mut Value) {
     }
 }
 
-/// Schemas below this one, by the keywords that hold them.
+/// The schemas directly inside this one, each with the keyword that holds it.
 fn below(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
     schema.iter().filter(|(key, _)| SCHEMAS.contains(&key.as_str())).flat_map(|(key, value)| {
         let values: Vec<&Value> = match value {
@@ -65,14 +66,14 @@ fn below(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
     })
 }
 
-/// Whether a schema has members of its own and includes those of others, so that `unevaluatedProperties` must refuse
-/// the rest.
+/// Whether a schema has members of its own and also includes the members of other schemas. Unknown members of such an
+/// object can only be refused by `unevaluatedProperties`.
 fn combines(schema: &Map<String, Value>) -> bool {
     let has = |key: &str| schema.contains_key(key);
     has("properties") && ["$ref", "oneOf", "anyOf", "allOf"].into_iter().any(has)
 }
 
-/// Names of the definitions that others add members to.
+/// Collects the names of definitions that other schemas include and extend by further members.
 fn extended(value: &Value, open: &mut BTreeSet<String>) {
     let Value::Object(schema) = value else { return };
     let name = |one: &Value| one.get("$ref")?.as_str()?.strip_prefix("#/$defs/").map(str::to_owned);
@@ -89,7 +90,8 @@ fn extended(value: &Value, open: &mut BTreeSet<String>) {
     below(schema).for_each(|(_, one)| extended(one, open));
 }
 
-/// Refuses members that are not named, below this schema and, unless it is open, in it.
+/// Makes a schema and all schemas inside it refuse unknown members. With `open`, this schema itself keeps allowing
+/// them, because the schema that includes it has further members.
 fn close(value: &mut Value, open: bool) {
     let Value::Object(schema) = value else { return };
     schema.remove("format");
@@ -114,16 +116,16 @@ fn close(value: &mut Value, open: bool) {
     }
 }
 
-/// JSON with a line for each property, each variant and each list of words. Brackets have no lines of their own, and a
-/// value without any of these stands on the line of its parent.
+/// JSON with a line for each property, variant and list of words. Brackets have no lines of their own, and a value that
+/// is not broken into lines stands on the line of its parent.
 fn compact(value: &Value) -> String {
     let mut text = String::new();
     write(value, 0, &mut text);
     text + "\n"
 }
 
-/// Whether a value is broken into lines: the lists of properties, definitions and variants that are long, and what
-/// holds them.
+/// Whether a value is written on several lines: a list of properties, definitions or variants that is longer than
+/// [`WIDTH`], or a value that contains one.
 fn is_broken(value: &Value) -> bool {
     let is_long = || value.to_string().len() > WIDTH;
     match value {
@@ -162,14 +164,15 @@ fn write(value: &Value, indent: usize, text: &mut String) {
     text.push(shut);
 }
 
-/// A validator with the schema of a document, as a program that reads the document would use it.
+/// A validator for the schema of a document, used as a program that reads the document would use it.
 pub(in crate::render) fn validator<T: JsonSchema + Published>() -> jsonschema::Validator {
     let schema = schema::<T>();
     jsonschema::meta::validate(&schema).unwrap();
     jsonschema::draft202012::new(&schema).unwrap()
 }
 
-/// Fails with every place where the printed document is not what its schema says.
+/// Asserts that the printed document fits its schema, and returns it. The failure message lists every place that does
+/// not fit.
 #[track_caller]
 pub(crate) fn assert_valid<T: JsonSchema + Published>(value: &T) -> Value {
     let document: Value = serde_json::from_str(&super::document(value).unwrap()).unwrap();
@@ -237,7 +240,7 @@ fn members_that_are_not_named_are_refused() {
     }
     #[derive(serde::Serialize, JsonSchema)]
     struct Inner {
-        /// The time of it.
+        /// A time that may be unknown.
         a_ns: Option<punctual_hist::Nanos>,
         cpus: punctual_facts::cpu_set::CpuSet,
     }

@@ -1,7 +1,7 @@
 //! The causes of latency for a page: their ranking with the knobs for each, and pictures of late activations.
 //!
-//! The section stands in the report's page and in a page of its own. To bound its size, the number of causes and the
-//! number of pictures have limits.
+//! The section is part of the report's page and of a page of its own. To bound the size of the pages, the number of
+//! causes and the number of pictures are limited.
 
 use crate::render::words::causes as words;
 use crate::render::words::phase_name;
@@ -13,7 +13,8 @@ use punctual_numbers::report::Report;
 use std::collections::BTreeMap;
 
 const CAUSES_MAX: usize = 20;
-/// Pictures are drawn of the worst wake-ups, and of one example for each of the first causes.
+/// Number of the worst wake-ups that get a picture, and number of the first causes for which an example is drawn
+/// besides.
 const LATEST_DRAWN: usize = 20;
 const EXAMPLES_DRAWN: usize = 10;
 /// Number of pictures that are unfolded when the page is opened, and on paper.
@@ -22,7 +23,7 @@ const REASONS_SHOWN: usize = 3;
 const BLAMES_SHOWN: usize = 4;
 const KNOBS_SHOWN: usize = 4;
 
-/// What the section of the template shows; `None` if causes were not looked for.
+/// The values that the template's section shows; `None` if the run did not look for causes.
 pub fn section(report: &Report) -> Option<Value> {
     let causes = report.causes.as_ref()?;
     let ranking: Vec<Value> =

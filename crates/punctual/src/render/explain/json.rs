@@ -1,4 +1,4 @@
-//! Who made it late, for programs: the document `punctual/explain/2`.
+//! The causes of latency as JSON: the document `punctual/explain/2`.
 //!
 //! Instants are nanoseconds of `CLOCK_MONOTONIC` as the kernel wrote them, so that they can be compared with other logs
 //! of the same boot.
@@ -11,31 +11,33 @@ use punctual_numbers::scenario::LoadPhase;
 use serde::Serialize;
 use std::path::Path;
 
-/// Largest document without `--full`, in bytes. All windows of one long recording were 4.8 MB.
+/// Largest size of the document without `--full`, in bytes. With all windows, the document of one long recording had
+/// 4.8 MB.
 const BYTES_MAX: usize = 500_000;
 
-/// An explanation, as it is published.
+/// The ranking of causes of one run, with the late activations that it was made from.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::render) struct Document<'a> {
-    /// The file it was read from.
+    /// Path of the recording; null if the report came from no file.
     recording: Option<String>,
     /// Version of the program that measured.
     measured_with: &'a str,
-    /// The instant to which times of a report are relative, in nanoseconds of the monotonic clock.
+    /// The instant that all times of the report are relative to, in nanoseconds of `CLOCK_MONOTONIC`.
     epoch_ns: MonoTime,
     load_phases: &'a [LoadPhase],
-    /// Whether the headline numbers of the report leave out what was traced.
+    /// Whether the traced load phases are left out of the report's headline numbers.
     apart: bool,
     /// Numbers of late activations of all CPUs together.
     all_late: LateCount,
-    /// Why the explanation is not to be relied upon.
+    /// Why the ranking cannot be relied upon; null if it can.
     doubt: Option<CausesDoubt>,
     #[serde(flatten)]
     explanation: &'a Explanation,
     /// Late activations of which a window was kept, the one with the largest latency first.
     spikes: &'a [Spike],
-    /// Number of spikes that are not in this document, all with a smaller latency than those in it. `--full` has them.
+    /// Number of late activations left out of `spikes`, all with a smaller latency than the listed ones. `--full` lists
+    /// all.
     windows_left_out: usize,
 }
 
@@ -44,7 +46,7 @@ impl Published for Document<'_> {
 }
 
 impl<'a> Document<'a> {
-    /// Of a report, with all spikes; `None` if the run was not traced.
+    /// The document of a report, with all spikes; `None` if the run was not traced.
     pub(in crate::render) fn of(report: &'a Report, recording: Option<&Path>) -> Option<Self> {
         let explanation = report.causes.as_ref()?;
         Some(Self {
@@ -61,11 +63,11 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Leaves out the least spikes until the document has no more than this number of bytes.
+    /// Leaves out the spikes with the smallest latencies until the document has no more than this number of bytes.
     fn fit(mut self, bytes_max: usize) -> serde_json::Result<Self> {
         let all = std::mem::take(&mut self.spikes);
         self.windows_left_out = all.len();
-        // Opening the empty list takes a byte or two.
+        // The 4 bytes are for line breaks around the list, which the empty list does not have.
         let mut room = bytes_max.saturating_sub(document::document(&self)?.len() + 4);
         let mut shown = 0;
         for spike in all {
@@ -78,7 +80,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Bytes that one more value takes in a list of the document, where each of its lines is indented by four spaces.
+/// Number of bytes that one more value adds to a list of the document, whose lines are indented by four spaces.
 fn bytes_in_list(value: &impl Serialize) -> serde_json::Result<usize> {
     let text = serde_json::to_string_pretty(value)?;
     Ok(text.len() + 4 * text.lines().count() + ",\n".len())

@@ -1,7 +1,6 @@
-//! The causes of late activations, as people and programs read them: text, a page, JSON, and a trace for the Perfetto
-//! viewer.
+//! The output formats of the causes of late activations: text, HTML page, JSON, and a trace for the Perfetto viewer.
 //!
-//! Everything shown is a value of the explanation in a report. This module must not search for causes.
+//! Every value shown comes from the explanation in a report. This module must not search for causes.
 
 mod html;
 pub mod json;
@@ -22,8 +21,9 @@ pub use text::{Show, explain};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::Ranked;
 
-/// Whether a cause gets its details, by its place counted from 1: the first three do, those with a share of 1 % or
-/// more, and those whose time is not known. Other causes get one line; JSON has the details of all.
+/// Whether the text and the page show the details of a cause: they do for the first three causes (`place` counts from
+/// 1), for causes with a share of 1 % or more, and for causes of unknown time. Other causes get one line; JSON has the
+/// details of all.
 fn is_told_in_full(place: usize, ranked: &Ranked) -> bool {
     place <= 3 || ranked.share >= 0.01 || ranked.total == Nanos::ZERO
 }

@@ -1,4 +1,4 @@
-//! Reads a trace back for the tests: only the fields of protocol buffers that pair beginnings and ends of slices.
+//! Reads a Perfetto trace back in tests: only the fields of protocol buffers that pair beginnings and ends of slices.
 
 use std::collections::BTreeMap;
 

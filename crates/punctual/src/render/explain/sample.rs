@@ -1,4 +1,4 @@
-//! Explanations made by hand, for the tests of all renderers.
+//! Reports with explanations written by hand, for the tests of all output formats.
 
 use crate::render::sample;
 use punctual_hist::{MonoTime, Nanos};
@@ -26,7 +26,8 @@ pub fn all() -> Vec<(&'static str, Report)> {
     ]
 }
 
-/// Causes of several kinds, traced apart from the headline, with a rhythm, knobs and an incomplete window.
+/// A run with causes of several kinds, traced in load phases of their own, with a rhythm, knobs and an incomplete
+/// window.
 pub fn causes() -> Report {
     let by_cpu = |(cpu, spikes, us)| CpuExcess { cpu, spikes, excess: Nanos::from_us(us) };
     let rhythm = |chance, fitting| Rhythm { period: Nanos::from_ms(250), chance, fitting };
@@ -65,7 +66,7 @@ pub fn causes() -> Report {
     })
 }
 
-/// More than a fifth of the latency has no cause, and the self-test of the trace failed.
+/// A run in which more than a fifth of the latency has no cause, and the self-test of the trace failed.
 pub fn doubtful() -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
@@ -79,7 +80,7 @@ pub fn doubtful() -> Report {
     report
 }
 
-/// Causes from counters alone, which have no time.
+/// A run whose causes come from counters alone, so that their times are unknown.
 pub fn counters() -> Report {
     let counter = || Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402, is_time: false };
     let line = "eth0-rx (irq 44)";
@@ -102,7 +103,7 @@ pub fn counters() -> Report {
     })
 }
 
-/// The run was traced, and nothing was late.
+/// A traced run without a late activation.
 pub fn none_late() -> Report {
     let tracing = Tracing { threshold: Some(Nanos::from_us(50)), ..tracing(Rung::Tracefs) };
     report(Explanation {
@@ -122,7 +123,7 @@ pub fn many(spikes: usize) -> Report {
     report
 }
 
-/// One late activation with every class, reason and blind spot once.
+/// A run with one late activation that has every class of cause, every reason and every blind spot once.
 pub fn every() -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
@@ -157,7 +158,7 @@ pub fn every() -> Report {
     report
 }
 
-/// A late activation in which one timer interrupted `times`.
+/// A late activation in which one timer callback interrupted `times` times.
 pub fn storm(times: usize) -> Spike {
     let pair =
         [(Stage::Dispatch, Class::TimerCallback, "storm", 900), (Stage::Dispatch, Class::SamePriority, "us", 600)];
@@ -226,7 +227,9 @@ fn ranked(class: Class, name: &str, spikes: [u64; 2], us: [u64; 2], share: f64, 
     }
 }
 
-/// A late activation from text: parts of a stage as class, nanoseconds and name, stages separated by semicolons.
+/// A late activation from text such as `expiry: timer-interrupt 1640; dispatch: softirq 40200 NET_RX, wake-up 2500`:
+/// stages are separated by semicolons, and each part of a stage is a class, a number of nanoseconds and, if it has one,
+/// a name.
 fn spike(cpu: u32, at_ms: u64, parts: &str) -> Spike {
     fn named<T: Copy + serde::Serialize>(all: &[T], name: &str) -> T {
         *all.iter().find(|one| serde_json::to_value(one).unwrap() == name).unwrap()
@@ -243,7 +246,7 @@ fn spike(cpu: u32, at_ms: u64, parts: &str) -> Spike {
     of_parts(cpu, at_ms, &read)
 }
 
-/// A late activation of CPU `cpu`, `at_ms` after the start, from (stage, class, name, nanoseconds).
+/// A late activation of `cpu`, released `at_ms` after the start, from parts as (stage, class, name, nanoseconds).
 fn of_parts(cpu: u32, at_ms: u64, parts: &[(Stage, Class, &str, u64)]) -> Spike {
     let release = at(at_ms);
     let mut woke = release;
@@ -312,7 +315,7 @@ fn cut() -> Spike {
     Spike { incomplete: Some(Incomplete::Lost), ..spike }
 }
 
-/// Windows with a few records, of the first three late activations.
+/// Windows with a few records each, for the first three late activations of [`causes`].
 pub fn windows() -> Windows {
     let report = causes();
     let spikes = report.causes.map(|causes| causes.spikes).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What each form shows of the samples, and that no form breaks with hostile or very large values.
+//! Tests of all output formats with the samples, and with hostile or very large values.
 
 use super::*;
 use crate::render::chart;
@@ -108,7 +108,7 @@ fn the_page_shows_lanes_marks_and_the_ranking() {
     }
 }
 
-/// Hundreds of interrupts of the same length are joined to few bars, which together count all of them.
+/// Hundreds of interrupts of equal length are joined into few bars, whose counts add up to all of them.
 #[test]
 fn a_storm_is_drawn_as_bars_that_stand_for_all_of_it() {
     let spike = sample::storm(800);

@@ -1,4 +1,4 @@
-//! The causes of late activations on a terminal: ranking, knobs for each cause, worst wake-ups, method of the search.
+//! The causes of late activations as text: ranking, knobs for each cause, worst wake-ups, method of the search.
 
 use crate::render::clean::shortened;
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
@@ -14,25 +14,25 @@ use punctual_numbers::report::{Distrust, Report};
 use punctual_numbers::trace::Incomplete;
 use std::path::Path;
 
-/// How many causes the section in a report's text lists.
+/// Number of causes that a report's text lists.
 const SHORT: usize = 5;
-/// How many of the latest activations are listed.
+/// Number of late activations that are listed.
 const SPIKES_SHOWN: usize = 10;
-/// How many reasons why something could run are listed.
+/// Number of reasons listed for one cause: why it could take the CPU.
 const REASONS_SHOWN: usize = 3;
 /// How many knobs of one cause are listed.
 const KNOBS_SHOWN: usize = 4;
 
-/// How many causes have details in the short text.
+/// Number of causes whose details the text without `--full` shows.
 const DETAILED: usize = 2;
 
-/// What is to be shown.
+/// Selects the parts of the explanation to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Show {
     pub top: usize,
     /// Whether to show everything. Otherwise the text has at most 60 lines.
     pub full: bool,
-    /// Shows only this late activation, part by part; 1 is the one with the largest latency.
+    /// Shows only the late activation of this rank, part by part; 1 is the one with the largest latency.
     pub spike: Option<usize>,
 }
 
@@ -65,7 +65,8 @@ pub fn explain(report: &Report, show: Show, reader: &Reader, paths: [Option<&Pat
     sheet.finish()
 }
 
-/// The last lines: the first cause, how much is explained, whether to believe it, what to type next.
+/// The last lines: the first cause, the share of latency that is explained, whether to trust the ranking, and the next
+/// command.
 fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Reader, paths: [Option<&Path>; 3]) {
     let [recording, html, trace] = paths;
     sheet.gap();
@@ -101,7 +102,7 @@ fn trust(report: &Report) -> String {
     }
 }
 
-/// The first few causes, as a section of a report's text.
+/// The first causes, as a section of a report's text.
 pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width: usize) {
     let Some(causes) = &report.causes else { return };
     sheet.heading("Causes of the largest latencies");
@@ -117,7 +118,7 @@ pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width
     }
 }
 
-/// What there was to explain, and how much of it is explained.
+/// Prints the number of late activations, the share of their latency that is explained, and a doubt if there is one.
 fn said(sheet: &mut Sheet, report: &Report, causes: &Explanation) {
     for sentence in words::late(report, causes) {
         sheet.paragraph(2, &sentence);
@@ -151,12 +152,13 @@ fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
     }
 }
 
-/// A length of time, or a dash for zero: a cause known only from counters has no time.
+/// The text of a length of time, or a dash for zero, which stands for an unknown time: counters name causes without
+/// their times.
 fn time(length: Nanos, text: fn(Nanos) -> String) -> String {
     if length == Nanos::ZERO { units::ABSENT.to_owned() } else { text(length) }
 }
 
-/// All of one cause.
+/// Prints the details of one cause.
 fn detail(sheet: &mut Sheet, report: &Report, place: usize, ranked: &Ranked) {
     sheet.gap();
     sheet.toned_entry(2, 3, Tone::Heading, &place.to_string(), &words::cause(&ranked.cause));
@@ -204,7 +206,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     sheet.paragraph(2, &format!("{more}Each of them part by part: --spike N"));
 }
 
-/// One late activation, part by part.
+/// Prints one late activation, part by part.
 fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
     sheet.heading(&format!(
         "Wake-up {number} of the worst: CPU {}, released at {}, latency {}",

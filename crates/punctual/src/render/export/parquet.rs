@@ -1,7 +1,8 @@
-//! Rows of a fleet's table as Parquet, which `DuckDB`, Arrow and Spark read: one schema for all programs that measure.
+//! Writes runs as rows of one Parquet table for a fleet of machines, which `DuckDB`, Arrow and Spark read. All programs
+//! that measure share its schema.
 //!
-//! The `parquet` crate packs the columns; this module names and fills them. Names and meanings of columns stay the same
-//! within one version, which is written into the file.
+//! The `parquet` crate encodes the columns; this module names and fills them. Names and meanings of columns stay the
+//! same within one version. The file holds the version.
 
 use anyhow::Result;
 use parquet::basic::{Compression, Encoding, GzipLevel};
@@ -19,12 +20,12 @@ use std::sync::Arc;
 /// Name and version of the table.
 pub const SCHEMA: &str = "punctual/fleet/1";
 
-/// Rows are packed together until they have this many cells.
+/// A row group is closed once its histograms have this number of cells.
 const GROUP_CELLS: usize = 1 << 20;
 
-/// A column of texts, as the function that returns its value for a row.
+/// A column of texts: the function that returns its value for a row.
 type Text = fn(&Facts<'_>, &FleetRow) -> Option<String>;
-/// A column of whole numbers, as the function that returns its value for a row.
+/// A column of whole numbers: the function that returns its value for a row.
 type Number = fn(&Facts<'_>, &FleetRow) -> Option<u64>;
 
 /// Facts about a run, which are the same in all its rows.
@@ -63,7 +64,8 @@ const COLUMNS: [(&str, Column); 20] = [
     ("max_ns", Column::Number(|_, row| row.max.map(Nanos::as_ns))),
 ];
 
-/// Schema of a histogram. Both edges belong to a cell, and the values beyond the last cell have no upper edge.
+/// Schema of the histogram column. `low_ns` and `high_ns` both belong to the cell. The last entry may hold the values
+/// beyond the last cell, and then has no `high_ns`.
 const HISTOGRAM: &str = "required group histogram (LIST) { repeated group list { required group element {
     required int64 low_ns; optional int64 high_ns; required int64 count; } } }";
 
@@ -77,7 +79,7 @@ fn quantity(quantity: Quantity) -> &'static str {
 /// The table of one run, as the bytes of a file. `name` is what the run is called among others.
 ///
 /// # Errors
-/// What the library says.
+/// The errors of the `parquet` crate.
 pub fn parquet(name: &str, run: &FleetHead, rows: impl Iterator<Item = FleetRow>) -> Result<Vec<u8>> {
     let properties = WriterProperties::builder()
         .set_created_by(format!("punctual {}", env!("CARGO_PKG_VERSION")))
@@ -161,7 +163,8 @@ fn write_scalar(
     Ok(())
 }
 
-/// Writes one of the three numbers of each cell, for all rows. A row without cells has a definition level and no value.
+/// Writes one of the three numbers of each cell (low, high, count), for all rows. A row without cells is written as a
+/// definition level of 0 without a value.
 fn write_leaf(column: &mut SerializedColumnWriter<'_>, leaf: usize, rows: &[FleetRow]) -> Result<(), ParquetError> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     let there = if leaf == 1 { 2 } else { 1 };
@@ -184,7 +187,7 @@ fn write_leaf(column: &mut SerializedColumnWriter<'_>, leaf: usize, rows: &[Flee
     Ok(())
 }
 
-/// A whole number for Parquet, whose 64-bit integers have a sign; larger values are clamped.
+/// A number as the signed 64-bit integer that Parquet has; larger values are clamped.
 fn whole(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

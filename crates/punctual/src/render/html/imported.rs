@@ -1,6 +1,6 @@
-//! What another program measured, as a page: numbers and notes of the file, and pictures of its histograms.
+//! The result of another program as an HTML page: numbers and notes of its file, and pictures of its histograms.
 //!
-//! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
+//! The page has no verdict and says nothing about trust, because a foreign file lacks the data for both.
 
 use super::rendered;
 use crate::render::{chart, plot, units, words};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const TEMPLATE: &str = include_str!("imported.html.jinja");
 
-/// `title` is what the reader calls this result; `file` is its path.
+/// The page of an imported result. `title` is its heading; `file` is the path of the imported file.
 pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<String, minijinja::Error> {
     let drawn = chart::of_run(run);
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);

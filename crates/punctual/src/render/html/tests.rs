@@ -1,4 +1,4 @@
-//! The page: complete, closed, escaped, small, and loading nothing.
+//! Tests that pages are complete, have all tags closed, escape text from outside, are small and load nothing.
 
 use super::*;
 use crate::render::golden::{assert_page, of, root};
@@ -79,7 +79,7 @@ fn an_incomplete_recording_is_called_so() {
     assert!(!page_of(&sample::two_cpus()).contains("(incomplete)"));
 }
 
-/// The pictures in README are those of the page. `BLESS=1 cargo test` writes them anew.
+/// The pictures in README are equal to those of the page. `BLESS=1 cargo test` rewrites them.
 #[test]
 fn the_pictures_of_the_readme_are_fresh() {
     let report = sample::skipped();
@@ -97,7 +97,8 @@ fn the_pictures_of_the_readme_are_fresh() {
     assert_picture("cause.svg", "", &[&head, &blames[0]], &[&lanes], "What the CPU did, from the release to the body.");
 }
 
-/// Asserts that the file of a picture is up to date: a heading, a line of text, pictures of the page, a caption.
+/// Asserts that the file of a picture is up to date. The picture is made of a heading and a line of text (`said`),
+/// pictures of the page, and a caption (`below`).
 fn assert_picture(name: &str, class: &str, said: &[&str; 2], pictures: &[&str], below: &str) {
     let mut y = 40.0;
     let mut body = String::new();
@@ -115,7 +116,7 @@ fn assert_picture(name: &str, class: &str, said: &[&str; 2], pictures: &[&str], 
         let (head, rest) = picture.split_once('>').unwrap();
         let (_, size) = head.split_once("viewBox=\"0 0 ").unwrap();
         let height = size.split(['"', ' ']).nth(1).unwrap().parse::<f64>().unwrap();
-        // The invisible columns that answer a pointer are left out.
+        // The invisible rectangles that react to a pointer are left out: an image has no pointer.
         let drawn = rest.split("<g class=\"hits\">").next().unwrap().trim_end_matches("</svg>");
         let class = head.split('"').nth(1).unwrap();
         writeln!(body, r#"<g class="{class}" transform="translate(0 {y})">{drawn}</g>"#).unwrap();

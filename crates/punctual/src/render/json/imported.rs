@@ -1,6 +1,6 @@
-//! What another program measured, for programs: the document `punctual/import/2`, which `report` prints of its file.
+//! The result of another program as JSON: the document `punctual/import/2`, which `report` prints for such a file.
 //!
-//! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
+//! The document has no verdict and says nothing about trust, because a foreign file lacks the data for both.
 
 use crate::render::document::{self, Published};
 use punctual_hist::Nanos;
@@ -10,16 +10,16 @@ use punctual_numbers::report::Percentiles;
 use serde::Serialize;
 use std::path::Path;
 
-/// An imported file, as it is published.
+/// The result of another program, read from its file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::render) struct Document<'a> {
     file: String,
     #[serde(flatten)]
     run: &'a ForeignRun,
-    /// One for each CPU, thread or context of the file.
+    /// Numbers of each CPU, thread or context of the file.
     cpus: Vec<Numbers<'a>>,
-    /// All of them together, if they can be added.
+    /// Numbers of all series together; null if they cannot be added.
     total: Option<Numbers<'a>>,
 }
 
@@ -28,12 +28,13 @@ pub(in crate::render) struct Document<'a> {
 struct Numbers<'a> {
     #[serde(flatten)]
     series: &'a Series,
-    /// How many activations ran.
+    /// Number of values in the series; null if unknown.
     ran: Option<u64>,
     latency_ns: Percentiles,
-    /// Percentiles that lie beyond the last cell of the file, where values are only counted.
+    /// Percentiles above the last cell of the file's histogram, where values were only counted: each with its lower
+    /// bound.
     latency_at_least: Vec<AtLeast>,
-    /// What follows for what was not measured; null if there are no cells.
+    /// What can be claimed beyond the measured values; null if the file has no cells.
     claims: Option<SeriesClaims>,
 }
 

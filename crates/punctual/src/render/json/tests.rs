@@ -1,4 +1,4 @@
-//! The document against its schema: what is written validates, what is wrong does not.
+//! Tests the document against its schema: a printed document fits, and a changed one does not.
 
 use super::*;
 use crate::render::document::schema::{assert_valid, validator};
@@ -48,7 +48,7 @@ fn a_wrong_document_is_refused() {
     }
 }
 
-/// The codes of refusals and signs are told in the book, each in the first cell of a row.
+/// The book has a row for the code of each refusal and sign, with the code in the row's first cell.
 #[test]
 fn the_codes_are_those_of_the_book() {
     let rhythm = Rhythm { period: punctual_hist::Nanos::from_secs(1), chance: 1e-9, fitting: (30, 32) };

@@ -11,7 +11,7 @@ pub enum Key {
     PageDown,
 }
 
-/// Reads keys from bytes that may come in pieces.
+/// Reads keys from bytes. The bytes of one key may be split over several reads.
 #[derive(Debug, Default)]
 pub struct Keys {
     state: State,
@@ -22,9 +22,9 @@ enum State {
     #[default]
     Plain,
     Escaped,
-    /// After ESC O: one character follows.
+    /// ESC O was read: one character follows.
     Single,
-    /// After ESC [, with its parameters so far.
+    /// ESC [ was read, with these parameters so far.
     Sequence(Vec<u8>),
 }
 
@@ -38,8 +38,8 @@ impl Keys {
         bytes.iter().filter_map(|byte| self.next(*byte)).collect()
     }
 
-    /// Ends a sequence that was begun, because nothing more came for a while: the ESC key alone sends only its first
-    /// byte.
+    /// Abandons an unfinished escape sequence when no byte has followed for a while: the ESC key alone sends only the
+    /// first byte of one.
     pub fn pause(&mut self) {
         self.state = State::Plain;
     }

@@ -1,8 +1,9 @@
 //! `punctual measure --live`: the running measurement on a terminal, with keys.
 //!
-//! A thread of its own draws and reads keys, so that a terminal which takes no output (Ctrl-S, a connection that hangs)
-//! delays no other thread. The housekeeping thread starts it on its own CPUs. The two threads talk through queues at
-//! which neither waits. Whatever ends the program restores the terminal first.
+//! A separate thread draws and reads keys, so that a terminal that takes no output (after Ctrl-S, or over a hanging
+//! connection) delays no other thread. The housekeeping thread starts this thread on its own CPUs. The two threads
+//! exchange data through queues on which neither of them waits. Before the program ends for any reason, the terminal is
+//! restored.
 
 mod keys;
 mod screen;
@@ -28,11 +29,13 @@ use view::{View, Wish};
 
 /// Longest time until a key, a signal or news is noticed.
 const TICK: Duration = Duration::from_millis(100);
-/// At most five pictures a second.
+/// Shortest time between two pictures: at most five a second are drawn.
 const BETWEEN_PICTURES: Duration = Duration::from_millis(200);
-/// Capacity of the queue of news. News that do not fit are dropped, because later ones hold the same values.
+/// Capacity of the queue of news, in messages. If the queue is full, a message is dropped: the next progress holds
+/// newer values.
 const QUEUE: usize = 16;
-/// Size of the thread's stack, in bytes. It is small because memory may be locked, and the thread needs little.
+/// Size of the drawing thread's stack, in bytes. It is small, because locked memory counts all of it and the thread
+/// needs little.
 const STACK: usize = 256 * 1024;
 
 /// A note for the recording, and the instant it belongs to.
@@ -44,10 +47,10 @@ enum News {
     Say(String),
 }
 
-/// The view, as the housekeeping thread sees it.
+/// The housekeeping thread's side of the live view.
 pub struct Live {
     interrupted: Arc<AtomicBool>,
-    /// State of the drawing thread until it is started.
+    /// State for the drawing thread; `None` once the thread has been started with it.
     waiting: Option<Painter>,
     drawing: Option<JoinHandle<()>>,
     news: Option<SyncSender<News>>,
@@ -57,10 +60,10 @@ pub struct Live {
 }
 
 impl Live {
-    /// Finds the terminal and catches signals; nothing is drawn before [`Live::begin`].
+    /// Opens the terminal and installs signal handlers. Nothing is drawn before [`Live::begin`].
     ///
     /// # Errors
-    /// There is no terminal that could be used, or no handler can be installed.
+    /// Fails if no terminal can be used or a signal handler cannot be installed.
     pub fn open() -> Result<Self> {
         let terminal = Arc::new(Terminal::open()?);
         let signals = Signals::catch().context("install signal handlers")?;
@@ -82,7 +85,7 @@ impl Live {
         Ok(Self { interrupted, waiting: Some(painter), drawing: None, news: Some(news), notes, said: Vec::new() })
     }
 
-    /// The flag that ends the run.
+    /// The flag that ends the measurement when it is set.
     pub fn interrupted(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.interrupted)
     }
@@ -98,7 +101,7 @@ impl Live {
         }
     }
 
-    /// Shows how far the measurement is.
+    /// Shows the progress of the measurement.
     pub fn show(&self, progress: &Progress) {
         self.tell(News::Progress(Box::new(progress.clone())));
     }
@@ -122,7 +125,8 @@ impl Live {
 
     fn tell(&self, news: News) {
         if let Some(queue) = &self.news {
-            // A full queue means that the view is behind; the next progress holds the same values.
+            // If the queue is full, the view is behind. The message may be dropped, because the next progress holds
+            // newer values.
             let _ = queue.try_send(news);
         }
     }
@@ -143,7 +147,7 @@ impl Drop for Live {
     }
 }
 
-/// The view, as its own thread sees it.
+/// The drawing thread's side of the live view.
 struct Painter {
     terminal: Arc<Terminal>,
     signals: Signals,
@@ -152,7 +156,7 @@ struct Painter {
     view: View,
     keys: Keys,
     screen: Screen,
-    /// The screen is out of date.
+    /// Whether the screen must be drawn again.
     dirty: bool,
     marks: u32,
     ending: bool,
@@ -168,8 +172,8 @@ impl Painter {
                 self.terminal.wait(!self.screen.is_idle(), TICK);
                 self.read_keys();
             } else {
-                // A process in the background is stopped if it reads from the terminal, and disturbs the foreground if
-                // it draws.
+                // A process in the background would be stopped if it read from the terminal, and would disturb the
+                // foreground process if it drew.
                 self.terminal.leave();
                 thread::sleep(TICK);
             }
@@ -190,7 +194,7 @@ impl Painter {
         self.signals.let_go();
     }
 
-    /// Takes the terminal over, unless another process has it in the foreground.
+    /// Takes the terminal over if this process is in the foreground.
     fn enter(&mut self) {
         if self.terminal.is_ours_to_use() {
             self.screen.begin(self.terminal.enter());
@@ -234,7 +238,7 @@ impl Painter {
     }
 
     fn note(&self, text: String) {
-        // Notes are not read any more when the run is over.
+        // The error is ignored: nobody reads notes after the run has ended.
         let _ = self.notes.send((punctual_linux::measure::now(), text));
     }
 
@@ -259,7 +263,7 @@ impl Painter {
             self.signals.stop_here();
             self.note("went on after it was stopped".to_owned());
         }
-        // SIGSTOP cannot be caught, so the terminal may be as another program left it although no signal was seen.
+        // SIGSTOP cannot be caught, so another program may have changed the terminal although no signal was seen.
         if self.signals.take_resumed() || self.was_given_back() {
             self.enter();
         } else if self.signals.take_resized() {
@@ -273,8 +277,8 @@ impl Painter {
     }
 }
 
-/// Makes a panic of any thread restore the terminal, so that its message can be read. The flag is set after that, and
-/// the view ends.
+/// Makes a panic of any thread restore the terminal, so that the panic's message can be read. Returns the flag that
+/// such a panic sets; the view ends when it is set.
 fn put_back_on_panic(terminal: &Arc<Terminal>) -> Arc<AtomicBool> {
     let abandoned = Arc::new(AtomicBool::new(false));
     let (terminal, flag) = (Arc::downgrade(terminal), Arc::clone(&abandoned));

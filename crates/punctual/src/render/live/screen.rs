@@ -1,5 +1,5 @@
-//! The bytes to send to a terminal so that it shows given lines: only lines that changed, and no new picture before the
-//! last one is sent. Must not know what the lines mean.
+//! Computes the bytes that make a terminal show the given lines. Only changed lines are sent, and no new picture before
+//! the last one has been sent. Must not know what the lines mean.
 
 use crate::render::units::THIN;
 use std::fmt::Write as _;
@@ -16,9 +16,9 @@ pub enum Weight {
 /// One line of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// How it stands out.
+    /// How the line stands out.
     pub weight: Weight,
-    /// Its text, no wider than the screen.
+    /// The text of the line, no wider than the screen.
     pub text: String,
 }
 
@@ -36,7 +36,7 @@ impl Line {
     }
 }
 
-/// The lines that a terminal shows, and bytes that were not sent to it yet.
+/// The lines that a terminal shows, and the bytes that have not been sent to it yet.
 #[derive(Debug, Default)]
 pub struct Screen {
     shown: Vec<Line>,
@@ -44,19 +44,20 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Begins on an empty terminal. `first` is sent before all lines.
+    /// Starts with an empty terminal. `first` is sent before any line.
     pub fn begin(&mut self, first: &[u8]) {
         self.shown.clear();
-        // If an escape sequence was sent in part, the terminal drops it when the next one begins.
+        // Unsent bytes may be dropped in the middle of an escape sequence: the terminal abandons an incomplete sequence
+        // when the next one begins.
         self.pending = first.to_vec();
     }
 
-    /// Whether the last picture was sent as a whole.
+    /// Whether the last picture has been sent completely.
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Adds the bytes that change the picture to these lines.
+    /// Adds the bytes that change the shown lines to `lines`.
     pub fn show(&mut self, lines: Vec<Line>) {
         let mut out = String::new();
         for row in 0..lines.len().max(self.shown.len()) {
@@ -69,8 +70,8 @@ impl Screen {
                 Weight::Heading => ("\x1b[1m", "\x1b[0m"),
                 Weight::Alert => ("\x1b[7m", "\x1b[0m"),
             };
-            // The line is erased before it is written: after a line of full width the cursor would erase its last
-            // character.
+            // The line is erased before it is written. After a line of full width the cursor stands on its last
+            // character, which erasing would remove.
             let _ = write!(out, "\x1b[{};1H\x1b[K{on}{}{off}", row + 1, line.text);
         }
         self.pending.extend_from_slice(out.as_bytes());
@@ -91,7 +92,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A terminal that knows three things: move the cursor to a line, erase to its end, print characters.
+    /// A model of a terminal with three functions: move the cursor to a line, erase to the end of the line, print
+    /// characters.
     fn paint(screen: &mut [String], bytes: &[u8]) {
         for sequence in std::str::from_utf8(bytes).unwrap().split("\x1b[").skip(1) {
             let end = sequence.find(|c: char| c.is_ascii_alphabetic()).unwrap();
@@ -100,7 +102,7 @@ mod tests {
             match sequence.as_bytes()[end] {
                 b'H' => {
                     let row: usize = parameters.split(';').next().unwrap().parse().unwrap();
-                    // The last entry stands for the line the cursor is on.
+                    // The last entry of `screen` holds the number of the line that the cursor is on.
                     screen[current] = (row - 1).to_string();
                 }
                 b'K' => {

@@ -1,7 +1,8 @@
-//! The terminal: taken over, written to without waiting, and restored.
+//! Takes the terminal over, writes to it without waiting, and restores it.
 //!
-//! It is opened anew instead of using standard input and output. Writing must not wait, and `O_NONBLOCK` on standard
-//! output would apply to other programs that share it. Standard output may also be redirected.
+//! The terminal device is opened anew instead of using standard input and output. Writing must not wait, and
+//! `O_NONBLOCK` on standard output would also apply to other programs that share it. Standard output may also be
+//! redirected.
 
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +21,7 @@ const TERMINAL: &str = "/dev/tty";
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[H\x1b[2J";
 /// Clears the screen (for terminals without an alternate one), shows the cursor, and switches back to the main screen.
 const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
-/// How long to wait for a terminal that takes no output when it is put back.
+/// Longest time to wait for a terminal that takes no output, while its state is restored.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Columns and lines of a terminal that does not know its size, such as a serial line.
 const USUAL_SIZE: (usize, usize) = (80, 24);
@@ -74,7 +75,7 @@ impl Terminal {
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         modes.special_codes[SpecialCodeIndex::VQUIT] = 0;
-        // That a terminal went away is noticed when it is read.
+        // An error is ignored here: reading reports a terminal that has gone.
         let _ = tcsetattr(&self.tty, OptionalActions::Now, &modes);
         *taken = true;
         ENTER
@@ -86,8 +87,8 @@ impl Terminal {
         if !std::mem::take(&mut *taken) {
             return;
         }
-        // Without IXON, output that Ctrl-S held back goes on. `Now`, because waiting until all output is sent may last
-        // for ever.
+        // Switching IXON off releases output that Ctrl-S held back. `Now` is used because waiting until all output has
+        // been sent may take for ever.
         let mut released = self.modes.clone();
         released.input_modes -= InputModes::IXON;
         let _ = tcsetattr(&self.tty, OptionalActions::Now, &released);
@@ -108,23 +109,24 @@ impl Terminal {
     /// Writes as many bytes as the terminal takes without waiting, and returns their number.
     pub fn write(&self, bytes: &[u8]) -> usize {
         let taken = self.lock();
-        // After the terminal was restored by another thread nothing may be written any more.
+        // Another thread may have restored the terminal; after that nothing may be written to it.
         if *taken { write(&self.tty, bytes).unwrap_or(0) } else { 0 }
     }
 
-    /// Waits until something was typed or, if `writing`, there is room for output; for this time at most.
+    /// Waits until a key was typed or, if `writing`, the terminal takes output, but not longer than `at_most`.
     pub fn wait(&self, writing: bool, at_most: Duration) {
         let flags = if writing { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let start = Instant::now();
         let _ = self.poll(flags, at_most);
         let hung_up = PollFlags::HUP | PollFlags::ERR;
         if self.poll(flags, Duration::ZERO).is_some_and(|seen| seen.intersects(hung_up)) {
-            // An error would be reported at once at each call, so the rest of the time is slept.
+            // On a terminal that hung up, each poll returns at once. Sleeping for the rest of the time avoids a busy
+            // loop.
             std::thread::sleep(at_most.saturating_sub(start.elapsed()));
         }
     }
 
-    /// What was typed, without waiting.
+    /// The bytes that were typed. Does not wait for more.
     pub fn read(&self) -> Vec<u8> {
         let mut bytes = vec![0; 256];
         let length = read(&self.tty, &mut bytes).unwrap_or(0);
@@ -160,7 +162,7 @@ pub(super) mod tests {
     use super::*;
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-    /// A terminal whose output is not read, and the other end of it.
+    /// A terminal whose output nobody reads, and the other end of it.
     pub(in crate::render::live) fn unread() -> (Terminal, OwnedFd) {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
@@ -182,8 +184,8 @@ pub(super) mod tests {
         terminal.enter();
         assert_ne!(modes(&terminal), before);
         let start = Instant::now();
-        // The kernel moves what was written on a moment later, which makes room once more. Five refusals in a row mean
-        // full.
+        // A moment after a write, the kernel moves its bytes on, which makes room again. The buffer counts as full only
+        // after five refusals in a row.
         let mut refused = 0;
         while refused < 5 {
             refused = if terminal.write(b"xyz") > 0 { 0 } else { refused + 1 };

@@ -1,4 +1,4 @@
-//! Pictures compared with files a reviewer has read, and what keys do to them.
+//! Compares pictures of the live view with golden files that a reviewer has read, and tests what keys do.
 
 use super::keys::Key;
 use super::terminal::tests::{modes, unread};
@@ -7,7 +7,8 @@ use crate::render::golden::assert_golden;
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
 
-/// A CPU after some seconds at 1 kHz: 12 us and a little, one spike of 480 us in second 3.
+/// A CPU after `seconds` at a period of 1 ms: latencies of 12 us and a little more, and one spike of 480 us in second
+/// 3.
 fn cpu(number: u32, seconds: u64) -> CpuSoFar {
     let mut ran = Counts::new();
     for n in 0..seconds * 1000 {

@@ -1,6 +1,6 @@
-//! What a running measurement looks like: numbers so far, what keys do to them, lines on a screen.
+//! Lays out the live view of a running measurement: numbers so far, the effect of keys, lines on a screen.
 //!
-//! Knows neither a terminal nor a clock: progress and keys go in, lines come out.
+//! Knows neither a terminal nor a clock: it takes progress and keys, and returns lines.
 
 use super::keys::Key;
 use super::screen::{Line, Weight};
@@ -11,12 +11,12 @@ use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
 use punctual_numbers::recording::RecTime;
 use std::collections::BTreeMap;
 
-/// Columns and lines of the smallest screen with a table. A smaller one has only a line for each CPU.
+/// Columns and lines of the smallest screen that gets a table. On a smaller screen each CPU gets one line.
 const LEAST: (usize, usize) = (40, 8);
-/// Number of lines around the table: time, load, blank, caption above it; blank, message, keys below it.
+/// Number of lines around the table: four above it (time, load, blank, caption) and three below (blank, message, keys).
 const AROUND: usize = 7;
 
-/// What a key asks of the measurement. All other keys change only the view.
+/// A request to the measurement by a key. All other keys change only the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Put a mark into the recording.
@@ -25,7 +25,7 @@ pub enum Wish {
     Redraw,
 }
 
-/// Latencies of one CPU, ready to be shown.
+/// Numbers of one CPU, ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Numbers {
     /// Recent rate of activations per second; `None` until there are two readings.
@@ -58,15 +58,16 @@ impl Summary {
 pub struct View {
     progress: Option<Progress>,
     cpus: BTreeMap<u32, Numbers>,
-    /// What is shown instead while the view is paused.
+    /// The numbers that the view keeps showing while it is paused; `None` if it is not.
     frozen: Option<BTreeMap<u32, Numbers>>,
-    /// The last reading, and when it was taken.
+    /// The last reading, and the time at which it was taken.
     last: Option<(MonoTime, Vec<CpuSoFar>)>,
-    /// The readings from which "so far" counts, and their time in the run; `None` if it counts from the start.
+    /// The reading at the last reset, and its time in the run: "so far" covers the time since then. `None` if it covers
+    /// the whole run.
     reset: Option<(RecTime, Vec<CpuSoFar>)>,
-    /// Index of the first CPU that is shown, if not all fit.
+    /// Index of the first CPU shown. It is above 0 only if not all CPUs fit.
     first: usize,
-    /// Number of CPUs that fitted when the lines were made last.
+    /// Number of CPUs on the screen at the last drawing.
     page: usize,
     message: String,
     ending: bool,
@@ -105,7 +106,7 @@ impl View {
         self.last = Some((progress.at, progress.latencies.clone()));
     }
 
-    /// What a key does.
+    /// Applies a key to the view; returns a request for the measurement if the key makes one.
     pub fn press(&mut self, key: Key) -> Option<Wish> {
         match key {
             Key::Char('q') => {
@@ -127,7 +128,7 @@ impl View {
         None
     }
 
-    /// Makes "so far" count from now. The recording is not affected.
+    /// Makes "so far" cover the time from now on. The recording is not affected.
     fn reset(&mut self) {
         let (Some(progress), Some((_, last))) = (&self.progress, &self.last) else {
             "nothing to reset yet".clone_into(&mut self.message);
@@ -145,12 +146,12 @@ impl View {
         message.clone_into(&mut self.message);
     }
 
-    /// The run is being ended.
+    /// Notes that the run is about to end, so that the view says so.
     pub fn end(&mut self) {
         self.ending = true;
     }
 
-    /// The lines of a screen of this size. Scrolls back if the first CPU shown is beyond the last page.
+    /// The lines for a screen of this size. Scrolls back if the view is scrolled beyond the last page.
     pub fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let line = |weight, text: &str| Line::new(weight, text, columns);
         let Some(progress) = &self.progress else { return vec![line(Weight::Plain, "about to begin")] };
@@ -177,7 +178,7 @@ impl View {
         lines
     }
 
-    /// Lines for a small screen: maximum and percentile of as many CPUs as fit, below them the state and the keys.
+    /// Lines for a small screen: maximum and a percentile of as many CPUs as fit, then the state and the keys.
     fn few_lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
         let state = match (self.ending, self.frozen.is_some()) {
@@ -227,7 +228,7 @@ fn load(progress: &Progress) -> String {
     format!("{which}: {}{state}", progress.phase)
 }
 
-/// The part of the table that fits the lines, the index of its first CPU, and the number of CPUs in it.
+/// The lines of the part of the table that fits into `rows`, the index of its first CPU, and its number of CPUs.
 fn fitting(
     cpus: &BTreeMap<u32, Numbers>,
     at: MonoTime,
@@ -240,7 +241,7 @@ fn fitting(
         let weight = |heading| if heading { Weight::Heading } else { Weight::Plain };
         lines.iter().map(|line| Line::new(weight(line.heading), &line.text, columns)).collect::<Vec<Line>>()
     };
-    // Each CPU has a line in each block, and there is at least one block.
+    // Each CPU takes a line in each block of the table, and there is at least one block.
     let mut page = cpus.len().min(rows.saturating_sub(1)).max(1);
     loop {
         let first = first.min(cpus.len().saturating_sub(page));
@@ -280,7 +281,7 @@ fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -
     table
 }
 
-/// Latency of a spike, how long ago it was, and its cause.
+/// Cells of the table for a spike: its latency, the time since it, and its cause.
 fn spike(spike: Option<&Spike>, at: MonoTime) -> [String; 3] {
     let Some(spike) = spike else { return [ABSENT.to_owned(), format!("{ABSENT:>8}"), ABSENT.to_owned()] };
     let seconds = Nanos::from_secs(at.since(spike.woke).as_ns() / 1_000_000_000);

@@ -1,4 +1,4 @@
-//! A campaign as one page: what is recommended, a picture of the effects, all numbers.
+//! A campaign as one HTML page: recommendations, a picture of the effects, and all numbers.
 
 use super::{Result, text, words as say};
 use crate::render::chart::{self, Bar};

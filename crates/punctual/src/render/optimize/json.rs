@@ -1,4 +1,4 @@
-//! A campaign for programs: the document `punctual/optimize/2`.
+//! A campaign as JSON: the document `punctual/optimize/2`.
 
 use super::{NotTried, Result};
 use crate::render::document::{self, Published};
@@ -7,44 +7,45 @@ use punctual_hist::Nanos;
 use punctual_optimize::{CONFIDENCE, ERROR_RATE, Effect, Judged, LOOKS, Strategy};
 use serde::Serialize;
 
-/// A campaign, as it is published.
+/// The state of a campaign: its plan and what it has found.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::render) struct Document<'a> {
-    /// Whether the campaign came to its end. Otherwise it can go on, and verdicts may still change.
+    /// Whether the campaign is complete. If not, it can be resumed, and verdicts may still change.
     finished: bool,
     strategy: Strategy,
-    /// Seed of the order of the measurements.
+    /// Seed of the random order of measurements.
     seed: u64,
     cpus: &'a CpuSet,
     /// The load, as the user wrote it.
     load: &'a str,
     /// Length of one measurement.
     run_ns: Nanos,
-    /// Latency beyond which a release is a miss; null if only skipped ones are.
+    /// A release counts as a miss if its latency exceeds this value or it was skipped; null if only skipped releases
+    /// count.
     late_ns: Option<Nanos>,
     spent_ns: Nanos,
-    /// How many measurements were made.
+    /// Number of measurements made so far.
     runs: usize,
-    /// Finished rounds in which candidates were measured each alone.
+    /// Number of finished rounds. In each of them every candidate was measured by itself.
     rounds: u32,
     baselines_per_round: u32,
-    /// A change of less than this part is called neither better nor worse.
+    /// Changes by less than this share count as neither better nor worse.
     margin: f64,
     confidence: f64,
-    /// Largest probability, for the whole campaign, of calling anything better or worse where nothing differs.
+    /// Upper limit of the probability that the campaign calls any candidate better or worse although it has no effect.
     error_rate: f64,
-    /// How often verdicts are looked for at most.
+    /// Largest number of times that the campaign computes verdicts.
     looks: u32,
     /// Ids of the candidates that are better.
     recommended: Vec<&'a str>,
-    /// What the recommended candidates do together; empty if that was not measured to its end.
+    /// Effects of all recommended candidates set together; empty if that measurement was not completed.
     together: &'a [Effect],
     candidates: Vec<JudgedCandidate<'a>>,
     not_tried: &'a [NotTried],
     doubts: &'a [String],
     doubtful_runs: usize,
-    /// The folder of the recordings.
+    /// Path of the folder that holds the recordings.
     recordings: String,
 }
 
@@ -55,7 +56,8 @@ struct JudgedCandidate<'a> {
     title: &'a str,
     cost: &'a str,
     takes_boot: bool,
-    /// About how many times as many rounds a verdict needs; null if there is one, or nobody knows.
+    /// Estimated factor by which the number of rounds must grow until this candidate has a verdict; null if it has one,
+    /// or if the factor is unknown.
     rounds_factor: Option<f64>,
     #[serde(flatten)]
     judged: &'a Judged,

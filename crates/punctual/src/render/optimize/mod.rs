@@ -1,6 +1,6 @@
-//! A campaign as people and programs read it: text, a page with a picture of the effects, JSON.
+//! The output formats of a campaign: text, a page with a picture of the effects, JSON.
 //!
-//! Everything shown is a value of the campaign's state; this module must not judge.
+//! Every value shown comes from the campaign's state. This module must not judge.
 
 mod html;
 mod json;
@@ -22,7 +22,7 @@ use punctual_optimize::{Campaign, CampaignState};
 use serde::Serialize;
 use std::path::Path;
 
-/// A knob that is not tried.
+/// A knob that the campaign does not try, and the reason.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NotTried {
@@ -30,12 +30,12 @@ pub struct NotTried {
     pub why: String,
 }
 
-/// A campaign with everything that its forms show.
+/// A campaign with all values that its output formats show.
 pub struct Result<'a> {
     pub campaign: &'a Campaign,
     pub standing: &'a CampaignState,
     pub not_tried: &'a [NotTried],
-    /// Why measurements are to be doubted.
+    /// Reasons to doubt measurements of the campaign.
     pub doubts: &'a Doubts,
     /// The CPUs that were measured.
     pub cpus: &'a CpuSet,
@@ -43,18 +43,18 @@ pub struct Result<'a> {
     pub load: String,
     /// Length of one measurement.
     pub run: Nanos,
-    /// Latency beyond which a release is a miss.
+    /// A release with a larger latency is a miss; `None` if only skipped releases are misses.
     pub late: Option<Nanos>,
-    /// Time spent on it.
+    /// Time spent on the campaign so far.
     pub spent: Nanos,
-    /// Where its recordings are.
+    /// The folder that holds the campaign's recordings.
     pub folder: &'a Path,
-    /// Whether it was interrupted, and can go on.
+    /// Whether the campaign was interrupted and can be resumed.
     pub stopped: bool,
-    /// Why it was given up.
+    /// Why the campaign was given up; `None` if it was not.
     pub gave_up: Option<String>,
     /// Whether the machine is known to run as it did before the campaign began.
     pub is_home: bool,
-    /// Boots that were asked for, if the campaign goes across boots.
+    /// Number of boots that the campaign has asked for; `None` if it does not go across boots.
     pub boots: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! A campaign made here, as every form shows it. `BLESS=1 cargo test` writes the golden files anew.
+//! All output formats of a generated campaign. `BLESS=1 cargo test` rewrites the golden files.
 
 use super::*;
 use crate::render::document::schema::assert_valid;
@@ -128,7 +128,7 @@ fn the_page_draws_what_the_table_says_and_can_be_looked_at() {
     assert_page("optimize", &page);
     assert_eq!(page.matches("<svg class=\"effects\"").count(), 2);
     assert!(page.contains("Recommended") && page.contains("irq.affinity"), "{page}");
-    // Unknown limits are drawn to the edge.
+    // The bar of a change with unknown limits reaches to both edges of the picture.
     let early = shown(20, true, html).unwrap();
     assert!(!early.contains("NaN") && !early.contains(">inf"), "{early}");
 }

@@ -1,4 +1,4 @@
-//! A campaign on a terminal.
+//! The text of a campaign for a terminal.
 
 use super::{NotTried, Result, words as say};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
@@ -7,10 +7,10 @@ use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};
 use punctual_optimize::{Campaign, CampaignStage, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric, Tried};
 
-/// Going on is not advised if the campaign would take more than this number of times as long.
+/// If verdicts would take more than this number of times as many rounds, the text does not advise to go on.
 const LONGER_MAX: f64 = 100.0;
 
-/// What a campaign will try, and how long it takes: the text before it begins.
+/// The text before a campaign begins: what it will try, and how long it takes.
 pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nanos, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading("To be tried");
@@ -55,13 +55,13 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
     sheet.finish()
 }
 
-/// Knobs that are not tried, in one line.
+/// The knobs that are not tried, each with its reason, in one line.
 pub fn not_tried(left: &[NotTried]) -> String {
     let told: Vec<String> = left.iter().map(|NotTried { id, why }| format!("{id} ({why})")).collect();
     if told.is_empty() { "every knob is as it should be".to_owned() } else { told.join("; ") }
 }
 
-/// What is measured now, in one line.
+/// The line that says which candidates are being measured, and in which stage and round.
 pub fn step(campaign: &Campaign, arm: &[usize], stage: CampaignStage, round: u32) -> String {
     let design = &campaign.design;
     let names: Vec<&str> =
@@ -199,7 +199,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
     }
 }
 
-/// How much longer a campaign takes until the open verdicts can be given.
+/// A sentence that estimates how many more rounds the open verdicts need; `None` if no verdict is open.
 pub(super) fn longer(result: &Result<'_>) -> Option<String> {
     let times = result.standing.judged.iter().filter_map(Judged::longer).fold(0.0, f64::max);
     (times > 0.0 && !result.stopped).then(|| {
@@ -212,15 +212,15 @@ pub(super) fn longer(result: &Result<'_>) -> Option<String> {
     })
 }
 
-/// The number of doubtful measurements, and why. A disturbance that is the same in all can hide an effect but not make
-/// one.
+/// The number of doubtful measurements, with examples of reasons. A disturbance that is the same in all measurements
+/// can hide an effect but not feign one.
 pub(super) fn doubts(result: &Result<'_>) -> Option<String> {
     let Doubts { reasons, runs } = result.doubts;
     let counted = units::counted(*runs as u64, "measurement");
     (*runs > 0).then(|| format!("{counted}, for example: {}", reasons.join(" ")))
 }
 
-/// What was measured, in a sentence.
+/// A sentence that says what was measured.
 pub(super) fn how(result: &Result<'_>) -> String {
     let misses = match result.late {
         Some(late) => format!("a miss is a release that was skipped or later than {}", units::latency(late)),

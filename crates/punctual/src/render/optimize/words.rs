@@ -1,10 +1,10 @@
-//! What a campaign came to, in plain English.
+//! Results of a campaign, in plain English.
 
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_optimize::{CandidateVerdict, Effect, Metric};
 
-/// What follows for a candidate.
+/// The verdict on a candidate in a few words.
 pub fn verdict(verdict: &CandidateVerdict) -> &'static str {
     match verdict {
         CandidateVerdict::Better => "better",
@@ -25,7 +25,8 @@ pub fn metric(metric: Metric) -> &'static str {
     }
 }
 
-/// A change with its limits: `-38 % (-45 to -30)`; misses as a difference in misses per million.
+/// The change of a metric with its confidence limits: `-38 % (-45 to -30)`. For misses, the difference in misses per
+/// million.
 pub fn change(effect: &Effect) -> String {
     let of = |value: f64| match effect.metric {
         Metric::Misses => signed(value),
@@ -39,7 +40,7 @@ pub fn change(effect: &Effect) -> String {
     format!("{}{unit} {limits}", of(effect.seen))
 }
 
-/// The number before the change.
+/// The value of the metric on the unchanged machine.
 pub fn baseline(effect: &Effect) -> String {
     match effect.metric {
         Metric::Misses => units::grouped(&format!("{:.0}", effect.baseline)),

@@ -1,7 +1,7 @@
-//! Charts of one result, or of several over each other: as a picture that stands by itself, and on a terminal.
+//! Charts of one or several results in one plot: as an SVG document, and as text for a terminal.
 //!
-//! Charts are drawn by the functions that also draw those of the page. A file needs a title, a legend and colours
-//! besides.
+//! The functions of the report's page draw the curves. A separate document also needs a title, a legend and colours,
+//! which are added here.
 
 mod named;
 pub mod terminal;
@@ -19,20 +19,20 @@ use std::fmt::Write as _;
 use words::{caption, title};
 
 const STYLE: &str = include_str!("plot.css");
-/// Colours of series, those of the page on paper.
+/// Colours of series: those that the page has on paper.
 const SERIES: [&str; COLOURS] =
     ["#0b5fa5", "#c24e00", "#007f6d", "#9b3f86", "#8a6a00", "#2389b8", "#7a2e2e", "#59636e"];
-/// With more CPUs than this, those with the largest latency are drawn.
+/// Largest number of CPUs that are drawn: those with the largest latency.
 const CPUS_MAX: usize = 16;
-/// Least width of an entry of the legend.
+/// Smallest width of an entry of the legend, in units of the picture.
 const ENTRY: f64 = 140.0;
 /// Number of characters in a line of the caption.
 const CAPTION_CHARS: usize = 112;
 
 struct Drawn {
-    /// Pictures with their headings and heights.
+    /// (heading, picture, height) of each picture, from top to bottom.
     pictures: Vec<(Option<String>, String, f64)>,
-    /// Every kind of line: the classes that give its looks, and its name.
+    /// Entries of the legend: the classes that give a line its looks, and its name.
     legend: Vec<(String, String)>,
     caption: String,
 }
@@ -62,7 +62,7 @@ pub fn svg(chart: ChartName, all: &[Named]) -> Option<String> {
     Some(alone(chart, all, &body, y + 14.0))
 }
 
-/// Draws the legend from `top` on, and returns its height.
+/// Draws the legend with its upper edge at `top`, and returns its height.
 fn legend(body: &mut String, names: &[(String, String)], top: f64) -> f64 {
     let longest = names.iter().map(|(_, name)| cut(name).chars().count()).max().unwrap_or(0);
     let entry = ENTRY.max(44.0 + 7.0 * chart::as_f64(longest as u64));
@@ -106,7 +106,7 @@ fn alone(chart: ChartName, all: &[Named], body: &str, height: f64) -> String {
     )
 }
 
-/// The line below the title: the source of the numbers, and when they were measured.
+/// The line below the title: where the numbers come from, and when they were measured.
 fn origin(all: &[Named]) -> String {
     let [one] = all else { return units::counted(all.len() as u64, "result") };
     let name = cut(&one.name);
@@ -123,7 +123,7 @@ fn origin(all: &[Named]) -> String {
     }
 }
 
-/// `text` in lines of at most `columns` characters, where words allow it; a number stays with its unit.
+/// `text` in lines of at most `columns` characters if its words are short enough. A number stays with its unit.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -143,7 +143,8 @@ fn cut(name: &str) -> String {
     if name.chars().count() <= 60 { name.to_owned() } else { name.chars().take(59).chain(['\u{2026}']).collect() }
 }
 
-/// The histogram: of one result a line for each CPU or series, of several results one line each for all CPUs together.
+/// The histogram. Of one result, it has a line for each CPU or series; of several results, one line each for all CPUs
+/// together.
 fn histogram(all: &[Named]) -> Option<Drawn> {
     let shapes = match all {
         [Named { of: Measured::Recording(report), .. }] => {
@@ -179,7 +180,7 @@ fn drawn(picture: String, shapes: &[Shape], caption: String) -> Drawn {
     Drawn { pictures: vec![(None, picture, HEIGHT)], legend, caption }
 }
 
-/// The series of the file of another program if it is drawn alone; otherwise one shape for each result.
+/// The shapes to draw: the series of a single file of another program, or else one shape for each result.
 fn of_each(all: &[Named]) -> Vec<Shape> {
     match all {
         [Named { of: Measured::Import(run), .. }] => chart::of_run(run),
@@ -187,12 +188,12 @@ fn of_each(all: &[Named]) -> Vec<Shape> {
     }
 }
 
-/// Latency over time: of one recording a picture for each CPU, of several recordings one picture each, of the latest
-/// CPU.
+/// Latency over time. Of one recording, there is a picture for each CPU; of several recordings, one picture each, of
+/// the CPU with the largest latency.
 fn over_time(all: &[Named]) -> Option<Drawn> {
     let reports = || all.iter().filter_map(|one| Some((one.name.as_str(), one.report()?)));
     let mut pictures = Vec::new();
-    // All pictures have the same scale, so that they can be compared.
+    // All pictures share one scale, so that they can be compared.
     let reaches = reports().filter_map(|(_, report)| chart::reach(report));
     let reach = reaches.reduce(|a, b| Reach { low: a.low.min(b.low), high: a.high.max(b.high) })?;
     for (name, report) in reports() {

@@ -1,4 +1,4 @@
-//! What charts are drawn of: results of punctual or of another program, each under the name that a reader sees.
+//! The data of charts: results of punctual or of another program, each with the name that a reader sees.
 
 use crate::render::chart::{self, Shape};
 use crate::render::clean::visible;
@@ -6,7 +6,7 @@ use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::report::Report;
 
-/// A result with the name it is shown by.
+/// A result with its name in charts.
 pub struct Named {
     pub name: String,
     pub of: Measured,
@@ -32,7 +32,8 @@ impl Named {
         }
     }
 
-    /// All CPUs together. Series of another program that mean different things stay apart.
+    /// The shapes of this result, with all CPUs added up. Series of another program that mean different things are kept
+    /// separate.
     fn together(&self) -> Vec<Shape> {
         match &self.of {
             Measured::Recording(report) => vec![Shape::of_counts(0, self.name.clone(), &together(report).0)],
@@ -41,7 +42,7 @@ impl Named {
     }
 }
 
-/// All CPUs together: (ran, skipped).
+/// Counts of latencies, summed over all CPUs: (activations that ran, skipped releases).
 pub fn together(report: &Report) -> (Counts, Counts) {
     let (mut ran, mut skipped) = (Counts::new(), Counts::new());
     for cpu in &report.cpus {
@@ -51,7 +52,7 @@ pub fn together(report: &Report) -> (Counts, Counts) {
     (ran, skipped)
 }
 
-/// The shapes of all results in order, all CPUs of a result together.
+/// The shapes of all results in order, each with the CPUs of its result added up.
 pub fn shapes(all: &[Named]) -> Vec<Shape> {
     let shapes = all.iter().flat_map(Named::together).enumerate();
     shapes.map(|(number, shape)| Shape { number, ..shape }).collect()
@@ -64,14 +65,14 @@ pub fn budget_of(all: &[Named]) -> Option<Nanos> {
     first.filter(|_| budgets.all(|budget| budget == first))
 }
 
-/// What a result can be called.
+/// Possible names of a result.
 pub struct Called {
-    /// The name of its file.
+    /// File name of the result, without its folder.
     pub title: String,
     pub path: String,
 }
 
-/// Names of all results: the name of the file, or its path where two files have the same name.
+/// Names for all results: the file name, or the path if two files have the same name.
 pub fn names(all: &[Called]) -> Vec<String> {
     let name = |one: &Called| {
         let twice = all.iter().filter(|other| other.title == one.title).count() > 1;

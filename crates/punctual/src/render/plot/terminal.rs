@@ -1,4 +1,4 @@
-//! Charts in characters: ASCII, because the machines this runs on are read over serial consoles.
+//! Charts made of ASCII characters, because many real-time machines are used over serial consoles.
 
 mod field;
 
@@ -14,10 +14,10 @@ use punctual_numbers::report::TimelinePoint;
 use std::fmt::Write as _;
 
 const MARKS: [char; 9] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
-/// Mark of values that were only counted.
+/// Mark of the range that holds values which were only counted.
 const APART: char = '-';
 
-/// The chart on a terminal of `columns`; `None` when there is nothing to draw.
+/// The chart as text for a terminal of `columns` columns; `None` if there is nothing to draw.
 pub fn draw(chart: ChartName, all: &[Named], columns: usize) -> Option<String> {
     let shapes = shapes(all);
     let names: Vec<&str> = match chart {
@@ -53,7 +53,7 @@ pub fn draw(chart: ChartName, all: &[Named], columns: usize) -> Option<String> {
     Some(out.replace(units::THIN, " "))
 }
 
-/// A name in characters that every terminal has.
+/// A name with each character outside ASCII replaced by `?`.
 fn ascii(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
@@ -62,7 +62,7 @@ fn budget_said(budget: Option<Nanos>) -> String {
     budget.map_or_else(String::new, |budget| format!("| the budget, {}.", units::latency(budget)))
 }
 
-/// A scale of all latencies, with a little room at its ends.
+/// A scale that holds all latencies, with 2 % of room at each end.
 fn latencies(field: &Field, shapes: &[Shape], budget: Option<Nanos>) -> Option<LogScale> {
     let (low, high) = chart::range(shapes, budget)?;
     Some(field.latencies(as_f64(low) / 1.02, as_f64(high) * 1.02))
@@ -121,12 +121,13 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
     field.label_latencies(&x);
     field.left.extend(parts.into_iter().map(|(one_in, label)| (line(1.0 / as_f64(one_in)), label)));
     field.print(out);
-    // Bands of several curves would cover each other.
+    // With several curves no bands are drawn, because they would cover each other.
     let band = if shapes.len() == 1 { format!("{BAND} ") } else { String::new() };
     Some(format!("{band}{}", budget_said(budget)))
 }
 
-/// Draws a curve: one of several with its mark, or a single one with the band of its limits.
+/// Draws a curve. With `mark`, it is one of several; without, it is the only one and gets the band of its confidence
+/// limits.
 fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> usize, mark: Option<char>) {
     let total = shape.count();
     let level = |share: f64| if share > 0.0 { line(share) } else { HEIGHT - 1 };
@@ -148,7 +149,7 @@ fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> u
             let (low, high) = limits(beyond, total);
             (line(high)..=level(low)).for_each(|line| field.put_behind(column, line, ':'));
         }
-        // The curve falls here: the column is filled down to the new level.
+        // Where the curve falls, the column is filled from the old level down to the new one.
         (level_of(before)..=level_of(beyond)).for_each(|line| field.put(column, line, mark.unwrap_or('*')));
     }
     if let Some(apart) = shape.apart {

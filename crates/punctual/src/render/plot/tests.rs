@@ -1,4 +1,4 @@
-//! Charts of what other programs measured: every value is drawn, and no others.
+//! Tests that charts of other programs' results draw every value and no others.
 
 use super::*;
 use crate::render::sample;

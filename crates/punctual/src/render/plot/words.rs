@@ -1,4 +1,4 @@
-//! What is said of charts: what they show, how they are to be read, and what they cannot show.
+//! The texts around charts: what a chart shows, how to read it, and what it cannot show.
 
 use super::Named;
 use crate::cli::ChartName;
@@ -8,7 +8,7 @@ use punctual_numbers::foreign::{ForeignRun, Quantity, Unfit};
 
 /// Explains the band around a curve of shares.
 pub const BAND: &str = "Band: 95 % limits of each share, for activations that do not depend on each other.";
-/// For at most this number of series the text says how many values were only counted.
+/// Number of series for which the text says how many of their values were only counted.
 const TOLD_MAX: usize = 4;
 
 pub fn title(chart: ChartName) -> &'static str {
@@ -54,7 +54,7 @@ fn of_recordings(chart: ChartName, several: bool) -> &'static str {
     }
 }
 
-/// Tells of values that are in no cell.
+/// The sentence about values that lie in no cell; empty if there are none.
 pub fn only_counted(shapes: &[Shape]) -> String {
     let told = |shape: &Shape| {
         let apart = shape.apart?;
@@ -70,7 +70,7 @@ pub fn only_counted(shapes: &[Shape]) -> String {
     if first.is_empty() { String::new() } else { format!("Dashed: only counted. {}{more}.", first.join("; ")) }
 }
 
-/// Why shares of this file are not those of all that was measured.
+/// Why the shares in a chart of this file are not shares of all measured values; empty if they are.
 pub fn cautions(run: &ForeignRun) -> String {
     let any = |unfit: Unfit| run.series.iter().any(|series| series.unfit == Some(unfit));
     let format = run.format.name();

@@ -1,4 +1,4 @@
-//! Lines of text on a terminal: headings, wrapped paragraphs, colours.
+//! Lays out text for a terminal: headings, wrapped paragraphs, colours.
 //!
 //! All text is cleaned of control characters here. Must not know reports.
 
@@ -8,7 +8,7 @@ use self::table::{Table, TableLine};
 use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
 
-/// How the text is laid out.
+/// Width and colours of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Columns of the terminal.
@@ -27,7 +27,7 @@ impl Default for Style {
 /// Width of the labels before the lines of an answer.
 const ANSWER_LABEL: usize = 8;
 
-/// The meaning of a piece of text, which gives its colour. The words must say the same without colour.
+/// The meaning of a piece of text, which gives its colour. The words must say the same, because colours may be off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// As it should be.
@@ -59,7 +59,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// An empty sheet. A width too small for most words is widened to 20.
+    /// An empty sheet. Its width is at least 20 columns, because few words fit fewer.
     pub fn new(style: Style) -> Self {
         Self { style: Style { width: style.width.max(20), ..style }, text: String::new() }
     }
@@ -68,7 +68,7 @@ impl Sheet {
         self.text
     }
 
-    /// A heading, set apart from what comes before.
+    /// Adds a heading, with an empty line above it.
     pub fn heading(&mut self, title: &str) {
         self.gap();
         let is_narrow = self.style.width < Style::default().width;
@@ -78,7 +78,7 @@ impl Sheet {
         self.line(&self.toned(Tone::Heading, &clean(title)));
     }
 
-    /// An empty line, unless nothing is above it.
+    /// Adds an empty line, unless the sheet is still empty.
     pub fn gap(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -89,27 +89,27 @@ impl Sheet {
         self.hanging(indent, indent, None, text);
     }
 
-    /// A paragraph whose first words have a tone.
+    /// Adds a paragraph in which the words `first` have a tone.
     pub fn toned_paragraph(&mut self, indent: usize, tone: Tone, first: &str, rest: &str) {
         self.hanging(indent, indent, Some((tone, first)), rest);
     }
 
-    /// A paragraph whose first words have a tone, and whose other lines are indented by `rest`.
+    /// Adds a paragraph in which the words `first` have a tone. Its second and later lines are indented by `rest`.
     pub fn hanging_paragraph(&mut self, indent: usize, rest: usize, tone: Tone, first: &str, text: &str) {
         self.hanging(indent, rest, Some((tone, first)), text);
     }
 
-    /// A line of an answer: a label of at most eight letters and what it tells.
+    /// Adds a line of the answer: a label of at most eight letters, then the text.
     pub fn answer(&mut self, label: &str, text: &str) {
         self.toned_entry(2, ANSWER_LABEL, Tone::Heading, label, text);
     }
 
-    /// A command below a line of an answer.
+    /// Adds a command below a line of the answer.
     pub fn answer_command(&mut self, command: &str) {
         self.command(ANSWER_LABEL + 3, command);
     }
 
-    /// What to do next, as lines of an answer: what for, the command, and what comes after it.
+    /// Adds the next step to the answer: its purpose, its command and, if there is one, the command to run afterwards.
     pub fn answer_next(&mut self, why: &str, command: &str, then: Option<String>) {
         self.answer("Next", why);
         self.answer_command(command);
@@ -119,34 +119,35 @@ impl Sheet {
         }
     }
 
-    /// More words below a line of an answer.
+    /// Adds a paragraph below a line of the answer.
     pub fn answer_more(&mut self, text: &str) {
         self.paragraph(ANSWER_LABEL + 3, text);
     }
 
-    /// A line to paste, which is never wrapped: a terminal that breaks it copies it whole.
+    /// Adds a command to paste. It is never wrapped: a line that only the terminal breaks is copied whole.
     pub fn command(&mut self, indent: usize, command: &str) {
         self.line(&format!("{}{}", " ".repeat(indent), clean(command)));
     }
 
-    /// An entry: a short label, then text that wraps to the right of it.
+    /// Adds a short label, with text that wraps to the right of it.
     pub fn entry(&mut self, indent: usize, label_width: usize, label: &str, text: &str) {
         self.toned_entry(indent, label_width, Tone::Quiet, label, text);
     }
 
-    /// An entry whose label has a tone.
+    /// Adds an entry whose label has a tone.
     pub fn toned_entry(&mut self, indent: usize, label_width: usize, tone: Tone, label: &str, text: &str) {
         let label = format!("{:<label_width$}", ascii(label));
         let start = (indent + label_width + 1).min(self.style.width / 2);
         self.hanging(indent, start, Some((tone, &label)), text);
     }
 
-    /// A point of a list.
+    /// Adds an item of a list.
     pub fn point(&mut self, indent: usize, text: &str) {
         self.hanging(indent, indent + 2, None, &format!("- {text}"));
     }
 
-    /// A table, indented by two columns: as a whole, in blocks one below the other, or as a list.
+    /// Adds a table, indented by two columns. If it is too wide, it is split into blocks one below the other, or
+    /// becomes a list.
     pub fn table(&mut self, table: &Table) {
         let width = self.style.width.saturating_sub(2);
         for TableLine { heading, text } in table.lines(width) {

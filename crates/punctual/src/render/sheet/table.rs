@@ -1,4 +1,4 @@
-//! Columns of numbers that stay readable however narrow the terminal is.
+//! Tables that stay readable on narrow terminals.
 //!
 //! A table that is too wide is printed in blocks, each with the first column again, so that no line is wrapped. If not
 //! even two columns fit, each row becomes a list. Must not know what cells mean.
@@ -20,24 +20,25 @@ enum Entry {
 
 /// One line of a printed table.
 pub struct TableLine {
-    /// Whether it holds the headings.
+    /// Whether the line holds the headings.
     pub heading: bool,
     pub text: String,
 }
 
 const GAP: usize = 2;
-/// On a terminal with fewer columns each row becomes a list, because a block would hold one number.
+/// Smallest width for blocks, in columns. On a narrower terminal a block would hold one number, so each row becomes a
+/// list.
 const BLOCKS_FROM: usize = 36;
 
 impl Table {
-    /// A table with these columns, of which the first names the rows. Each name follows a `<` if the cells of its column
-    /// touch the left edge, or a `>` if they touch the right one.
+    /// A table with these columns, the first of which names the rows. The first character of each string aligns the
+    /// column's cells: `<` to the left, `>` to the right. The rest is the column's name.
     pub fn new(columns: &[impl AsRef<str>]) -> Self {
         let column = |spec: &str| (clean(spec.get(1..).unwrap_or_default()), spec.starts_with('>'));
         Self { columns: columns.iter().map(|spec| column(spec.as_ref())).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row. Cells beyond the columns are dropped, missing ones are empty.
+    /// Adds a row. Surplus cells are dropped, missing ones are empty.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let mut row: Vec<String> = cells.into_iter().map(|c| clean(&c)).take(self.columns.len()).collect();
         row.resize(self.columns.len(), String::new());
@@ -72,7 +73,7 @@ impl Table {
         lines
     }
 
-    /// Each row as its first cell and, indented below it, the names and values of the others.
+    /// The table as a list: each row is its first cell, with the names and values of its other cells indented below.
     fn list(&self) -> Vec<TableLine> {
         let named = |column: usize, cell: &str| match self.columns.get(column) {
             Some((name, _)) if !name.is_empty() => format!("{name}: {cell}"),
@@ -105,7 +106,7 @@ impl Table {
         Some(TableLine { heading: false, text })
     }
 
-    /// Column numbers, block by block; every block begins with the first column.
+    /// The column numbers of each block. Every block begins with the first column.
     fn blocks(&self, width: usize) -> Vec<Vec<usize>> {
         let mut blocks = vec![vec![0]];
         let mut taken = self.column_width(0);

@@ -1,4 +1,4 @@
-//! What `--full` prints: everything the recording holds that fits a table, and the answer in the last lines.
+//! The text that `--full` prints: every value of the report that fits a table, and the answer in the last lines.
 
 use super::{section, short};
 use crate::render::clean::shortened;
@@ -11,7 +11,7 @@ use punctual_hist::Nanos;
 use punctual_numbers::report::{Percentiles, Report, SkippedLoad};
 use std::path::Path;
 
-/// Which point of a distribution is shown.
+/// Selects one value from a set of percentiles, for example the median.
 type Point = fn(&Percentiles) -> Option<Nanos>;
 
 pub fn full(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
@@ -42,7 +42,7 @@ fn run(sheet: &mut Sheet, report: &Report) {
     section::notes(sheet, report);
 }
 
-/// The numbers with one column for each CPU, as vendors print them for a board.
+/// Prints the latencies with one column for each CPU, as vendors of boards print them.
 fn by_core(sheet: &mut Sheet, report: &Report) {
     if report.cpus.is_empty() {
         return;
@@ -102,7 +102,7 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     );
 }
 
-/// What the run can claim beyond what was measured.
+/// Prints what the run allows to claim beyond the measured values.
 fn claims(sheet: &mut Sheet, report: &Report) {
     if report.claims.phases.iter().all(|phase| phase.due == 0) {
         return;
@@ -185,7 +185,7 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// Bad findings in full, and counts of all others.
+/// Prints bad findings in full, and counts of all others.
 fn findings(sheet: &mut Sheet, report: &Report) {
     sheet.heading(&format!("Findings ({})", words::findings_counted(&report.findings)));
     for finding in words::standing_in_the_way(report).into_iter().filter(|finding| finding.state == State::Bad) {

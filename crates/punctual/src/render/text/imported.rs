@@ -1,6 +1,6 @@
-//! What another program measured, for the terminal.
+//! The result of another program as text for the terminal.
 //!
-//! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
+//! The text has no verdict and says nothing about trust, because a foreign file lacks the data for both.
 
 use crate::render::sheet::{Sheet, Style, table::Table};
 use crate::render::{units, words};

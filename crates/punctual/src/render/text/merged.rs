@@ -1,4 +1,4 @@
-//! What `punctual merge` prints: the runs of the new recording, and what could not be kept.
+//! The text that `punctual merge` prints: the runs of the new recording, and what could not be kept.
 
 use crate::render::sheet::{Sheet, Style};
 use crate::render::{units, words};
@@ -7,7 +7,7 @@ use punctual_numbers::recording::Recording;
 use punctual_numbers::report::Report;
 use std::path::{Path, PathBuf};
 
-/// How many late activations and events a recording tells one by one.
+/// Largest number of late activations that a recording holds individually.
 const LATE_MAX: usize = 1 << 20;
 
 pub fn merged(whole: &Recording, parts: &[Recording], from: &[PathBuf], to: (&Path, u64), style: Style) -> String {

@@ -11,12 +11,12 @@ use punctual_numbers::report::{Answer, LatencyRow, Percentiles, PhaseRow, Report
 /// The columns of every table of latencies.
 const NUMBERS: [&str; 10] = [">CPU", ">due", ">ran", ">skipped", ">min", ">p50", ">p99", ">p99.9", ">p99.99", ">max"];
 
-/// How many pieces of evidence are shown for one finding.
+/// Number of pieces of evidence shown for one finding.
 const EVIDENCE_SHOWN: usize = 3;
-/// How many characters of one value are shown.
+/// Number of characters shown of one value.
 const VALUE_SHOWN: usize = 160;
 
-/// Facts about the machine, a line each.
+/// Prints the facts about the machine, one per line.
 pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     sheet.heading("Machine");
     let label_width = report.machine.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(20);
@@ -29,7 +29,7 @@ pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     }
 }
 
-/// One finding: its state and title, what was read, its effect, the fix and its cost, and the confidence.
+/// Prints one finding: its state and title, the evidence, its effect, the fix and its cost, and the confidence.
 pub fn finding(sheet: &mut Sheet, finding: &Finding) {
     let tone = match (&finding.state, finding.severity) {
         (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
@@ -59,7 +59,7 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
     sheet.entry(4, 10, "confidence", words::confidence(finding.confidence));
 }
 
-/// A row for each CPU, a second row for a CPU that skipped releases, and how much the two rows differ.
+/// Prints a row for each CPU, a second row for each CPU that skipped releases, and how much these two rows differ.
 pub fn latencies(sheet: &mut Sheet, report: &Report) {
     sheet.heading("Latency of every activation (in us)");
     sheet.paragraph(2, &format!("{} {}", words::asked(report), words::scenario(report)));
@@ -92,7 +92,7 @@ fn skips(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// Load phases, CPU by CPU.
+/// A table of latencies with a group of rows for each CPU and a row for each load phase.
 pub fn phase_table<'a>(report: &Report, rows: impl Iterator<Item = &'a PhaseRow>) -> Table {
     let mut table = Table::new(&NUMBERS);
     let mut titled = None;
@@ -106,7 +106,7 @@ pub fn phase_table<'a>(report: &Report, rows: impl Iterator<Item = &'a PhaseRow>
     table
 }
 
-/// A row over the activations that ran and, where releases were skipped, a second one over the releases due.
+/// Adds a row over the activations that ran and, if releases were skipped, a second one over all releases due.
 fn both_views<const N: usize>(table: &mut Table, name: &str, row: &LatencyRow, rest: [String; N]) {
     let counts = [name.to_owned(), units::count(row.due), units::count(row.ran), units::count(row.skipped)];
     table.row(counts.into_iter().chain(points(&row.latency)).chain(rest));
@@ -120,7 +120,7 @@ fn points(p: &Percentiles) -> [String; 6] {
     [p.min, p.p50, p.p99, p.p99_9, p.p99_99, p.max].map(units::column_us)
 }
 
-/// Whether the need was held, and what follows from that for the long run.
+/// Prints the verdict, and what follows from it for the long run.
 pub fn verdict(sheet: &mut Sheet, report: &Report) {
     let words = words::verdict(report);
     let tone = match report.verdict.answer {
@@ -135,7 +135,7 @@ pub fn verdict(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// Whether the numbers can be relied upon, and why not.
+/// Prints whether the numbers can be relied upon, and why not.
 pub fn trust(sheet: &mut Sheet, report: &Report) {
     sheet.heading("Can this run be trusted?");
     let tone = if report.trust.ok() { Tone::Good } else { Tone::Bad };
@@ -151,7 +151,7 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// All next steps. The first of them also stands in the answer.
+/// Prints all next steps. The first of them is also part of the answer.
 pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     sheet.heading("What next");
     for step in of.steps() {
@@ -160,7 +160,7 @@ pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     }
 }
 
-/// Notes on how the run was measured.
+/// Prints notes on how the run was measured.
 pub fn notes(sheet: &mut Sheet, report: &Report) {
     let notes = words::runs::notes(report);
     if notes.is_empty() {

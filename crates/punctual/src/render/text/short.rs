@@ -18,33 +18,33 @@ use punctual_numbers::scenario::Scenario;
 use std::cmp::Reverse;
 use std::path::Path;
 
-/// How many findings are shown; the audit shows the others.
+/// Number of findings shown. The audit shows all.
 const FINDINGS_SHOWN: usize = 5;
-/// How many rows the table of latencies has. If there are more, each load phase has only its CPU with the largest
-/// latency.
+/// Largest number of rows of the latency table. If there are more, each load phase gets one row only, for the CPU with
+/// the largest latency.
 const ROWS_SHOWN: usize = 8;
-/// How many causes are shown; `punctual explain` shows the others.
+/// Number of causes shown. `punctual explain` shows all.
 const CAUSES_SHOWN: usize = 3;
-/// How many notes on the measurement are shown.
+/// Number of notes on the measurement that are shown.
 const NOTES_SHOWN: usize = 2;
-/// Names of facts about the machine that get a line, in this order; the full text has all.
+/// Names of the machine's facts that are shown, in this order. The full text shows all facts.
 const MACHINE_SHOWN: [&str; 4] = ["model", "kernel", "cpus", "virtualisation"];
-/// Width of the labels above the findings.
+/// Width of the labels at the left of the opening's lines, in columns.
 const LABEL: usize = 8;
 
-/// What `check` prints before it measures: the machine, the need, and the worst findings.
+/// The data of the text that `check` prints before it measures: the machine, the need, and the worst findings.
 pub struct Opening<'a> {
     pub machine: &'a [MachineLine],
     pub need: &'a Need,
-    /// Name of the profile that states the need, if one was named.
+    /// Name of the profile that states the need; `None` if the user named none.
     pub profile: Option<&'a str>,
     /// Findings of the audit; `None` without an audit.
     pub findings: Option<&'a [Finding]>,
-    /// Causes that are known already. Findings whose knobs bear on them come first.
+    /// Causes from the measurement, empty before it. Findings on knobs that bear on these causes come first.
     pub causes: &'a [Ranked],
 }
 
-/// The text before the numbers.
+/// The text above the numbers: the machine, the need, and the worst findings.
 pub fn opening(of: &Opening<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let room = style.width.max(40) - LABEL - 1;
@@ -89,7 +89,7 @@ fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: 
     }
 }
 
-/// How long the measurement will take, and its load phases.
+/// A sentence that says how long the measurement will take, with its load phases.
 pub fn ahead(scenario: &Scenario, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.gap();
@@ -97,7 +97,7 @@ pub fn ahead(scenario: &Scenario, style: Style) -> String {
     sheet.finish()
 }
 
-/// The numbers, who made it late, and the answer.
+/// The text below the opening: the numbers, the causes of latency, and the answer.
 pub fn results(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     notes(&mut sheet, report);
@@ -109,7 +109,7 @@ pub fn results(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], styl
     sheet.finish()
 }
 
-/// Opening and results together, for a recording that is shown again.
+/// Opening and results in one text, for a recording that is shown again.
 pub fn short(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
     let opening = opening(
         &Opening {
@@ -134,7 +134,8 @@ fn notes(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// One row for each load phase and CPU, over all releases due. Phases that were traced for causes alone are left out.
+/// Prints a row for each load phase and CPU, over all releases due. Phases that were traced for causes alone are left
+/// out.
 fn latencies(sheet: &mut Sheet, report: &Report) {
     let all: Vec<&PhaseRow> =
         report.phases.iter().filter(|row| !report.traced_apart() || !report.traced(row.phase)).collect();
@@ -201,7 +202,7 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
     sheet.table(&table);
 }
 
-/// The last lines, which can be understood without anything above them.
+/// Prints the answer, which are the last lines. They can be understood without anything above them.
 pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, page]: [Option<&Path>; 2]) {
     let tone = match report.verdict.answer {
         Answer::Held => Tone::Good,

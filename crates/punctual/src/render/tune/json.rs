@@ -7,18 +7,19 @@ use punctual_linux::apply::{Applied, Reverted};
 use punctual_tuning::plan::Plan;
 use serde::Serialize;
 
-/// A plan, and what became of it where it was carried out.
+/// A plan and, if it was carried out, the result of each change.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TuneDocument<'a> {
     /// Kind of work the machine is for.
     profile: Kind,
     plan: &'a Plan,
-    /// Words for the kernel that are wanted at the next boot, those of earlier tunings among them.
+    /// Words that the kernel command line of the next boot should have, including those of earlier transactions.
     cmdline_add: &'a [String],
-    /// Words for the kernel, by name, that are to be gone at the next boot.
+    /// Names of the parameters that the kernel command line of the next boot should not have.
     cmdline_remove: &'a [String],
-    /// Null where nothing was changed: `--dry-run`, a captured machine, or nothing to change.
+    /// The result of the changes; null if nothing was changed because of `--dry-run`, a captured machine, or an empty
+    /// plan.
     applied: Option<&'a Applied>,
 }
 

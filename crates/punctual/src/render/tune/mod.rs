@@ -1,6 +1,6 @@
 //! Plans, the results of applying and reverting them, and the status of settings: as text and as JSON.
 //!
-//! Decides nothing: everything shown is a value of the core or of the journal.
+//! Every value shown comes from the plan, its result or the journal. Nothing is decided here.
 
 mod json;
 mod plan;
@@ -12,5 +12,5 @@ pub use plan::{plan, why};
 pub use results::{results, reverted};
 pub use status::{Sentence, Status, status};
 
-/// Width of the column of names.
+/// Width of the labels at the left of the text, in columns.
 const NAMES: usize = 12;

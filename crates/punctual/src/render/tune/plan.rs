@@ -1,4 +1,4 @@
-//! A plan as a terminal shows it: which CPUs, what is changed and how each change is undone, what is left.
+//! A plan as text: its CPUs, the changes with how each is undone, and the knobs that are left alone.
 
 use super::NAMES;
 use crate::render::sheet::{Sheet, Style, Tone};
@@ -50,7 +50,7 @@ fn changes(sheet: &mut Sheet, changes: &[Change]) {
     }
 }
 
-/// How many changes there are of each blast radius, for the user who has to agree to them.
+/// The number of changes of each blast radius, for the user who has to agree to the plan.
 fn totals(changes: &[Change]) -> String {
     let of = |blast: Blast| match changes.iter().filter(|change| change.blast == blast).count() {
         0 => None,
@@ -107,7 +107,7 @@ fn conflicts(sheet: &mut Sheet, plan: &Plan) {
     }
 }
 
-/// Another program that sets the same things, and how the conflict is resolved, in a sentence.
+/// A sentence about another program that sets the same things, and how the conflict is resolved.
 pub(super) fn owner(conflict: &Conflict) -> String {
     let resolved = match &conflict.resolved {
         Resolution::Silenced => "it is stopped and kept from starting".to_owned(),
@@ -162,7 +162,7 @@ fn left(sheet: &mut Sheet, left: &[Left]) {
     }
 }
 
-/// Why a setting is left as it is, as part of a sentence.
+/// Why a knob is left alone, as part of a sentence.
 pub fn why(reason: &Reason) -> String {
     match reason {
         Reason::Excepted => "you left it out".to_owned(),

@@ -1,4 +1,4 @@
-//! What became of a plan, change by change.
+//! The result of each change of a plan, as text.
 
 use crate::render::sheet::{Sheet, Style, Tone};
 use punctual_linux::apply::{Applied, Fate, Reverted, Tried, UndoneStep};
@@ -6,7 +6,7 @@ use punctual_linux::journal::{StepOutcome, Undone};
 use punctual_tuning::plan::{Plan, subject};
 use std::collections::BTreeMap;
 
-/// One line a change, and what to do next.
+/// The text after a plan was carried out: one line for each change, and what to do next.
 pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("Transaction {}", applied.transaction));
@@ -28,7 +28,8 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
     sheet.finish()
 }
 
-/// What is in force until a step takes effect, and steps that were refused while the rest of their change was made.
+/// Sentences about steps of a change that are not in effect yet, and about steps that were refused while others of the
+/// same change succeeded.
 fn waits(tried: &Tried) -> Vec<String> {
     let told = |outcome: &StepOutcome| match outcome {
         StepOutcome::Waits { seen } => Some(format!("not yet: still reads {seen}")),
@@ -59,7 +60,7 @@ pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
     }
 }
 
-/// What was put back, and what could not be.
+/// The text of a revert: the settings that were put back, and those that could not be.
 pub fn reverted(reverted: &Reverted, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     for UndoneStep { intent, how } in &reverted.undone {

@@ -1,24 +1,24 @@
-//! The status of each setting that was asked for: configured, booted and effective values side by side.
+//! The status of each setting that a transaction asked for: its configured, booted and effective values side by side.
 
 use super::NAMES;
 use crate::render::sheet::{Sheet, Style, Tone};
 use punctual_tuning::plan::{Standing, StatusRow};
 use serde::Serialize;
 
-/// How many settings that share a line are named. JSON names all.
+/// Number of settings named on a line that stands for several. JSON names all.
 const MOST_NAMED: usize = 4;
 
-/// The status of every setting that was asked for and not reverted.
+/// The status of every setting that a transaction asked for and that was not reverted.
 #[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Status {
-    /// What is known of the transactions, the journal and the boot entry.
+    /// Sentences about the transactions, the journal and the boot entry.
     pub sentences: Vec<Sentence>,
-    /// One row for each setting that was asked for.
+    /// One row for each of these settings.
     pub rows: Vec<StatusRow>,
 }
 
-/// A sentence, and whether what it says is as it should be.
+/// A sentence, and whether it reports a good state.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sentence {
@@ -60,7 +60,7 @@ pub fn status(Status { sentences, rows }: &Status, style: Style) -> String {
     sheet.finish()
 }
 
-/// Writes rows that say the same of several settings as one.
+/// Writes rows of several settings that differ only in the setting's name as one.
 fn one(sheet: &mut Sheet, alike: &[&StatusRow]) {
     let [row, rest @ ..] = alike else { return };
     let tone = match row.standing {

@@ -1,4 +1,4 @@
-//! The answer of a run in a few lines: held or not and by how much, how sure, whether to believe it, why, what next.
+//! The answer of a run in a few lines: verdict and numbers, confidence, trust, cause, next step.
 
 use super::command;
 use super::trust::{CHECKED, although, distrust};
@@ -10,7 +10,7 @@ use punctual_numbers::explain::{Class, Explanation, Ranked};
 use punctual_numbers::report::{Answer, Distrust, Percentiles, Report};
 use std::path::Path;
 
-/// How many reasons for doubt stand beside the answer; the others are counted.
+/// Number of doubts that the answer names. The others are counted.
 const DOUBTS_SHOWN: usize = 2;
 
 pub fn word(answer: Answer) -> &'static str {
@@ -21,20 +21,20 @@ pub fn word(answer: Answer) -> &'static str {
     }
 }
 
-/// The percentiles of all releases due, a skipped one with the time until its thread ran next.
+/// The percentiles over all releases due. A skipped release counts with the time until its thread ran next.
 fn due(report: &Report) -> Percentiles {
     let row = report.total.as_ref().or(report.cpus.first().map(|cpu| &cpu.row));
     row.map(|row| row.latency_due).unwrap_or_default()
 }
 
-/// The highest of these percentiles that there are enough values for, with its name.
+/// The highest of p99.9, p99 and p50 for which there are enough values, with its name.
 fn tail(points: &Percentiles) -> Option<(&'static str, Nanos)> {
     let named = [("p99.9", points.p99_9), ("p99", points.p99), ("p50", points.p50)];
     named.into_iter().find_map(|(name, value)| Some((name, value?)))
 }
 
-/// The numbers of the answer: `p99.9 5.97 ms, max 17.9 ms (358x the budget), budget 50 us; 3 of 40 000 releases
-/// missed`.
+/// The line with the numbers of the answer: `p99.9 5.97 ms, max 17.9 ms (358x the budget), budget 50 us; 3 of 40 000
+/// releases missed`.
 pub fn by_how_much(report: &Report) -> String {
     let points = due(report);
     let mut parts: Vec<String> =
@@ -65,21 +65,21 @@ pub fn how_sure(report: &Report) -> String {
         return format!("{}.", units::capitalised(&super::verdict::inconclusive(why)));
     }
     let Some(bound) = super::verdict::bound(report) else { return "No bound follows from this run.".to_owned() };
-    // Rounded to the nearest whole number: 1 606 of 8 000 are 1 in 5.
+    // The odds are rounded to the nearest whole number: 1 606 of 8 000 are "1 in 5".
     match verdict.due.saturating_add(verdict.missed / 2).checked_div(verdict.missed) {
         None => bound,
         Some(one_in) => format!("1 in {} releases missed here. {bound}", units::count(one_in)),
     }
 }
 
-/// Whether the run can be trusted, with the first doubts or with what was checked.
+/// Whether the run can be trusted, with the first doubts; without doubts, with what was checked.
 pub fn trust(report: &Report) -> Vec<String> {
     let (shown, more) = doubts(report);
     let mut said = match (report.trust.ok(), shown.is_empty()) {
         (true, true) => vec![format!("Yes: {CHECKED}.")],
         (true, false) => vec![format!("Yes, although {}.", although(&shown))],
         (false, _) => {
-            // What can only have hidden latency leaves a miss that was seen as it is.
+            // A doubt about hidden latency leaves the misses that were seen certain.
             let stands = report.verdict.answer == Answer::NotHeld;
             let first = if stands { "In part: the misses are certain, but there may be more." } else { "No." };
             std::iter::once(first.to_owned()).chain(shown.iter().map(distrust)).collect()
@@ -94,7 +94,7 @@ pub fn trust(report: &Report) -> Vec<String> {
     said
 }
 
-/// The doubts that stand beside the answer, and the number of the others. What may have hidden latency comes first.
+/// The doubts that the answer names, and the number of the others. Doubts that may have hidden latency come first.
 fn doubts(report: &Report) -> (Vec<Distrust>, usize) {
     let mut reasons = report.trust.reasons.clone();
     reasons.sort_by_key(|doubt| !doubt.direction().hides());
@@ -103,14 +103,13 @@ fn doubts(report: &Report) -> (Vec<Distrust>, usize) {
     (reasons, more)
 }
 
-/// What would remove the doubts that stand beside the answer, where something would.
+/// What to do against the doubts that the answer names. A doubt without a remedy is left out.
 pub fn remedies(report: &Report) -> Vec<String> {
     doubts(report).0.iter().filter_map(trust::remedy).collect()
 }
 
-/// The cause that took the largest part of the time, then the first that has a name, and the cause
-/// of the largest latency.
-/// `None` if causes were not looked for or nothing was late.
+/// The cause with the largest share of the time; then, if that one has no name, the first cause with a name; and the
+/// cause of the largest latency, if it is another one. `None` if causes were not looked for or nothing was late.
 pub fn top_cause(report: &Report) -> Option<String> {
     let found = report.causes.as_ref()?;
     let told = |ranked: &Ranked| format!("{}, {}", causes::cause(&ranked.cause), causes::short_weight(ranked));
@@ -123,7 +122,7 @@ pub fn top_cause(report: &Report) -> Option<String> {
     Some(format!("{}{next}.{latest}", units::capitalised(&told(first))))
 }
 
-/// The largest latency that was traced, if it had another cause than the first.
+/// A sentence about the largest traced latency; `None` if its main cause is `first`.
 fn latest(found: &Explanation, first: &Ranked) -> Option<String> {
     let spike = found.spikes.first()?;
     let blame = spike.primary().filter(|blame| blame.cause != first.cause && blame.time > Nanos::ZERO)?;
@@ -139,7 +138,7 @@ pub fn named(report: &Report) -> Option<&Ranked> {
     report.causes.iter().flat_map(|found| &found.causes).find(|ranked| ranked.cause.class != Class::Unexplained)
 }
 
-/// One line of words and `name=value` pairs, for scripts and logs of CI.
+/// The line of a measurement for scripts and logs of CI: the verdict, then `name=value` pairs.
 pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     let points = due(report);
     let or_none = |length: Option<Nanos>| length.map_or_else(|| "none".to_owned(), command::tight);
@@ -159,7 +158,7 @@ pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     )
 }
 
-/// The need of a report, for the command that audits for it.
+/// The need of a report, in the form that an audit takes.
 pub fn need(report: &Report) -> Need {
     Need {
         period: Some(report.need.period),

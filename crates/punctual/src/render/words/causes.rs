@@ -1,5 +1,5 @@
-//! Causes of latency in words: their kinds and names, when and where they came, why they could run, how they were
-//! searched.
+//! Causes of latency in words: their kinds and names, when and where they occurred, why they could take the CPU, and
+//! how they were searched.
 
 use super::phase_name;
 use crate::render::clean::visible;
@@ -44,7 +44,7 @@ pub fn class(class: Class) -> &'static str {
     }
 }
 
-/// A name that others gave to something, as a reader sees it: nothing in it acts on a terminal or a page.
+/// A name from outside, such as that of a process, without characters that could act on a terminal or reverse text.
 pub fn name(given: &str) -> String {
     given.chars().map(visible).collect()
 }
@@ -75,12 +75,12 @@ pub fn cause_label(cause: &Cause) -> String {
     if cause.name.is_empty() { class(cause.class).to_owned() } else { name(&cause.name.to_string()) }
 }
 
-/// How late: `latency 1.02 ms`.
+/// A latency with its label: `latency 1.02 ms`.
 pub fn late_by(latency: Nanos) -> String {
     format!("latency {}", units::latency(latency))
 }
 
-/// The stage between release and body.
+/// The stage of the wake-up, between release and body.
 pub fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::TimerLate => "timer late",
@@ -92,7 +92,7 @@ pub fn stage(stage: Stage) -> &'static str {
     }
 }
 
-/// Why something could run, as part of a sentence.
+/// Why something could take the CPU, as part of a sentence.
 pub fn why(why: &Why) -> String {
     let said = match why {
         Why::Priority { its, ours } => format!("its priority is {}, ours {}", priority(*its), priority(*ours)),
@@ -124,7 +124,7 @@ pub fn why(why: &Why) -> String {
     name(&said)
 }
 
-/// A priority as the kernel counts, in the words of those who set it.
+/// A kernel priority (smaller is more urgent) in the terms that users set: deadline, real-time priority, or nice value.
 fn priority(kernel: i32) -> String {
     match kernel {
         ..0 => "deadline".to_owned(),
@@ -137,14 +137,14 @@ fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
 }
 
-/// How often something comes at regular times: `every 250 ms (57 of 58 fit)`.
+/// The period of something that occurs at regular times, and how often it did: `every 250 ms (57 of 58 fit)`.
 pub fn rhythm(rhythm: &Rhythm) -> String {
     let (fitting, of) = rhythm.fitting;
     let fit = if of == 0 { String::new() } else { format!(" ({} of {} fit)", units::count(fitting), units::count(of)) };
     format!("every {}{fit}", units::duration(rhythm.period))
 }
 
-/// Whether a cause came regularly or in bursts; `None` if neither was found.
+/// Whether a cause occurred at regular times or in bursts; `None` if neither was found.
 pub fn pattern(ranked: &Ranked) -> Option<String> {
     let rhythm = ranked.rhythm.as_ref().map(rhythm);
     let bursts = ranked.bursts.map(|of| {
@@ -154,8 +154,8 @@ pub fn pattern(ranked: &Ranked) -> Option<String> {
     (!both.is_empty()).then(|| both.join(", "))
 }
 
-/// On which CPUs, and under which loads, a cause came. CPUs are left out if only one was measured, loads if only one
-/// was traced.
+/// The CPUs on which, and the loads under which, a cause occurred. CPUs are left out if only one was measured, loads if
+/// only one was traced.
 pub fn places(ranked: &Ranked, report: &Report) -> Vec<String> {
     let cpus = ranked.by_cpu.iter().map(|on| (on.spikes, format!("on CPU {}", on.cpu)));
     let phases = ranked
@@ -174,7 +174,7 @@ fn counts(mut places: Vec<(u64, String)>) -> String {
     places.iter().map(|(n, place)| format!("{} {place}", units::count(*n))).collect::<Vec<_>>().join(", ")
 }
 
-/// A cause of one late activation: its time, its name, and why it could run.
+/// A cause of one late activation: its time, its name, and why it could take the CPU.
 pub fn blame(blame: &Blame) -> String {
     let blamed = blamed(blame);
     let beyond = if blame.excess == blame.time {
@@ -187,13 +187,13 @@ pub fn blame(blame: &Blame) -> String {
     format!("{blamed}{beyond}{reasons}")
 }
 
-/// A cause of one late activation without reasons: its time and its name.
+/// A cause of one late activation, without the reasons: its time and its name.
 pub fn blamed(blame: &Blame) -> String {
     let took = if blame.time == Nanos::ZERO { String::new() } else { format!("{} ", units::latency(blame.time)) };
     format!("{took}{}", cause(&blame.cause))
 }
 
-/// A sentence about late activations that come at regular times, if some do.
+/// A sentence about late activations that occur at regular times; `None` if none do.
 pub fn rhythms(explanation: &Explanation) -> Option<String> {
     let said: Vec<String> =
         explanation.rhythms.iter().map(|found| format!("on CPU {} {}", found.cpu, rhythm(&found.rhythm))).collect();
@@ -201,7 +201,7 @@ pub fn rhythms(explanation: &Explanation) -> Option<String> {
         .then(|| format!("Late activations come at regular times, whatever their causes: {}.", said.join("; ")))
 }
 
-/// A sentence about the time that ordinary activations spend, if it is known.
+/// A sentence about the time that ordinary activations spend; `None` if that is unknown.
 pub fn ordinary(explanation: &Explanation) -> Option<String> {
     let said: Vec<String> = explanation
         .ordinary
@@ -223,7 +223,7 @@ pub fn rung(rung: Rung) -> &'static str {
     }
 }
 
-/// Something that this way of searching cannot see.
+/// A sentence about something that the chosen way of searching cannot see.
 pub fn blind(blind: &Blind) -> String {
     match blind {
         Blind::Records => {
@@ -275,7 +275,7 @@ pub fn incomplete(why: Incomplete) -> &'static str {
     }
 }
 
-/// Why a window was kept.
+/// Why the records around an activation were kept.
 pub fn kept(kept: Kept) -> &'static str {
     match kept {
         Kept::Worst => "among the latest of its CPU",
@@ -284,7 +284,7 @@ pub fn kept(kept: Kept) -> &'static str {
     }
 }
 
-/// What there was to explain and how much of it is explained, a sentence each.
+/// Sentences about the number of late activations, and the share of their latency that is explained.
 pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     let all = report.late();
     let thresholds: Vec<String> =
@@ -316,8 +316,8 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     sentences
 }
 
-/// How much of the traced latency has a known cause. The traced latency is that of late activations with complete
-/// records, and all shares are of it.
+/// How much of the traced latency has a known cause. The traced latency is that of all late activations with complete
+/// records; every share of a cause refers to it.
 pub fn explained(explanation: &Explanation) -> String {
     explanation.explained.map_or_else(
         || "How much of the latency each cause made is not known.".to_owned(),
@@ -337,7 +337,7 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
     }
 }
 
-/// What makes a ranking of causes that nothing speaks against credible.
+/// Why a ranking without doubts can be trusted: what was checked.
 pub fn checked(report: &Report) -> String {
     let tests = report.causes.iter().filter_map(|causes| causes.tracing.as_ref()).flat_map(|of| &of.self_test);
     let test = if tests.count() > 0 { ", and the self-test of the trace passed" } else { "" };
@@ -355,7 +355,7 @@ fn were(n: u64, noun: &str) -> String {
     format!("{} {}", units::counted(n, noun), if n == 1 { "was" } else { "were" })
 }
 
-/// How causes were searched, a sentence each.
+/// Sentences about the method of the search.
 pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     let threshold = match tracing.threshold {
         Some(limit) => format!("later than {}", units::latency(limit)),
@@ -390,7 +390,7 @@ fn opinions(Opinions { same, different }: Opinions) -> String {
     format!("The kernel's own noise tracer was heard on interrupts and threads {all}: {differs}.")
 }
 
-/// Which load phases the causes come from, if only some were traced.
+/// A sentence that names the traced load phases; `None` if all were traced.
 pub fn phases(report: &Report) -> Option<String> {
     let phases = 0..u16::try_from(report.scenario.load_phases.len()).unwrap_or(u16::MAX);
     let traced: Vec<u16> = phases.filter(|phase| report.traced(*phase)).collect();
@@ -422,7 +422,8 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
     units::moment(RecTime::of(instant, report.epoch))
 }
 
-/// What a cause took: `61 % of the traced latency: 18.2 ms in 58 spikes, at most 812 us in one; the main cause of 51`.
+/// The share, time and frequency of a cause: `61 % of the traced latency: 18.2 ms in 58 spikes, at most 812 us in one;
+/// the main cause of 51`.
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
@@ -436,7 +437,7 @@ pub fn weight(ranked: &Ranked) -> String {
     )
 }
 
-/// What a cause took in few words, for the answer: `61 % of the traced latency, at most 812 us of one activation`.
+/// The share of a cause in few words, for the answer: `61 % of the traced latency, at most 812 us of one activation`.
 pub fn short_weight(ranked: &Ranked) -> String {
     if ranked.total == Nanos::ZERO {
         return format!("counters name it in {}", units::counted(ranked.count, "spike"));
@@ -445,7 +446,7 @@ pub fn short_weight(ranked: &Ranked) -> String {
     format!("{share} of the traced latency, at most {most} of one activation")
 }
 
-/// Causes of latency that a knob bears on, with the words of `explain`; empty if there are none.
+/// The causes of latency that a knob bears on, in the words of `explain`; empty if there are none.
 pub fn borne_on(knob: &str) -> String {
     let mut causes: Vec<String> = advice::causes(knob).into_iter().map(|of| cause(&of.example())).collect();
     causes.sort();
@@ -462,7 +463,7 @@ pub struct KnobHere<'a> {
 }
 
 impl KnobHere<'_> {
-    /// The wanted state of the knob, and whether the machine has it.
+    /// A phrase with the wanted state of the knob, which says if the machine has it already.
     pub fn wanted(&self) -> String {
         match self.state {
             Some(State::Good) => format!("should be: {}; already so", self.title),
@@ -486,7 +487,8 @@ pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
     knobs
 }
 
-/// Why a cause could run, most frequent reason first, with the number of times unless it was each time.
+/// Why a cause could take the CPU, the most frequent reason first. A reason that did not apply to every spike has its
+/// count.
 pub fn reasons(ranked: &Ranked, limit: usize) -> Vec<String> {
     let said = |WhyCount { why: reason, spikes }: &WhyCount| {
         let often =

@@ -1,7 +1,8 @@
-//! What a run can claim, in sentences for readers who are no statisticians. A sentence never says more than its number.
+//! Claims of a run, in sentences for readers who are no statisticians. A sentence never says more than its number.
 //!
-//! `limits` words limits of what was seen, `beyond` levels that are rarer than the run could show, `refused` why there are no
-//! such levels, and `signs` hints at an origin. `imported` words all claims of another program's file.
+//! `limits` has the sentences on confidence limits of measured values. `beyond` has those on levels that are rarer than
+//! the run could show, and `refused` those on why there are no levels. `signs` has hints at an origin, and `imported`
+//! all claims of another program's file.
 
 mod beyond;
 mod imported;
@@ -23,11 +24,11 @@ use limits::{clustered, method, missed, misses, moods, percentiles, seen, wanted
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::{CAUSES_SHOWN, reasons_of_cause};
 
-/// The condition for all claims of a run.
+/// The condition under which all claims of a run hold.
 pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \
                              while it was measured, a rare interrupt or a hot day, is in none of these numbers.";
 
-/// Everything that can be claimed of a phase, a sentence each.
+/// All claims of a load phase, each as a sentence.
 pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(seen(phase));
@@ -48,7 +49,7 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     lines
 }
 
-/// What can be claimed of one cause alone.
+/// The claims about one cause alone.
 fn of_cause(claims: &CauseClaims) -> Vec<String> {
     let name = cause(&claims.cause);
     match &claims.beyond {

@@ -1,4 +1,4 @@
-//! Commands as lines to paste: what was typed, typed again with something changed.
+//! Commands that can be pasted: the typed command line, with options added or removed.
 
 use crate::render::units::{self, THIN};
 use punctual_facts::cpu_set::CpuSet;
@@ -15,7 +15,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// `words` come after the program's name, as a shell hands them over.
+    /// A command with these words after the program's name, unquoted.
     pub fn new(words: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { words: words.into_iter().map(Into::into).collect(), as_root: false }
     }
@@ -25,14 +25,14 @@ impl Command {
         Self { as_root: needed, ..self }
     }
 
-    /// The same command with this value for this option, whatever it had before.
+    /// The same command with this value for this option, in place of any earlier value.
     pub fn with(self, option: &str, value: &str) -> Self {
         let mut command = self.without(option);
         command.words.extend([option.to_owned(), value.to_owned()]);
         command
     }
 
-    /// The same measurement, with a search for causes, which `check` makes unless it is told not to.
+    /// The same measurement with a search for causes. `check` searches by default; `measure` needs an option for it.
     pub fn looking(mut self) -> Self {
         self.words.retain(|word| word != "--no-explain" && word != "--explain");
         if self.words.first().is_some_and(|verb| verb == "measure") {
@@ -46,7 +46,7 @@ impl Command {
         self.words
     }
 
-    /// The same command without an option that takes a value.
+    /// The same command without this option and its value.
     pub fn without(mut self, option: &str) -> Self {
         let joined = format!("{option}=");
         while let Some(at) = self.words.iter().position(|word| word == option || word.starts_with(&joined)) {
@@ -73,7 +73,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A check with the same need and length as a recording.
+/// A command that checks the need of a recording, for the same length.
 pub fn check(report: &Report) -> Command {
     let need = &report.need;
     let mut command = Command::new(["check", "--period"]);
@@ -90,7 +90,7 @@ pub fn check(report: &Report) -> Command {
     }
 }
 
-/// An audit for this need.
+/// A command that audits for this need.
 pub fn audit(need: &Need) -> Command {
     let (period, budget) = (need.period.map(length), need.budget.map(length));
     let cpus = (!need.cpus.is_empty()).then(|| need.cpus.to_string());
@@ -99,7 +99,7 @@ pub fn audit(need: &Need) -> Command {
     given.fold(Command::new(["audit"]), |command, (option, value)| command.with(option, &value))
 }
 
-/// A plan that changes only these knobs.
+/// A command that plans changes of these knobs only.
 pub fn tune(cpus: &CpuSet, knobs: &[&str]) -> Command {
     Command::new(["tune"]).with("--cpus", &cpus.to_string()).with("--only", &knobs.join(","))
 }
@@ -113,7 +113,7 @@ pub fn length(length: Nanos) -> String {
     fits.map_or_else(|| format!("{ns}ns"), |(unit, name)| format!("{}{name}", ns / unit))
 }
 
-/// A value without the thin spaces that keep it together in a sentence: `61.2us`.
+/// A latency without the thin spaces that sentences have in numbers: `61.2us`.
 pub fn tight(length: Nanos) -> String {
     units::latency(length).replace(THIN, "")
 }

@@ -1,4 +1,4 @@
-//! A comparison in words: what differs, what became of each number, what follows.
+//! A comparison in words: the differences between recordings, the change of each number, and the conclusions.
 
 use super::{mechanism, phase_name, policy, state, timer_phase};
 use crate::render::units::{self, THIN};
@@ -22,7 +22,7 @@ pub fn verdict(verdict: Compared) -> &'static str {
     }
 }
 
-/// The verdict on a recording. If the machine changes too slowly for these runs, it says what to do instead.
+/// The verdict on a recording. If the machine changes too slowly for runs of this length, the text names the remedy.
 pub fn verdict_on(against: &Against) -> String {
     match against.undecided {
         Some(Undecided::Moods(_)) => "not enough: interleave".to_owned(),
@@ -31,7 +31,7 @@ pub fn verdict_on(against: &Against) -> String {
     }
 }
 
-/// The verdict on a recording or a group. It says so if it assumes that values do not depend on each other.
+/// The verdict on a recording or a group. The text says so if the verdict assumes independent values.
 pub fn based_verdict(basis: Basis, verdict_now: Compared, if_independent: Option<Compared>) -> String {
     match (if_independent, basis) {
         (Some(Compared::NotEnoughData), _) | (_, Basis::Times | Basis::Order) => verdict(verdict_now).to_owned(),
@@ -61,7 +61,7 @@ pub fn percentile(ppm: u32) -> String {
     format!("p{}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// What a row holds, as a label.
+/// The label of a row: the name of its number.
 pub fn what(what: &What) -> String {
     match what {
         What::Percentile { ppm } => percentile(*ppm),
@@ -92,7 +92,7 @@ pub fn change(row: &RowResult) -> String {
     }
 }
 
-/// The limits of the change of a row.
+/// The confidence limits of the change of a row.
 pub fn interval(row: &RowResult) -> String {
     let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
     match row.change {
@@ -104,7 +104,7 @@ pub fn interval(row: &RowResult) -> String {
     }
 }
 
-/// Odds as a number: `0.03`, `2e-6`.
+/// Odds of chance as a number: `0.03`, `2e-6`.
 pub fn odds(odds: Option<f64>) -> String {
     match odds {
         None => units::ABSENT.to_owned(),
@@ -115,10 +115,11 @@ pub fn odds(odds: Option<f64>) -> String {
     }
 }
 
-/// A CPU under a load: `CPU 1, load cpu`, `CPU 1, idle`; or what a file calls it: `thread 0`.
+/// The name of a group, which is a CPU under a load: `CPU 1, load cpu`, `CPU 1, idle`. For other programs, the name in
+/// the file: `thread 0`.
 pub fn group(group: &Group) -> String {
     let cpu = group.cpu.map(|cpu| format!("CPU {cpu}"));
-    // Many files call a CPU nothing else.
+    // In many files the series is named just like the CPU.
     let series = group.series.clone().filter(|series| cpu.as_deref() != Some(series.as_str()));
     let place = match (series, cpu) {
         (Some(series), Some(cpu)) if !series.starts_with(&format!("{cpu} ")) => format!("{series} ({cpu})"),
@@ -134,21 +135,21 @@ pub fn group(group: &Group) -> String {
     format!("{place}{load}{traced}")
 }
 
-/// The group of a result, and the group it is compared with if that has another name.
+/// The name of a result's group, and of the group that it is compared with if the names differ.
 pub fn result_group(result: &GroupResult) -> String {
     let against = result.against.as_ref().map_or_else(String::new, |other| format!(" against {}", group(other)));
     format!("{}{against}", group(&result.group))
 }
 
-/// How many values the numbers of a group come from: `30 000 and 30 000 releases due`, or `values` in files of other
-/// programs.
+/// The numbers of values that a group's numbers come from: `30 000 and 30 000 releases due`, or `values` for files of
+/// other programs.
 pub fn due(result: &GroupResult) -> String {
     let imported = result.group.series.is_some() || result.against.as_ref().is_some_and(|of| of.series.is_some());
     let (what, due) = if imported { ("value", "") } else { ("release", " due") };
     format!("{} and {}{due}", units::count(result.due.0), units::counted(result.due.1, what))
 }
 
-/// Why the histogram of either file does not represent all that was measured, and what would help.
+/// Why the histogram of either file does not represent all measured values, and what would help.
 pub fn unfit(result: &GroupResult) -> Vec<String> {
     let (first, second) = &result.unfit;
     unfit_sides([("of the first", first.as_ref()), ("of the second", second.as_ref())])
@@ -161,7 +162,7 @@ fn unfit_sides(sides: [(&str, Option<&Refusal>); 2]) -> Vec<String> {
     sides.into_iter().filter_map(reason).collect()
 }
 
-/// When a recording began.
+/// When the measurement of a recording began; `None` if the file does not say it.
 pub fn started(origin: &Origin) -> Option<String> {
     match origin {
         Origin::Punctual { started_unix_ns, .. } => Some(units::date(*started_unix_ns)),
@@ -169,7 +170,7 @@ pub fn started(origin: &Origin) -> Option<String> {
     }
 }
 
-/// Who measured: `punctual 0.1.0`, `cyclictest`.
+/// The program that measured: `punctual 0.1.0`, `cyclictest`.
 pub fn program(origin: &Origin) -> String {
     match origin {
         Origin::Punctual { version, .. } => format!("punctual {version}"),
@@ -185,7 +186,7 @@ pub fn notes(origin: &Origin) -> &[String] {
     }
 }
 
-/// What a file does not hold, and what follows from that for the comparison.
+/// A sentence about data that a file lacks, and what follows from that for the comparison.
 pub fn lacking(of: &Lacking) -> String {
     let who = match (of.first, of.second) {
         (true, true) => "neither says",
@@ -209,7 +210,7 @@ pub fn lacking(of: &Lacking) -> String {
     }
 }
 
-/// A row that was decided, as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
+/// A better or worse row as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
 fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     let unit = match row.what {
         What::Percentile { .. } | What::RareSizes { .. } => format!("{THIN}us"),
@@ -233,14 +234,14 @@ fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     }
 }
 
-/// All rows that were decided, each as a sentence: `CPU 1, idle: p99 32.1 us, was 45.0 us (better)`.
+/// All better or worse rows, each as a sentence: `CPU 1, idle: p99 32.1 us, was 45.0 us (better)`.
 pub fn all_decided(against: &Against) -> Vec<String> {
     let rows = against.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
     let decided = rows.filter(|(_, row)| matches!(row.verdict, Compared::Better | Compared::Worse));
     decided.map(|(group, row)| format!("{} ({})", decided_row(group, row), verdict(row.verdict))).collect()
 }
 
-/// The verdict in sentences, with the assumption that it rests on, if any.
+/// The verdict in sentences, with its assumption if it makes one.
 pub fn sentence(against: &Against, comparison: &Comparison) -> String {
     let told = against.if_independent.unwrap_or(against.verdict);
     let said = sentence_of(told, against, comparison);
@@ -307,7 +308,7 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     }
 }
 
-/// Why longer runs of the same kind would not decide.
+/// Why a comparison is undecided, and what to measure instead.
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::Moods(mood) => format!(
@@ -329,11 +330,13 @@ fn undecided(why: &Undecided) -> String {
     }
 }
 
-/// Rounds and length of each run that are proposed where single runs do not decide.
+/// Number of rounds, and length of each run, of the interleaved measurement that is proposed when single runs do not
+/// decide.
 const ROUNDS: u64 = 8;
 const EACH: Nanos = Nanos::from_secs(30);
 
-/// The command that decides where moods are too long, and how long it takes.
+/// The command of an interleaved measurement, which decides even if the machine changes slowly, and the time that it
+/// takes.
 pub fn interleave() -> (String, Nanos) {
     let command = format!("punctual compare --interleave 'COMMAND A' 'COMMAND B' --rounds {ROUNDS}");
     (command, EACH.times(2 * ROUNDS))
@@ -343,7 +346,7 @@ fn has_few_moods(row: &RowResult) -> bool {
     row.withheld == Some(Withheld::Moods)
 }
 
-/// A row that was not decided although its limits lie wholly beyond the margin.
+/// The first undecided row whose confidence limits lie beyond the margin as a whole.
 fn beyond_the_margin(against: &Against, margin: f64) -> Option<&RowResult> {
     let lies_beyond = |row: &&RowResult| match (row.change, row.first) {
         (Some(Change::Difference(limits)), Some(first)) if row.verdict == Compared::NotEnoughData => {
@@ -368,7 +371,7 @@ pub fn rounded_up(length: Nanos) -> Nanos {
     Nanos::from_secs(seconds.div_ceil(unit).saturating_mul(unit).min(10_000_000_000))
 }
 
-/// How the error of the comparison was estimated.
+/// A sentence that says how the error of the comparison was estimated.
 fn design(comparison: &Comparison) -> String {
     match comparison.others.first().map(|other| other.design) {
         Some(Design::Runs { first, second }) => format!(
@@ -384,7 +387,7 @@ fn design(comparison: &Comparison) -> String {
     }
 }
 
-/// Notes that a reader of the result needs.
+/// Notes that a reader needs to interpret the result.
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
     let mut cautions = vec![format!(
         "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change where nothing differs, allowing for \
@@ -477,7 +480,7 @@ pub fn value(value: &Value) -> String {
     }
 }
 
-/// How much a difference matters.
+/// How much a difference between the machines or runs matters for the comparison.
 pub fn matters(matters: Matters) -> &'static str {
     match matters {
         Matters::Refuses => "not comparable",
@@ -491,7 +494,7 @@ pub fn difference(difference: &Difference) -> String {
     format!("{}: {} -> {}", subject(&difference.subject), value(&difference.first), value(&difference.second))
 }
 
-/// Why two recordings that were compared on demand should not be.
+/// Why two recordings should not be compared, which the user did on demand.
 pub fn not_comparable(other: &Against) -> String {
     let differs = other.differences.iter().filter(|of| of.refuses()).map(difference);
     let unfit = other.groups.iter().flat_map(unfit);
@@ -499,7 +502,7 @@ pub fn not_comparable(other: &Against) -> String {
     if reasons.is_empty() { "their CPUs and loads are not the same".to_owned() } else { reasons.join("; ") }
 }
 
-/// Groups that only one of the two has.
+/// A sentence about the groups that only one of the two recordings has; `None` if there are none.
 pub fn left_out(left: &[LeftOut]) -> Option<String> {
     let of = |first: bool| {
         let names: Vec<String> = left.iter().filter(|l| l.in_first == first).map(|l| group(&l.group)).collect();
@@ -510,7 +513,7 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(". "))
 }
 
-/// How a cause changed from the first to the second.
+/// The change of a cause from the first recording to the second.
 pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
     let weight = |weight: punctual_numbers::compare::CauseWeight| {
@@ -580,7 +583,7 @@ pub fn refused(refused: &Refused) -> String {
     }
 }
 
-/// How a skipped release counts in the percentiles of these two files.
+/// A sentence that says how a skipped release counts in the percentiles of these two files.
 pub fn skipped(first: &Origin, second: &Origin) -> String {
     let mut said = "A skipped release counts with the time from it to the moment its thread ran next".to_owned();
     if [first, second].iter().any(|origin| matches!(origin, Origin::Imported { .. })) {
@@ -589,7 +592,7 @@ pub fn skipped(first: &Origin, second: &Origin) -> String {
     said + "."
 }
 
-/// The budget by which misses were counted.
+/// A sentence about the budget that misses were counted by.
 pub fn budget(what: &What) -> Option<String> {
     match what {
         What::Misses { budget: Some(budget) } => {

@@ -1,4 +1,4 @@
-//! Findings together: which to show, how many there are, and what they have in common.
+//! Words about several findings: which of them to show, how many there are, and what they have in common.
 
 use super::{state, state_because};
 use punctual_facts::finding::{Finding, State};
@@ -6,7 +6,7 @@ use punctual_numbers::report::Report;
 use punctual_tuning::knobs::{self, Blast, Family, Resort};
 use std::cmp::Reverse;
 
-/// What to type to get further with this program.
+/// A sentence with the command that leads further.
 pub fn resort(resort: Resort) -> &'static str {
     match resort {
         Resort::ChooseCpus => "to judge other CPUs, and leave some for the rest: punctual audit --cpus LIST",
@@ -22,7 +22,7 @@ pub fn standing_in_the_way(report: &Report) -> Vec<&Finding> {
     shown
 }
 
-/// How many findings are in each state: `2 bad, 1 unknown, 30 good`.
+/// The number of findings in each state: `2 bad, 1 unknown, 30 good`.
 pub fn findings_counted(findings: &[Finding]) -> String {
     let words = ["bad", "unknown", "advice", "good", "not applicable"];
     let number = |word: &str| findings.iter().filter(|f| state(&f.state) == word).count();
@@ -31,8 +31,8 @@ pub fn findings_counted(findings: &[Finding]) -> String {
     if counted.is_empty() { "nothing was audited".to_owned() } else { counted.join(", ") }
 }
 
-/// How many findings there are of each family: `kernel 4, idle 2`. What a newer program found, of knobs this one does
-/// not have, is counted last.
+/// The number of findings of each family: `kernel 4, idle 2`. Findings of knobs that this program does not know, made
+/// by a newer one, are counted last as "others".
 pub fn by_family(findings: &[&Finding]) -> String {
     let family = |finding: &&&Finding| knobs::find(&finding.id).map(|knob| knob.family);
     let number = |wanted: Option<Family>| findings.iter().filter(|finding| family(finding) == wanted).count();
@@ -41,7 +41,7 @@ pub fn by_family(findings: &[&Finding]) -> String {
     counted.map(|(count, name)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Findings that have `what` in common.
+/// Findings that share a property, which `what` names.
 pub struct Alike<'a> {
     pub what: &'a str,
     pub findings: Vec<&'a Finding>,
@@ -53,7 +53,7 @@ impl Alike<'_> {
     }
 }
 
-/// The findings that could not be told, those with the same reason together; what would matter most comes first.
+/// The findings of unknown state, grouped by the reason. Groups are ordered by their most severe finding.
 pub fn by_reason(findings: &[Finding]) -> Vec<Alike<'_>> {
     let mut unknown: Vec<&Finding> = findings.iter().filter(|f| matches!(f.state, State::Unknown(_))).collect();
     unknown.sort_by_key(|finding| Reverse(finding.severity));
@@ -81,7 +81,7 @@ pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
     groups.into_iter().filter(|group| !group.findings.is_empty()).collect()
 }
 
-/// What a blast radius means.
+/// The meaning of a blast radius in words.
 pub fn blast_meaning(blast: Blast) -> &'static str {
     match blast {
         Blast::Harmless => "the change does nothing to a machine at work",

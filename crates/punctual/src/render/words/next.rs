@@ -1,4 +1,4 @@
-//! What to do next, in words and as a line to paste. `punctual_numbers::report` decides it.
+//! Next steps, in words and as commands to paste. `punctual_numbers::report` decides which steps there are.
 
 use super::command::{self, Command};
 use crate::render::units;
@@ -6,13 +6,13 @@ use punctual_numbers::report::{NextStep, Report, Situation};
 use punctual_tuning::knobs::{self, Fix};
 use std::path::Path;
 
-/// Who reads the answer, where, and what was typed to get it.
+/// The reader of the answer: privileges, container, and the typed command.
 #[derive(Clone, Debug)]
 pub struct Reader {
     pub is_root: bool,
-    /// The container this program runs in, where it runs in one.
+    /// The container that this program runs in; `None` outside of a container.
     pub container: Option<String>,
-    /// What was typed; `None` where a recording is rendered again.
+    /// The command that was typed to measure; `None` if a recording is shown again.
     pub typed: Option<Command>,
 }
 
@@ -20,10 +20,10 @@ pub struct Reader {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Next {
     pub step: NextStep,
-    /// The purpose. It ends with a colon, after which the command follows.
+    /// The purpose of the step. It ends with a colon, because the command follows.
     pub why: String,
     pub command: Command,
-    /// The command that measures again, where the first one changes something.
+    /// The command that measures again; `None` if the step changes nothing.
     pub then: Option<Command>,
 }
 
@@ -49,7 +49,7 @@ impl Wording<'_> {
         self.report.next(&self.reader.situation()).into_iter().map(|step| self.said(step)).collect()
     }
 
-    /// The one next step of `explain`.
+    /// The next step that `explain` shows.
     pub fn for_causes(self) -> Next {
         self.said(self.report.next_for_causes(&self.reader.situation()))
     }
@@ -149,13 +149,13 @@ impl Wording<'_> {
         }
     }
 
-    /// The command that was typed to measure, or one that measures the same.
+    /// The typed measuring command or, if none was typed, one that measures the same.
     fn again(&self) -> Command {
         let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
         typed.without("--out").without("--resume").with_sudo(!self.reader.is_root)
     }
 
-    /// What was typed to measure, so that it looks for causes as well.
+    /// Like [`again`](Self::again), with a search for causes.
     pub fn looking(&self) -> Command {
         self.again().looking()
     }

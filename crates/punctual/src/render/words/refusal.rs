@@ -1,5 +1,4 @@
-//! Errors with their remedies: why a scenario cannot be run and what to write instead, and what to do about other
-//! errors.
+//! Errors with their remedies: why a scenario cannot be run, what to write instead, and what to do about other errors.
 
 use super::{cpus, units};
 use punctual_linux::apply::EngineError;
@@ -11,7 +10,7 @@ use punctual_numbers::recording::Unreadable;
 use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 use std::io::{self, ErrorKind};
 
-/// Why a scenario cannot be run, with the remedy, as an error of the command.
+/// The error message for a scenario that cannot be run, with the remedy.
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
     anyhow::Error::msg(match error {
         ScenarioError::NoCpus => "no CPU to measure: name some with --cpus".to_owned(),

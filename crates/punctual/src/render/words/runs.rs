@@ -7,10 +7,11 @@ use punctual_numbers::report::Report;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
-/// How many runs are listed one by one.
+/// Number of runs that are listed individually.
 const RUNS_TOLD: usize = 12;
 
-/// How long was measured and when; for a stretch, its length and the start of its run.
+/// The length and the start of a measurement. For a selected stretch, the length of the stretch and the start of its
+/// run.
 pub fn measured(report: &Report) -> String {
     let (length, begun) = (units::duration(report.measured), units::date(report.started_unix_ns));
     match report.stretch {
@@ -19,13 +20,13 @@ pub fn measured(report: &Report) -> String {
     }
 }
 
-/// What the numbers were made from, if a reader must know that, then the notes that were made while measuring.
+/// Sentences about the stretch and the runs that the numbers come from, then the notes made during the measurement.
 pub fn notes(report: &Report) -> Vec<String> {
     let told = report.stretch.iter().flat_map(between);
     told.chain(made_of(report)).chain(report.notes.iter().cloned()).collect()
 }
 
-/// The runs that a recording is made of, and the gaps between them. Empty for a single run.
+/// Sentences about the runs that a recording is made of, and the gaps between them. Empty for a single run.
 fn made_of(report: &Report) -> Vec<String> {
     let runs = &report.runs;
     if runs.len() < 2 {
@@ -67,7 +68,7 @@ fn one_run(run: &Run, before: Option<&Run>, is_part: bool) -> String {
     format!("{text} (punctual {})", run.header.tool_version)
 }
 
-/// Which stretch of a recording is shown, and what is not known of it.
+/// Sentences about the selected stretch of a recording, and about data that is missing for it.
 fn between(stretch: &Stretch) -> Vec<String> {
     let asked = format!("{} to {}", units::moment(stretch.from), units::moment(stretch.to));
     let mut told = Vec::new();
@@ -88,7 +89,7 @@ fn between(stretch: &Stretch) -> Vec<String> {
     told
 }
 
-/// Why a stretch holds nothing to show.
+/// The error message for a stretch that holds nothing to show.
 pub fn nothing_between(stretch: &Stretch, runs: &[Run]) -> String {
     let from = runs.first().map_or(RecTime::EPOCH, |run| run.at);
     let until = runs.last().map_or(RecTime::EPOCH, |run| run.until);
@@ -101,7 +102,7 @@ pub fn nothing_between(stretch: &Stretch, runs: &[Run]) -> String {
     )
 }
 
-/// Why recordings cannot be merged, one line for each reason, and what to do.
+/// The error message for recordings that cannot be merged: one line for each reason, and what to do.
 pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     let name = |number: &usize| paths.get(*number).map_or_else(String::new, |path| path.display().to_string());
     let first = name(&0);
@@ -133,7 +134,7 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     lines.join("\n")
 }
 
-/// What differs, a line each.
+/// The differences between two recordings, one per line.
 pub fn differences(all: &[Mismatch], first: &str, other: &str) -> String {
     let line = |differs: &Mismatch| {
         let (what, a, b) = difference(differs);

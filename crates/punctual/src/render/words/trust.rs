@@ -4,7 +4,7 @@ use super::{cpus, end};
 use crate::render::units;
 use punctual_numbers::report::{Direction, Distrust, Trust};
 
-/// What is true of a run without a doubt.
+/// The checks that a run without doubts has passed.
 pub const CHECKED: &str = "the recording is whole, the clocks were steady, no time was stolen, and threads, loads and \
                            settings stayed as asked";
 
@@ -18,8 +18,8 @@ pub fn trust_answer(trust: &Trust) -> String {
     }
 }
 
-/// Doubts beside a verdict that stands, as the text after "although": `the hypervisor took 40 ms: that can only have
-/// added latency`. Empty without doubts.
+/// Doubts about a verdict that stands in spite of them, as the text after "although": `the hypervisor took 40 ms: that
+/// can only have added latency`. Empty without doubts.
 pub fn although(doubts: &[Distrust]) -> String {
     let mut doubts: Vec<&Distrust> = doubts.iter().collect();
     doubts.sort_by_key(|doubt| doubt.direction());
@@ -42,14 +42,14 @@ fn meaning(direction: Direction) -> &'static str {
     }
 }
 
-/// One reason, or remark, as a sentence.
+/// A doubt or remark as a sentence.
 pub fn distrust(reason: &Distrust) -> String {
     let (fact, follows) = told(reason);
     format!("{}; {follows}.", units::capitalised(&fact))
 }
 
-/// What to do so that the next run does not have this doubt, as what follows "First"; `None` if a longer run is all
-/// that helps, or nothing has to be done.
+/// How to avoid this doubt in the next run, as the text that follows "First". `None` if only a longer run helps, or if
+/// nothing has to be done.
 pub fn remedy(doubt: &Distrust) -> Option<String> {
     let text = match doubt {
         Distrust::Steal { .. } | Distrust::Paused { .. } => "let the host give this machine CPUs of its own",
@@ -84,7 +84,7 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// What happened, and its effect on the numbers.
+/// The fact behind a doubt, and its effect on the numbers.
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn told(doubt: &Distrust) -> (String, &'static str) {
     let times = |n: u64| units::counted(n, "time");

@@ -1,21 +1,21 @@
-//! The verdict, and what follows from it for the long run, in sentences that claim no more than the numbers show.
+//! The verdict and its meaning for the long run, in sentences that claim no more than the numbers show.
 
 use super::cpus;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::report::{Answer, CpuRow, Inconclusive, Percentiles, Report, Verdict};
 
-/// Picks one point of a distribution.
+/// Selects one value from a set of percentiles, for example the median.
 type Point = fn(&Percentiles) -> Option<Nanos>;
 
-/// The verdict in words.
+/// The verdict of a run as texts.
 pub struct VerdictWords {
-    /// `Held`, `Not held`, `Inconclusive`.
+    /// The verdict in one or two words: `Held`, `Not held`, `Inconclusive`.
     pub word: &'static str,
     pub seen: String,
-    /// What follows for the long run, with its confidence and conditions; `None` if nothing does.
+    /// The bound for the long run, with its confidence and conditions; `None` if there is none.
     pub bound: Option<String>,
-    /// Doubts that the verdict stands against; `None` without doubts.
+    /// A sentence about doubts that do not change the verdict; `None` without doubts.
     pub but: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub fn verdict(report: &Report) -> VerdictWords {
     VerdictWords { word, seen, bound: bound(report), but: but(verdict) }
 }
 
-/// The doubts beside an answer that stands.
+/// The sentence about doubts that do not change the verdict; `None` without doubts.
 fn but(verdict: &Verdict) -> Option<String> {
     let open = match (verdict.answer, verdict.cause_open) {
         (Answer::NotHeld, true) => "That stands, but its cause is open",
@@ -87,14 +87,14 @@ pub fn inconclusive(why: &Inconclusive) -> String {
     }
 }
 
-/// ` Largest of 60 000 that ran: 43.2 us.`, or nothing.
+/// A sentence after a space: ` Largest of 60 000 that ran: 43.2 us.` Empty if nothing ran.
 fn largest(report: &Report) -> String {
     let ran = report.cpus.iter().map(|c| c.row.ran).fold(0, u64::saturating_add);
     let max = report.cpus.iter().filter_map(|c| c.row.latency.max).max();
     max.map_or_else(String::new, |max| format!(" Largest of {} that ran: {}.", units::count(ran), units::latency(max)))
 }
 
-/// What follows for the long run, and from what: the same in every text and on the page.
+/// The bound for the long run, and its reason. All texts and the page use this sentence.
 pub fn bound(report: &Report) -> Option<String> {
     report.need.budget?;
     let verdict = &report.verdict;
@@ -105,7 +105,7 @@ pub fn bound(report: &Report) -> Option<String> {
         units::THIN
     );
     let due = units::counted(verdict.due, "release");
-    // A difference of less than 5 % changes no bound that is shown with two digits by much.
+    // A correction for clusters of less than 5 % hardly changes a bound of two digits, so it is not mentioned.
     let counted = verdict.independent.filter(|independent| *independent < verdict.due / 20 * 19);
     let worth = counted.map(|independent| units::count(units::two_leading_digits(independent)));
     let why = match (verdict.missed, worth) {
@@ -121,7 +121,8 @@ pub fn bound(report: &Report) -> Option<String> {
     Some(format!("{long_run}{why}"))
 }
 
-/// How much the percentiles of activations that ran differ from those of releases due; `None` if the CPU skipped none.
+/// A sentence that says how much the percentiles over activations that ran differ from those over releases due; `None`
+/// if the CPU skipped none.
 pub fn skip_difference(row: &CpuRow) -> Option<String> {
     if row.row.skipped == 0 {
         return None;

@@ -1,5 +1,5 @@
-//! Writes protocol buffers: each field is its number and wire type, then its value. Nothing is read, so a crate that
-//! generates code from schemas would save nothing.
+//! Writes protocol buffers: each field is its number and wire type, then its value. The program writes few messages and
+//! reads none, so a crate that generates code from schemas would save nothing.
 
 #[derive(Default)]
 pub struct Message(Vec<u8>);

@@ -1,4 +1,4 @@
-//! Late activations as a trace that <https://ui.perfetto.dev> shows: a process for each measured CPU, with lanes.
+//! Late activations as a trace for <https://ui.perfetto.dev>: each measured CPU is a process with lanes.
 //!
 //! Names in comments are those of Perfetto's schema (`protos/perfetto/trace/`), whose field numbers never change. Times
 //! are those of `CLOCK_MONOTONIC`, which is also the clock of the whole trace.
@@ -27,10 +27,10 @@ const INSTANT: u64 = 3;
 
 const EXPLICIT: u64 = 3;
 
-/// Writes the windows of a recording to `output`, with what the report says of them.
+/// Writes the windows of a recording to `output`, with the report's account of each window.
 ///
 /// # Errors
-/// What `output` says.
+/// The errors of `output`.
 pub fn perfetto(report: &Report, windows: &Windows, output: impl Write) -> io::Result<()> {
     let spikes = report.causes.iter().flat_map(|causes| &causes.spikes);
     let spikes: HashMap<(u32, MonoTime), &Spike> = spikes.map(|spike| ((spike.cpu, spike.release), spike)).collect();
@@ -45,7 +45,8 @@ pub fn perfetto(report: &Report, windows: &Windows, output: impl Write) -> io::R
         }
         let slices = of_window(report, &window, spikes.get(&(cpu, window.release)).copied());
         let mut events = events(&slices, &mut shown);
-        // Events of one lane are in order already, and those at the same time must stay so.
+        // The sort is stable: events of one lane are in order already, and those at the same instant must keep their
+        // order.
         events.sort_by_key(|event| event.at);
         for event in &events {
             trace.event(cpu, event)?;
@@ -54,17 +55,17 @@ pub fn perfetto(report: &Report, windows: &Windows, output: impl Write) -> io::R
     trace.output.flush()
 }
 
-/// The beginning or the end of a slice on a lane, or a moment without length.
+/// The beginning or the end of a slice on a lane, or a moment, which has no length.
 struct Event<'a> {
     at: MonoTime,
     lane: Lane,
     kind: u64,
-    /// The slice that begins or the moment; `None` for an end.
+    /// The slice that begins, or the moment; `None` for an end.
     slice: Option<&'a Slice>,
 }
 
-/// Slices as beginnings and ends that nest. Time up to `shown`, which holds an instant for each lane, was written with
-/// an earlier window and is left out. A slice that ends later than the slice around it is cut.
+/// The beginnings and ends of slices, which nest. `shown` holds for each lane the instant up to which an earlier window
+/// was written; time before this instant is left out. A slice that ends later than the slice around it is cut.
 fn events<'a>(slices: &'a [Slice], shown: &mut BTreeMap<Lane, MonoTime>) -> Vec<Event<'a>> {
     let mut events = Vec::new();
     for (lane, _) in LANES {
@@ -99,7 +100,7 @@ fn events<'a>(slices: &'a [Slice], shown: &mut BTreeMap<Lane, MonoTime>) -> Vec<
     events
 }
 
-/// Packets, one after the other.
+/// Writes the packets of a trace one after the other.
 struct Trace<W> {
     output: W,
 }
@@ -123,7 +124,7 @@ impl<W: Write> Trace<W> {
         })
     }
 
-    /// A CPU as a process, and its lanes.
+    /// Describes a CPU as a process, and its lanes as tracks.
     fn describe(&mut self, cpu: u32) -> io::Result<()> {
         self.track(|track| {
             track.number(1, process(cpu)); // TrackDescriptor.uuid

@@ -9,19 +9,19 @@ use punctual_numbers::report::Report;
 use punctual_numbers::trace::{Names, Record, What, Window};
 use std::cmp::Reverse;
 
-/// The lanes of a CPU, in the order to show them.
+/// The lanes of a CPU, in the order in which the viewer shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// From the release to the body.
+    /// The late activation, from its release to the start of its body.
     Activations,
-    /// Who had the CPU between release and body, as the explanation accounts for it.
+    /// What had the CPU between release and body, as the explanation accounts for it.
     Account,
     Marks,
-    /// Interrupts and what they call.
+    /// Interrupts, and the functions that they call.
     Interrupts,
-    /// Softirqs and timers of the wheel.
+    /// Softirqs, and timers of the timer wheel.
     Softirqs,
-    /// Threads, and work that workers do.
+    /// Threads, and work items that kernel workers run.
     Threads,
     Idle,
 }
@@ -56,7 +56,7 @@ impl Slice {
     }
 }
 
-/// All slices of a window: the activation, its account where there is one, and the records.
+/// All slices of a window: the activation, its account if the explanation has one, and the records.
 pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec<Slice> {
     let mut slices = vec![activation(report, window, spike)];
     if let Some(spike) = spike {
@@ -72,7 +72,7 @@ pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec
         slices.extend(run.slices);
     }
     slices.extend(window.elsewhere.iter().filter_map(|(cpu, record)| elsewhere(*cpu, record, &window.names)));
-    // In each lane a slice that contains others comes before them.
+    // In each lane, a slice that contains other slices comes before them.
     slices.sort_by_key(|slice| (slice.lane, slice.from, Reverse(slice.to)));
     slices
 }
@@ -106,7 +106,7 @@ fn account(spike: &Spike) -> impl Iterator<Item = Slice> {
     })
 }
 
-/// Moments of the wake-up itself.
+/// The moments of the wake-up, taken from its account.
 fn marks(spike: &Spike) -> impl Iterator<Item = Slice> {
     let begin = |stage: Stage| spike.parts.iter().find(|part| part.stage == stage).map(|part| part.from);
     let moments = [
@@ -119,7 +119,7 @@ fn marks(spike: &Spike) -> impl Iterator<Item = Slice> {
     moments.into_iter().filter_map(|(at, name)| at.map(|at| Slice::new(Lane::Marks, at, at, name)))
 }
 
-/// A slice whose end was not read yet.
+/// A slice whose end has not been read yet.
 struct Open {
     lane: Lane,
     from: MonoTime,
@@ -140,11 +140,11 @@ enum Is {
     Idle,
 }
 
-/// The records read so far.
+/// State while the records of a window are read.
 struct Reading<'a> {
     names: &'a Names,
-    /// Begin of the window. The thread that is switched away first has had the CPU since then; `None` after that
-    /// switch.
+    /// Beginning of the window until the first switch of threads has been read: the thread that this switch takes off
+    /// the CPU has had it since then. `None` afterwards.
     before: Option<MonoTime>,
     slices: Vec<Slice>,
     open: Vec<Open>,
@@ -234,7 +234,7 @@ fn moment(what: &What, names: &Names) -> Option<String> {
     })
 }
 
-/// What another CPU did to this one.
+/// The slice for something that another CPU did to the measured one.
 fn elsewhere(cpu: u32, record: &Record, names: &Names) -> Option<Slice> {
     let what = match &record.what {
         What::IpiSend { callback, .. } => {

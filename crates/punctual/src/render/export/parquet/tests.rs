@@ -1,4 +1,4 @@
-//! The table, read back by the reader of the `parquet` crate. Step `formats` of the CI reads it with other programs.
+//! Reads the table back with the reader of the `parquet` crate. Step `formats` of the CI reads it with other programs.
 
 use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -18,7 +18,7 @@ fn rows(bytes: &[u8]) -> Vec<Row> {
     read(bytes).get_row_iter(None).unwrap().map(Result::unwrap).collect()
 }
 
-/// Low, high and count of each cell of a row; the histogram is the last column.
+/// (low, high, count) of each cell in a row's histogram, which is the last column.
 fn held(row: &Row) -> Vec<(i64, Option<i64>, i64)> {
     let list = row.get_list(COLUMNS.len()).unwrap();
     let cell = |element: &Field| {

@@ -1,4 +1,4 @@
-//! A field of characters with labels below and at the left.
+//! A grid of characters to draw a chart on, with labels below and at the left.
 
 use crate::render::chart::{LogScale, as_f64, whole};
 use crate::render::units;
@@ -6,15 +6,15 @@ use punctual_hist::Nanos;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Lines of a chart, without its axis.
+/// Number of lines of a chart, without its axis.
 pub const HEIGHT: usize = 20;
-/// Least width of the labels at the left, in columns.
+/// Smallest width of the labels at the left, in columns.
 const LABEL_MIN: usize = 9;
 
 pub struct Field {
-    /// Columns of what is drawn.
+    /// Number of columns of the grid.
     pub width: usize,
-    /// Columns of the labels at the left.
+    /// Number of columns of the labels at the left.
     label: usize,
     /// Labels at the left: (line, text).
     pub left: Vec<(usize, String)>,
@@ -23,14 +23,14 @@ pub struct Field {
     cells: Vec<Vec<char>>,
 }
 
-/// The column or line of a coordinate.
+/// The index of the column or line that holds a coordinate. A coordinate outside of the grid gets the nearest one.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the field")]
 pub fn cell(at: f64, cells: usize) -> usize {
     (at.max(0.0) as usize).min(cells.saturating_sub(1))
 }
 
 impl Field {
-    /// An empty field on a terminal of `columns`; `longest` is the longest label at its left.
+    /// An empty grid for a terminal of `columns` columns. `longest` is the longest label at its left.
     pub fn new(columns: usize, longest: &str) -> Self {
         let label = longest.chars().count().max(LABEL_MIN);
         let width = columns.saturating_sub(label + 3).max(20);
@@ -43,7 +43,7 @@ impl Field {
         }
     }
 
-    /// Puts a mark into a cell that is still empty.
+    /// Puts a mark into a cell only if the cell is empty.
     pub fn put_behind(&mut self, column: usize, line: usize, mark: char) {
         if self.cells.get(line).and_then(|line| line.get(column)) == Some(&' ') {
             self.put(column, line, mark);
@@ -54,7 +54,7 @@ impl Field {
         LogScale::new(low, high, 0.0, as_f64(self.width as u64))
     }
 
-    /// The columns between two latencies, at least one.
+    /// The range of columns between two latencies: at least one column.
     pub fn span(&self, x: &LogScale, from: u64, to: u64) -> Range<usize> {
         let [first, end] = [from, to].map(|at| cell(x.at(as_f64(at)), self.width));
         first..end.max(first + 1)
@@ -70,7 +70,7 @@ impl Field {
         self.left.extend(y.ticks_left().into_iter().map(|value| (cell(y.at(value), HEIGHT), text(value))));
     }
 
-    /// A line from top to bottom, behind everything else.
+    /// Draws the budget as a vertical line, behind everything drawn before.
     pub fn budget_line(&mut self, column: usize) {
         (0..HEIGHT).for_each(|line| self.put_behind(column, line, '|'));
     }

@@ -1,16 +1,16 @@
-//! Levels beyond what was seen.
+//! Sentences on return levels: latencies that are reached once in a time longer than the run.
 
 use super::times::{article, longer, span};
 use crate::render::units;
 use punctual_numbers::claims::{Beyond, Level};
 
-/// A level with its limits: `74 us (68 to 85 us)`.
+/// A level with its confidence limits: `74 us (68 to 85 us)`.
 fn level(level: &Level) -> String {
     let high = level.high.map_or_else(|| "no limit".to_owned(), units::latency);
     format!("{} ({} to {high})", units::latency(level.value), units::latency(level.low))
 }
 
-/// Sentences about levels: of one cause if its name is given, otherwise of all causes together.
+/// Sentences about levels: those of the named cause or, without a name, of all causes together.
 pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
     let begin = |all: &str, of_cause: &str| match cause {
         None => all.to_owned(),

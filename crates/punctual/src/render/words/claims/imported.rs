@@ -1,4 +1,4 @@
-//! What the file of another program can claim.
+//! Claims of another program's file.
 
 use super::beyond::beyond;
 use super::limits::{chances, percentiles};
@@ -7,18 +7,18 @@ use crate::render::units;
 use punctual_numbers::claims::{Above, Assumed, SeriesClaims};
 use punctual_numbers::foreign::{ForeignRun, Series, total};
 
-/// If a file has more series than this, only the one with the largest value gets claims.
+/// Number of series for which each series gets claims. If a file has more, only the series with the largest value does.
 const SERIES_SHOWN: usize = 4;
 
-/// The condition for all claims of an import.
+/// The condition under which all claims of an import hold.
 pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each. \"As if independent\" holds if every value came by \
                                       itself: without times nobody sees whether late ones come together, at regular times \
                                       or more and more often. What was not there while it was measured is in none of \
                                       these numbers.";
 const AS_IF: &str = "As if independent: ";
 
-/// Minimum, mean, p50, p99, p99.9, p99.99 and maximum in microseconds. A percentile whose values are in no cell is told
-/// as what it is at least.
+/// Minimum, mean, p50, p99, p99.9, p99.99 and maximum in microseconds. A percentile that lies beyond the last cell is
+/// shown with its lower bound: `>=12.345`.
 pub fn points_of_import(series: &Series) -> Vec<String> {
     let percentile = |ppm| match series.percentile_at_least(ppm) {
         Some(from) => format!(">={}", units::exact_us(Some(from))),
@@ -29,15 +29,15 @@ pub fn points_of_import(series: &Series) -> Vec<String> {
     ends.into_iter().chain(percentiles).chain([units::exact_us(series.largest())]).collect()
 }
 
-/// What can be claimed of one series of an import.
+/// The claims of one series of an import.
 pub struct ClaimsOf {
     pub name: String,
-    /// The claims, each a sentence.
+    /// The claims, each as a sentence.
     pub lines: Vec<String>,
 }
 
-/// What can be claimed of an import: of each series, or only of the one with the largest value where there are many,
-/// and of all series together.
+/// The claims of an import: of each series (or, in a file with many, only of the one with the largest value), and of
+/// all series together.
 pub fn of_import(run: &ForeignRun) -> Vec<ClaimsOf> {
     let all = total(&run.series);
     let latest = run.series.iter().max_by_key(|series| series.largest());
@@ -50,7 +50,7 @@ pub fn of_import(run: &ForeignRun) -> Vec<ClaimsOf> {
     claimed.filter(|of| !of.lines.is_empty()).collect()
 }
 
-/// What can be claimed of a histogram of another program, a sentence each.
+/// The claims of a histogram of another program, each as a sentence.
 fn imported(claims: &SeriesClaims) -> Vec<String> {
     let odds = chances(&claims.next);
     let mut lines: Vec<String> = claims.above.iter().map(above).collect();
@@ -68,7 +68,7 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
     lines
 }
 
-/// How many values were above a threshold, and an upper limit of their number in an hour.
+/// The number of values above a threshold, and an upper limit of their number per hour.
 fn above(above: &Above) -> String {
     let (count, threshold) = (units::counted(above.count, "value"), units::latency(above.threshold));
     let were = if above.count == 1 { "was" } else { "were" };

@@ -1,13 +1,15 @@
-//! Limits of what was seen: misses, probability of a new maximum, percentiles, and how clusters widen all limits.
+//! Sentences on confidence limits: of misses, of the probability of a new maximum, of percentiles; and on how clusters
+//! widen all limits.
 
 use super::times::{longer, span};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::claims::{Misses, NewMaximum, Percentile, PhaseClaims};
 
-/// Clusters are mentioned if they widen limits by at least this factor.
+/// Clusters are mentioned only if they widen limits by at least this factor.
 const CLUSTERED: f64 = 1.5;
-/// The size of clusters is told if the extremal index (clusters per large latency) is below this value.
+/// The mean size of clusters is stated only if the extremal index (the number of clusters divided by the number of
+/// large latencies) is below this value.
 const TOGETHER: f64 = 0.67;
 
 pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
@@ -39,7 +41,7 @@ pub(super) fn chances(next: &[NewMaximum]) -> Vec<String> {
     next.iter().map(|next| format!("{} within the next {}", chance(next.odds), span(next.time))).collect()
 }
 
-/// A probability in percent, which is never shown as 0 or 100.
+/// A probability in percent. It is never shown as 0 or 100.
 pub(super) fn chance(odds: f64) -> String {
     match odds * 100.0 {
         p if p > 99.9 => format!("over 99.9{}%", units::THIN),
@@ -49,7 +51,7 @@ pub(super) fn chance(odds: f64) -> String {
     }
 }
 
-/// How many releases missed, and the upper limit of their share.
+/// The number of releases that missed, and the upper limit of their share.
 pub(super) fn missed(misses: &Misses) -> String {
     let seen = match misses.missed {
         0 => "No release missed".to_owned(),
@@ -97,7 +99,7 @@ pub(super) fn percentiles(list: &[Percentile]) -> Option<String> {
         .or_else(|| of_this_run(list))
 }
 
-/// Percentiles without limits, if the run does not represent the next one.
+/// The percentiles that have no confidence limits, because this run does not represent the next one.
 fn of_this_run(list: &[Percentile]) -> Option<String> {
     let withheld = list.iter().filter(|percentile| percentile.independent.is_none());
     let told: Vec<String> = withheld
@@ -108,7 +110,8 @@ fn of_this_run(list: &[Percentile]) -> Option<String> {
     (!told.is_empty()).then(|| format!("{} in this run, without limits for the next.", told.join(", ")))
 }
 
-/// How long the machine stays alike, and how many such stretches the run has seen.
+/// A sentence about moods, which are the stretches of time between slow changes of the machine: how long they last, and
+/// how many of them the run has seen.
 pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     let moods = phase.moods?;
     let length = about(moods.length?);
@@ -124,7 +127,7 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     })
 }
 
-/// What the limits were computed from, and the publications of the methods.
+/// A sentence about the method: the data of the limits, and the publications of the methods.
 pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
     let told = phase.percentiles.iter().filter_map(|percentile| {
         let independent = percentile.independent.filter(|_| percentile.high.is_some())?;
@@ -150,14 +153,14 @@ pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
     })
 }
 
-/// A number of stretches, to the nearest.
+/// A number of stretches, rounded to the nearest whole number and at least 1.
 fn whole(stretches: f64) -> u64 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
     let whole = stretches.round() as u64;
     whole.max(1)
 }
 
-/// A length that is known to about a half: `40 s`, `3 min`, and `1 s` for what is shorter.
+/// A length of time that is known only roughly: `40 s`, `3 min`. Less than a second becomes `1 s`.
 fn about(length: Nanos) -> String {
     let seconds = length.as_ns().saturating_add(500_000_000) / 1_000_000_000;
     let step = match seconds {
@@ -169,7 +172,7 @@ fn about(length: Nanos) -> String {
     units::duration(Nanos::from_secs((seconds.saturating_add(step / 2) / step * step).max(1)))
 }
 
-/// How much longer to measure for the first percentile that the run is too short for.
+/// A sentence that says how much longer to measure for the first percentile that the run is too short for.
 pub(super) fn wanted(phase: &PhaseClaims) -> Option<String> {
     let told = || phase.percentiles.iter().filter(|percentile| percentile.independent.is_some());
     let next = told().find(|percentile| percentile.more.is_some())?;

@@ -1,11 +1,11 @@
-//! Why levels beyond the largest latency are refused, and what would help.
+//! Sentences that say why levels beyond the largest latency are refused, and what would help.
 
 use super::times::longer;
 use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
 use punctual_numbers::claims::Refusal;
 
-/// How many causes are named if there are several.
+/// Number of causes that are named if there are several.
 pub(super) const CAUSES_SHOWN: usize = 3;
 
 /// Why a recording gets no levels beyond its largest latency, and what would help.
@@ -38,8 +38,8 @@ pub fn refused_of_import(refusal: &Refusal) -> String {
     }
 }
 
-/// Why the histogram of a file does not represent all that was measured, and what would help, for uses other than
-/// claims.
+/// Why the histogram of a file does not represent all measured values, and what would help. For texts that are not
+/// about claims.
 pub fn reason(refusal: &Refusal) -> String {
     let (why, help) = reasons_of_import(refusal);
     format!("{why}. {help}")
@@ -185,7 +185,8 @@ fn are(count: u64, noun: &str) -> String {
     format!("{} {}", units::counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
-/// One refusal of each kind. The match names the next kind after each, so that a new kind does not compile without one.
+/// One refusal of each kind. The match leads from each kind to the next one, so that a new kind does not compile until
+/// it has an example.
 #[cfg(test)]
 pub fn examples() -> Vec<Refusal> {
     use punctual_hist::Nanos;

@@ -1,10 +1,10 @@
-//! Hints at the origin of latencies, from the latencies alone.
+//! Sentences with hints at the origin of latencies that follow from the latencies alone.
 
 use crate::render::units;
 use crate::render::words::causes::rhythm;
 use punctual_numbers::claims::{Hill, Sign};
 
-/// A sign in a sentence.
+/// The hint as a sentence.
 pub fn sign(sign: &Sign) -> String {
     match sign {
         Sign::Rhythm { cpu, rhythm: seen, activations, ticks } => {

@@ -1,9 +1,9 @@
-//! Lengths of time in the words of a reader.
+//! Lengths of time in the words of sentences.
 
 use crate::render::units;
 use punctual_hist::Nanos;
 
-/// `hour`, `day`, `month`, `year`, or the length of time.
+/// The length of time as a noun where it has one (`hour`, `day`, `month`, `year`), otherwise as a number with its unit.
 pub(super) fn span(time: Nanos) -> String {
     match time.as_ns() / 1_000_000_000 {
         3_600 => "hour".to_owned(),
