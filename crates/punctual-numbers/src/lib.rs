@@ -20,7 +20,7 @@ pub mod scenario;
 pub mod stats;
 pub mod trace;
 
-// Unit tests and integration tests share modules, which name this crate as integration tests must.
+// Unit tests and integration tests share modules, which refer to this crate by the name that integration tests use.
 #[cfg(test)]
 extern crate self as punctual_numbers;
 #[cfg(test)]
