@@ -53,7 +53,7 @@ pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     if doubts.is_empty() { missed } else { Gate::Doubted(doubts.join("; ")) }
 }
 
-/// The notes with doubts about this series, and those about the run as a whole.
+/// The notes with doubts about this series or about the run as a whole.
 pub fn doubts<'a>(run: &'a ForeignRun, series: &'a Series) -> impl Iterator<Item = &'a str> {
     let others: Vec<&str> =
         run.series.iter().map(|one| one.label.as_str()).filter(|label| *label != series.label).collect();

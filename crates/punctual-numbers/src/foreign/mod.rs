@@ -138,7 +138,7 @@ impl Format {
         self.is_bare() || matches!(self, Self::RtApp)
     }
 
-    /// Whether a file of this format holds only numbers and nothing that tells their meaning.
+    /// Whether a file of this format holds only numbers, and nothing that defines their meaning.
     pub const fn is_bare(self) -> bool {
         matches!(self, Self::Timestamps | Self::Periods | Self::Latencies)
     }

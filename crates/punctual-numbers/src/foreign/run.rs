@@ -1,4 +1,4 @@
-//! The result of a run, whatever program measured it: cells with their edges, and the other facts of the file.
+//! The result of a run of any measuring program: cells with their edges, and the other facts of the file.
 //!
 //! Every import makes a [`ForeignRun`], and every export is made from one. Edges are exact, so that a cell is never
 //! taken for a point. This module must not know how any format is written.

@@ -258,7 +258,7 @@ pub struct Event<At = RecTime> {
     /// When the event ended, or when it was noticed if its end is not known.
     #[serde(rename = "at_ns")]
     pub at: At,
-    /// How long the event lasted, or how far the clock jumped; zero where neither makes sense.
+    /// How long the event lasted, or how far the clock jumped; zero for events that have neither.
     #[serde(rename = "length_ns")]
     pub length: Nanos,
     pub kind: EventKind,

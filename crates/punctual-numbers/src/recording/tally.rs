@@ -6,7 +6,7 @@
 use super::CpuInterval;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 
-/// Non-empty buckets with the extremes and the sum of what was counted.
+/// The non-empty buckets, and the extremes and the sum of the counted values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pairs: Vec<(u16, u64)>,

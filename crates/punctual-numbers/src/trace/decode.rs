@@ -89,7 +89,8 @@ impl Decoder {
         }
     }
 
-    /// Every record begins with the number of its event.
+    /// Finds the layout of an event by its number, with which the payload begins. `None` if that number was not learned
+    /// or the payload is too short.
     fn find(&self, payload: &[u8]) -> Option<&Learned> {
         let id = u16::from_le_bytes(*payload.first_chunk()?);
         self.learned.get(usize::from(id))?.as_ref().filter(|learned| payload.len() >= learned.needs)

@@ -2,7 +2,7 @@
 
 use punctual_hist::{MonoTime, Nanos};
 
-/// Task id of the kernel; 0 is the idle task of whichever CPU.
+/// Task id of the kernel; 0 is the idle task of any CPU.
 pub type Tid = i32;
 
 /// An address in the kernel or in a program: it identifies a timer or a function, or a place in the code.
@@ -112,7 +112,7 @@ pub enum Vector {
     Platform,
     /// A spurious or erroneous interrupt of the local APIC.
     Error,
-    /// An inter-processor interrupt of arm or RISC-V, for whatever reason.
+    /// An inter-processor interrupt of arm or RISC-V, of any kind.
     Ipi,
 }
 
