@@ -30,9 +30,9 @@ pub enum Policy {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// `clock_nanosleep` to the release itself.
+    /// `clock_nanosleep` until the release, given as an absolute time.
     Absolute,
-    /// `clock_nanosleep` for the time left to the release.
+    /// `clock_nanosleep` for the time that is left until the release.
     Relative,
     /// `timerfd` armed for the release, then `read`.
     Timerfd,

@@ -1,8 +1,8 @@
-//! Prints the cost of comparing recordings, and how often comparisons are right. Both tests are ignored: the first
-//! measures time, which needs a release build, and the second takes minutes.
+//! Prints the cost of comparing recordings, and how often comparisons are right. The tests that print are ignored: the
+//! first measures time, which needs a release build, and the second takes minutes.
 //!
-//! `cargo test --release -p punctual-numbers --test compare_figures -- --ignored --nocapture --test-threads 1`; With
-//! `PAIRS=200` in the environment, the second test compares fewer pairs and is quick.
+//! `cargo test --release -p punctual-numbers --test compare_figures -- --ignored --nocapture --test-threads 1` runs
+//! them. With `PAIRS=200` in the environment, the second test compares fewer pairs and is quick.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]

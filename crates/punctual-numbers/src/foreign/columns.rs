@@ -147,7 +147,7 @@ fn cpu(names: &[String]) -> Option<usize> {
     names.iter().position(is_cpu)
 }
 
-/// Reads `3` and `cpu3`.
+/// Reads the number of a CPU from `3` or `cpu3`.
 pub(super) fn cpu_number(field: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(field).ok()?.trim_matches('"');
     let digits = ["cpu", "CPU"].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);

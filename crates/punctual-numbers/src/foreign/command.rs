@@ -93,7 +93,7 @@ impl CyclictestOptions {
     }
 }
 
-/// `3d`, `2h`, `10m`, `30`: days, hours, minutes, seconds.
+/// Reads a length such as `3d`, `2h`, `10m` or `30`: days, hours, minutes or seconds.
 fn length(text: &str) -> Option<Nanos> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = number::count(text.strip_suffix(unit)?)?;

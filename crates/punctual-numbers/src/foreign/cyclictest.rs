@@ -171,7 +171,7 @@ impl Reader {
         let Some(value) = number::length(value, self.unit.unwrap_or(Unit::Us)) else {
             return Err(Problem::at(line, format!("`{value}` is no latency")));
         };
-        // Bounds memory: each thread has a histogram of 30 KB.
+        // The number of threads is limited to bound memory: each thread has a histogram of 30 KB.
         let index = usize::try_from(thread).ok().filter(|index| *index < 1024);
         let Some(index) = index else { return Err(Problem::at(line, "samples of more than 1024 threads")) };
         if self.samples.len() <= index {

@@ -32,7 +32,7 @@ impl Unit {
         })
     }
 
-    /// The number of decimals of this unit that still are whole nanoseconds.
+    /// The number of decimal places of this unit down to one nanosecond, such as 9 for seconds.
     const fn decimals(self) -> u32 {
         match self {
             Self::Ns => 0,

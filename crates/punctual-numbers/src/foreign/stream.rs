@@ -46,7 +46,7 @@ impl Stream {
         }
     }
 
-    /// The series of the numbers. If one CPU of several has too few instants, `None`, and a note is added.
+    /// Returns the series. If one of several CPUs has too few instants, returns `None` and adds a note.
     pub fn series(
         &mut self,
         format: Format,

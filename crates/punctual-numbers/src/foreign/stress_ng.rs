@@ -70,7 +70,7 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// Reads `SCHED_FIFO: 1000000 ns delay, 3850 samples`.
+    /// Reads the first line of a stressor, such as `SCHED_FIFO: 1000000 ns delay, 3850 samples`.
     fn begin(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let (policy, rest) = text.split_once(':').ok_or_else(|| Problem::at(line, "no policy is named"))?;
         let mut numbers = rest.split_whitespace().filter_map(number::count);

@@ -19,7 +19,7 @@ pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (b
     let Some(missing) = due.checked_sub(ran) else { return (false, Vec::new()) };
     let times = missing.saturating_add(OVERRUN / 2) / OVERRUN;
     let rest = missing.abs_diff(times.saturating_mul(OVERRUN));
-    // In a very long run the slack may approach 2^32 values, and then an overrun cannot be recognised.
+    // In a very long run the slack may exceed 1 % of 2^32 values, and then an overrun cannot be recognised reliably.
     if times == 0 || rest > slack || slack > OVERRUN / 100 || series.cells.is_empty() {
         return (false, Vec::new());
     }

@@ -19,7 +19,7 @@ pub(super) struct Reader {
     comments: Vec<String>,
     /// The rows: (number of the line, centre of a cell or edge of the histogram, printed count).
     rows: Vec<(u64, Nanos, i64)>,
-    /// The last line of numbers on a terminal, and the last title.
+    /// The last line of numbers that the program printed on a terminal, and the last line with a title.
     live: Option<String>,
     live_title: Option<String>,
 }

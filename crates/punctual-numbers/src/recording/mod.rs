@@ -58,7 +58,7 @@ pub enum Frame {
     Findings(Vec<Finding>),
     /// Settings and state of the machine that affect the result.
     InForce(InForce),
-    /// Activations before statistics began; each phase has its own.
+    /// The activations before the statistics of a load phase begin. Each load phase has its own warm-up.
     WarmUp(Vec<WarmUp>),
     Interval(Interval),
     /// A step of the measurement itself, such as the start of a load phase.
@@ -76,7 +76,7 @@ pub enum Frame {
     Tracing(Tracing),
     /// The trace and the counters around one activation; a later frame replaces an earlier one with the same slot.
     Window(Box<Window>),
-    /// Late activations since the last such frame.
+    /// Late activations since the last frame of this kind.
     Late(LateList),
     /// The size of the trace of each CPU; a later frame replaces an earlier one.
     TraceTotals(Vec<TraceTotal>),
@@ -126,11 +126,11 @@ pub struct Clock {
     pub read_cost: Nanos,
     /// Length of the scheduler tick.
     pub tick: Nanos,
-    /// The phase of each measuring thread, in the order of the threads.
+    /// The timer phase of each measuring thread, in the order of the threads.
     pub phase: Vec<ThreadPhase>,
 }
 
-/// The phase of one measuring thread.
+/// The timer phase of one measuring thread: where its releases lie relative to the multiples of its period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadPhase {
     pub cpu: u32,
@@ -372,7 +372,7 @@ pub enum EndReason {
 pub struct CutOff {
     /// Length of the part of the file that is good.
     pub good_bytes: u64,
-    /// Length of what follows the good part, which is not read.
+    /// Number of bytes behind the good part, which are not read.
     pub lost_bytes: u64,
     pub reason: CutReason,
 }

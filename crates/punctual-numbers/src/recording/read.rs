@@ -41,8 +41,8 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// Whether a file that begins with these bytes is a recording, or the rest of a recording that was cut off within its
-/// first line.
+/// Whether a file that begins with these bytes is a recording. This is also true if the file was cut off within the
+/// first line of a recording.
 pub fn begins_like_a_recording(first: &[u8]) -> bool {
     first.iter().zip(MAGIC).all(|(a, b)| a == b)
 }

@@ -29,7 +29,7 @@ pub struct Run {
     pub at: RecTime,
     #[serde(flatten)]
     pub header: Header,
-    /// Activation time that the intervals of the run cover.
+    /// Sum of the lengths of the run's intervals.
     #[serde(rename = "measured_ns")]
     pub covered: Nanos,
     /// End of the last interval of the run, relative to the epoch of the first run.

@@ -55,7 +55,7 @@ impl Stretch {
     }
 }
 
-/// Lets pass the frames, or parts of frames, that belong to a stretch.
+/// Passes on the frames, or parts of frames, that belong to a stretch.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pub(super) stretch: Stretch,

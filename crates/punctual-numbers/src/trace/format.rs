@@ -22,7 +22,7 @@ pub enum FormatFault {
     NoId,
     /// The kernel's text lacks the field with this name.
     Missing(String),
-    /// This line cannot be understood.
+    /// This line of the kernel's text cannot be understood.
     Line(String),
     /// The field with this name has a size or a kind that cannot be read.
     Unfit(String),

@@ -2,7 +2,7 @@
 
 use punctual_hist::Nanos;
 
-/// The engine by which causes were looked for, best first.
+/// The engines that can look for causes, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -73,8 +73,8 @@ impl LevelOutcome {
         match expected {
             Expected::Held => (93.0..=99.5).contains(&self.percent()) && self.answered * 2 > self.runs,
             Expected::Refused => refused((self.runs, self.answered)),
-            // Only runs with two values of the rare mode count: a single one is mistaken for a heavy tail in nine runs
-            // of ten.
+            // Only runs with at least two values of the rare mode count: a single one is mistaken for a heavy tail in
+            // nine runs of ten.
             Expected::RefusedIfSeen => refused(self.with_rare(2)),
             Expected::Unseen => self.percent() < 93.0,
         }

@@ -55,7 +55,7 @@ fn nothing_is_claimed_of_a_file_that_was_cut_or_is_doubted() {
     }
     let oslat = taken(&cut_after(&file("oslat.txt"), "030 (us):\t 36\n"));
     assert_eq!(oslat.series[0].unfit, Some(Unfit::Doubted), "{:?}", oslat.notes);
-    // The last count of a table may have lost its last digits.
+    // If the last line of a table has no line end, its count may have lost digits.
     let open = taken(HISTOGRAM.trim_end());
     assert!(open.series.iter().all(|series| series.unfit == Some(Unfit::Doubted)), "{:?}", open.notes);
     assert_eq!(taken(HISTOGRAM).series[0].unfit, None);
