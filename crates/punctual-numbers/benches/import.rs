@@ -1,7 +1,8 @@
-//! Time and memory in which a gigabyte of samples becomes a run.
+//! Measures the time and the memory that it takes to import a gigabyte of samples.
 //!
-//! `cargo bench -p punctual-numbers --bench import`: bytes are made in memory, in pieces as a file gives them, so that no disk
-//! is measured. The last column is the peak of the process so far, as the kernel counts it.
+//! `cargo bench -p punctual-numbers --bench import`: the bytes are made in memory and fed in pieces like those of a
+//! file, so that the disk is not measured. The last column is the largest amount of memory that the process has used so
+//! far, as the kernel counts it.
 
 #![allow(
     clippy::unwrap_used,
@@ -41,7 +42,7 @@ fn repeated(name: &str, piece: &str, options: ImportOptions) {
     let start = Instant::now();
     let mut import = Import::begin(&bytes[..bytes.len().min(1 << 16)], options).unwrap();
     let mut fed = 0;
-    // The heading of a CSV is in the first piece only.
+    // The heading of a CSV is written only in the first piece.
     let body = piece.find("\n0,").map_or(bytes, |at| &bytes[at + 1..]);
     for chunk in bytes.chunks(1 << 18) {
         import.feed(chunk).unwrap();

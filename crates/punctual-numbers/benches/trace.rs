@@ -1,4 +1,4 @@
-//! How fast raw pages of the kernel's trace are decoded: `cargo bench -p punctual-numbers --bench trace`.
+//! Measures how fast raw pages of the kernel's trace are decoded: `cargo bench -p punctual-numbers --bench trace`.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and one that cannot go on has failed")]
 

@@ -1,9 +1,9 @@
-//! What was measured and what it means: frames become a recording, a recording becomes a report.
+//! Processes what was measured: frames become a recording, and a recording becomes a report.
 //!
-//! Modules in reading order: what is measured ([`scenario`], [`placement`]), what came out ([`recording`], [`trace`],
-//! [`foreign`]), numbers alone ([`stats`]), who made it late ([`explain`]), what one run can claim ([`claims`]), what it
-//! means ([`report`]), whether it is better than before ([`compare`]) and how others read it ([`export`]). This crate
-//! cannot reach the machine, and knows knobs only by their ids.
+//! Modules in reading order: the definition of a measurement ([`scenario`], [`placement`]), its results ([`recording`],
+//! [`trace`], [`foreign`]), statistics ([`stats`]), the causes of latency ([`explain`]), claims about one run
+//! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and the formats of other programs
+//! ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ pub mod scenario;
 pub mod stats;
 pub mod trace;
 
-// Unit tests and integration tests share modules, which name this crate as integration tests must.
+// Unit tests and integration tests share modules, which refer to this crate by the name that integration tests use.
 #[cfg(test)]
 extern crate self as punctual_numbers;
 #[cfg(test)]

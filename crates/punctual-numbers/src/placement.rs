@@ -1,12 +1,12 @@
-//! Which CPUs our helpers and the loads run on. Helpers keep off the measured CPUs and their SMT siblings if there is room,
-//! and the recording tells when there is not.
+//! Chooses the CPUs on which our helper threads and the loads run. Helpers keep off the measured CPUs and their SMT
+//! siblings if there are other CPUs; otherwise the recording states which CPUs they shared.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// CPUs that our own helper threads kept to.
+    /// CPUs to which our own helper threads were confined.
     pub housekeeping: CpuSet,
     /// CPUs that the loads could use.
     pub loads: CpuSet,
@@ -18,7 +18,8 @@ pub struct Placement {
     pub shared_siblings: CpuSet,
 }
 
-/// The placement for a measurement of `measured`. Loads go to `wanted`, or wherever an ordinary task could run.
+/// The placement for a measurement of the CPUs `measured`. Loads run on `wanted`, or else on all CPUs on which ordinary
+/// tasks can run.
 pub fn place(measured: &CpuSet, cpus: &Cpus, wanted: Option<&CpuSet>) -> Placement {
     let near = cpus.siblings_of(measured).union(measured);
     let ordinary = cpus.ordinary();

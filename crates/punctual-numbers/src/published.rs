@@ -1,9 +1,9 @@
-//! Names and values, published as the members of an object.
+//! Serialises lists of names and values as the members of an object.
 
 use punctual_facts::machine::MachineLine;
 use serde::{Serialize, Serializer};
 
-/// Publishes pairs as the members of an object.
+/// Serialises (name, value) pairs as the members of an object.
 pub(crate) fn map<K: Serialize, V: Serialize, S: Serializer>(
     pairs: &[(K, V)],
     serializer: S,
@@ -11,7 +11,7 @@ pub(crate) fn map<K: Serialize, V: Serialize, S: Serializer>(
     serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
-/// Publishes the lines about a machine as the members of an object.
+/// Serialises the lines about a machine as the members of an object.
 pub(crate) fn lines<S: Serializer>(lines: &[MachineLine], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(lines.iter().map(|line| (&line.name, &line.value)))
 }

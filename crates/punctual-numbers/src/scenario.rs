@@ -1,6 +1,6 @@
-//! What to measure: which threads, how they wait, for how long, under which loads.
+//! Defines what to measure: which threads, how they wait, for how long, under which loads.
 //!
-//! A scenario is a complete, explicit value: no default is left to be decided later.
+//! A scenario is complete and explicit: nothing is left to a default that is chosen later.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
@@ -16,12 +16,12 @@ pub enum Policy {
     Fifo(u8),
     /// `SCHED_RR` at this priority (1..=95).
     RoundRobin(u8),
-    /// `SCHED_DEADLINE` with this run time per period; the threads are then not pinned.
+    /// `SCHED_DEADLINE` with this run time per period; its threads are not pinned to CPUs.
     Deadline {
         #[serde(rename = "runtime_ns")]
         runtime: Nanos,
     },
-    /// `SCHED_OTHER`, where the kernel refuses a real-time policy.
+    /// `SCHED_OTHER`, for kernels that refuse a real-time policy.
     Other,
 }
 
@@ -30,9 +30,9 @@ pub enum Policy {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// `clock_nanosleep` to the release itself.
+    /// `clock_nanosleep` until the release, given as an absolute time.
     Absolute,
-    /// `clock_nanosleep` for the time left to the release.
+    /// `clock_nanosleep` for the time that is left until the release.
     Relative,
     /// `timerfd` armed for the release, then `read`.
     Timerfd,
@@ -42,19 +42,19 @@ pub enum Mechanism {
     Hybrid,
     /// Polls the clock; never sleeps.
     Spin,
-    /// Sleeps one period after each wake-up, as the test suite of 2002 did. There is no grid of releases, so none is
-    /// skipped.
+    /// Sleeps one period after each wake-up, as the test suite of 2002 did. There is no grid of releases, so no release
+    /// is skipped.
     Nanosleep,
 }
 
-/// Where on the clock the releases lie.
+/// The instants of the clock at which releases lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerPhase {
-    /// Same instant on all CPUs, as far from the tick as the period allows.
+    /// The same instant on all CPUs, as far from the scheduler tick as the period allows.
     Auto,
-    /// Same instant on all CPUs, at multiples of the period.
+    /// The same instant on all CPUs, at multiples of the period.
     Aligned,
     /// Spread evenly over the period, CPU by CPU.
     Staggered,
@@ -69,7 +69,7 @@ pub struct ProbeThread {
     pub period: Nanos,
 }
 
-/// How much is run: a length of time, or a number of activations of every thread.
+/// The length of a run: a length of time, or a number of activations of every thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -79,13 +79,13 @@ pub enum Amount {
     Activations(u64),
 }
 
-/// Loads that run at the same time.
+/// A phase of the run with the loads that run during it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadPhase {
-    /// Names of loads; empty is idle. `cmd:PROGRAM ARGS` is an outside program.
+    /// Names of the loads; an empty list means idle. `cmd:PROGRAM ARGS` is an outside program.
     pub loads: Vec<String>,
-    /// The phase lasts this part of the sum of `parts` over all phases.
+    /// Weight of the phase: its share of the run is this number divided by the sum over all phases.
     pub parts: u32,
 }
 
@@ -96,7 +96,7 @@ impl LoadPhase {
     }
 }
 
-/// Everything that a measurement has to know.
+/// The complete definition of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scenario {
@@ -107,29 +107,29 @@ pub struct Scenario {
     pub mechanism: Mechanism,
     #[serde(rename = "timer_phase")]
     pub phase: TimerPhase,
-    /// What runs before statistics begin.
+    /// Length of the warm-up, which ends before statistics begin.
     pub warm_up: Amount,
-    /// How much is measured.
+    /// Length of the measurement, without the warm-up.
     pub length: Amount,
-    /// Largest latency the user can live with.
+    /// Largest latency that the user accepts.
     #[serde(skip)]
     pub budget: Option<Nanos>,
-    /// Stop at the first activation later than this.
+    /// The run stops at the first activation with a larger latency than this.
     #[serde(rename = "limit_ns")]
     pub limit: Option<Nanos>,
     /// The value in microseconds at which `/dev/cpu_dma_latency` is held during the run.
     pub dma_latency_us: Option<u32>,
     /// Phases of load, in order.
     pub load_phases: Vec<LoadPhase>,
-    /// CPUs the loads may use; `None` lets every CPU that is not isolated be used.
+    /// CPUs the loads may use; `None` stands for all CPUs that are not isolated.
     pub load_cpus: Option<CpuSet>,
     /// Name of the suite this scenario belongs to.
     pub suite: Option<String>,
 }
 
 impl Scenario {
-    /// Threads on these CPUs that wait for the release itself, in one phase without load. There is no budget, no limit
-    /// and no warm-up; callers change what they need.
+    /// A scenario with one thread on each of these CPUs, which waits with [`Mechanism::Absolute`], in one phase without
+    /// load. There is no budget, no limit and no warm-up; callers change the fields they need.
     pub fn plain(cpus: impl IntoIterator<Item = u32>, period: Nanos, policy: Policy, length: Amount) -> Self {
         Self {
             threads: cpus.into_iter().map(|cpu| ProbeThread { cpu, period }).collect(),
@@ -151,7 +151,8 @@ impl Scenario {
         self.threads.iter().map(|t| t.cpu).collect()
     }
 
-    /// Releases due in phase number `phase` for a thread of this period. Over all phases they add up to the whole.
+    /// Number of releases due in phase number `phase` for a thread of this period. The numbers of all phases add up to
+    /// that of the whole run.
     pub fn due(&self, phase: usize, period: Nanos) -> u64 {
         let whole = match self.length {
             Amount::Time(time) => time.whole(period),
@@ -164,20 +165,20 @@ impl Scenario {
     }
 }
 
-/// Shortest period that is worth asking for; what this machine can do is found out by trying.
+/// Shortest period that is accepted; whether a machine can keep up with it shows only in the measurement.
 pub const PERIOD_MIN: Nanos = Nanos::from_us(10);
-/// Longest period: an interrupted run ends within it.
+/// Longest period. A run that is interrupted ends within one period, so this limits the wait.
 pub const PERIOD_MAX: Nanos = Nanos::from_secs(10);
-/// Longest warm-up, and longest run: ten years.
+/// Longest warm-up and longest run that are accepted: ten years.
 pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
-/// Highest priority handed out; the kernel's own threads live above.
+/// Highest priority that is accepted; higher priorities are left to the kernel's own threads.
 pub const PRIORITY_MAX: u8 = 95;
 
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioError {
     NoCpus,
-    /// CPUs that were asked for and are not on-line, then all CPUs that are.
+    /// The requested CPUs that are not on-line, then all on-line CPUs.
     NotOnline(CpuSet, CpuSet),
     /// A period outside `PERIOD_MIN..=PERIOD_MAX`.
     Period(Nanos),
@@ -187,21 +188,22 @@ pub enum ScenarioError {
     TooShort(Nanos),
     /// A warm-up or a run of more than `LONGEST`.
     TooLong(Nanos),
-    /// A budget of a period or more: an activation that late has skipped the next one, which is a miss in itself.
+    /// The budget is a period or more. An activation that late makes the thread skip the next release, which already is
+    /// a miss.
     Budget(Nanos),
-    /// No load phase, or one of no length.
+    /// There is no load phase, or a load phase has no length.
     NoPhase,
-    /// A real-time thread that never sleeps on every CPU there is would lock up the machine.
+    /// Real-time threads that never sleep would occupy every CPU and lock up the machine.
     SpinEverywhere,
     /// A deadline run time that is zero or does not fit into the period.
     Runtime(Nanos),
 }
 
 impl Scenario {
-    /// Refuses what cannot be measured, or not safely, on a machine with these CPUs.
+    /// Returns the scenario unless it cannot be measured, or not safely, on a machine with these CPUs.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first fault of the scenario.
     pub fn checked(self, cpus: &Cpus) -> Result<Self, ScenarioError> {
         let asked = self.cpus();
         if asked.is_empty() {
@@ -263,8 +265,9 @@ impl Scenario {
 
 /// Offset of each thread's releases from the grid of multiples of its period.
 ///
-/// The scheduler tick fires at multiples of its own length, so `Auto` puts releases half-way between those points that
-/// the two grids share.
+/// The scheduler tick fires at multiples of its own length. Relative to multiples of the period, ticks can therefore
+/// fall only on multiples of the greatest common divisor of both. `Auto` puts releases half-way between two of these
+/// points, as far from every tick as possible.
 pub fn phase_offsets(scenario: &Scenario, tick: Nanos) -> Vec<Nanos> {
     let count = scenario.threads.len() as u64;
     let mut random = SplitMix::new(if let TimerPhase::Random(seed) = scenario.phase { seed } else { 0 });

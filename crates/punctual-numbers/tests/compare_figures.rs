@@ -1,8 +1,8 @@
-//! Tables of the cost of comparing and of how often it is right. The tests are ignored, because the first means something
-//! only in a release build and the second takes minutes.
+//! Prints the cost of comparing recordings, and how often comparisons are right. The tests that print are ignored: the
+//! first measures time, which needs a release build, and the second takes minutes.
 //!
-//! `cargo test --release -p punctual-numbers --test compare_figures -- --ignored --nocapture --test-threads 1`; `PAIRS=200`
-//! before it makes the second a quick look.
+//! `cargo test --release -p punctual-numbers --test compare_figures -- --ignored --nocapture --test-threads 1` runs
+//! them. With `PAIRS=200` in the environment, the second test compares fewer pairs and is quick.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
@@ -45,7 +45,8 @@ mod billions {
     use super::*;
     use cost::{cpu_seconds, forget_peak, peak_kb, read};
 
-    /// Counts of this many activations, with a body of some 60 buckets and a thin tail, without drawing each.
+    /// The histogram of about `activations` latencies, with a body of some 60 buckets and a thin tail. Counts are drawn
+    /// by bucket, because drawing each latency would take too long.
     fn counts(random: &mut SplitMix, activations: u64) -> Counts {
         let mut counts = Counts::new();
         for step in 0..140u64 {
@@ -60,7 +61,8 @@ mod billions {
 
     const LENGTH: Nanos = Nanos::from_secs(1_000_000);
 
-    /// 1e9 activations of each of eight CPUs: eleven days and a half at a millisecond.
+    /// Writes a recording with 1e9 activations of each of eight CPUs, eleven and a half days at a period of 1 ms.
+    /// Returns the number of activations of CPU 0.
     fn write(path: &std::path::Path, seed: u64) -> u64 {
         let mut file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
         let mut bytes = Vec::new();
@@ -114,9 +116,10 @@ mod coverage {
 
     const SECONDS: u64 = 30;
 
-    /// Makes the latencies of one run, one after the other. The argument tells whether a second begins.
+    /// A function that makes the latencies of one run, one per call. The argument is true if the call begins a new
+    /// second.
     type Source = Box<dyn FnMut(bool) -> f64>;
-    /// Makes the source of one kind of latencies from a seed.
+    /// A function that makes the source of one kind of latencies from a seed.
     type Family = fn(u64) -> Source;
 
     fn independent(seed: u64, draw: impl Fn(f64) -> f64 + 'static) -> Source {
@@ -145,7 +148,7 @@ mod coverage {
         })
     }
 
-    /// Latencies that are alike over some dozens of activations.
+    /// Latencies that depend on the latencies before, with a correlation that fades over some dozens of activations.
     fn autocorrelated(seed: u64) -> Source {
         let (mut random, mut state) = (SplitMix::new(seed), 0.0);
         Box::new(move |_| {
@@ -206,7 +209,7 @@ mod coverage {
     struct Tally {
         pairs: u32,
         found: u32,
-        /// For each row: (intervals, intervals that hold the truth).
+        /// For each of `ROWS`: (number of intervals, number of intervals that contain the true value).
         rows: [(u32, u32); 4],
     }
 
@@ -243,7 +246,7 @@ mod coverage {
         if of == 0 { f64::NAN } else { f64::from(n) / f64::from(of) }
     }
 
-    /// The same latencies without times, as a file of another program would have them, in cells of ours.
+    /// The histogram of the recording as a run without times, like the file of another program.
     fn untimed(recording: &Recording) -> ForeignRun {
         let cpu = &recording.cpus[&0];
         ForeignRun {
@@ -252,7 +255,7 @@ mod coverage {
         }
     }
 
-    /// The outcomes for pairs of one kind, as recordings and as files of another program.
+    /// Compares pairs of runs of one kind; returns the outcomes for recordings, then those for runs without times.
     fn tallies(pairs: std::ops::Range<u64>, source: Family, hog: bool) -> [Tally; 2] {
         let mut tallies = [Tally::default(), Tally::default()];
         let options = Options { budget: Some(BUDGET), ..Options::default() };
@@ -269,7 +272,7 @@ mod coverage {
         tallies
     }
 
-    /// The outcomes for pairs of one kind, computed on two threads.
+    /// Like `tallies`, but computed on two threads.
     fn on_two(pairs: u64, source: Family, hog: bool) -> [Tally; 2] {
         let halves = std::thread::scope(|scope| {
             let half = scope.spawn(|| tallies(0..pairs / 2, source, hog));
@@ -314,7 +317,8 @@ mod coverage {
                 format!("{rows} {:>8.4} {:>10.3}", tally.found_share(), hog.found_share())
             };
             println!("{name:<16} {}   {}", say(&same, &hog), say(&same_untimed, &hog_untimed));
-            // A hog that delays one activation in a hundred changes little where one in a hundred is that late anyway.
+            // The hog delays one activation in a hundred. In these families as many are that late anyway, so it changes
+            // little.
             let drowned = matches!(name, "GPD xi 0.2" | "AR 0.95" | "wandering");
             let missed_the_hog = hog.found_share() < 0.95 && !drowned;
             if same.found_share() > 0.05 || missed_the_hog || rows(&same).iter().any(|share| *share < 0.93) {

@@ -1,7 +1,9 @@
-//! The cost of explaining 10 000 windows of 300 records, from bytes to explanation, in time and memory.
+//! Measures the time and memory it takes to explain 10 000 windows of 300 records, from the bytes of the file to the
+//! explanation.
 //!
-//! `cargo test --release -p punctual-numbers --test explain_cost -- --ignored --nocapture` prints both; it fails beyond two
-//! seconds or 200 MB. Ignored otherwise: time means something in a release build on a quiet machine only.
+//! `cargo test --release -p punctual-numbers --test explain_cost -- --ignored --nocapture` prints both, and fails
+//! beyond two seconds or 200 MB. The test is ignored by default, because times are meaningful only in a release build
+//! on a quiet machine.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
@@ -21,7 +23,7 @@ use punctual_numbers::trace::{
 const WINDOWS: u32 = 10_000;
 const RECORDS: u64 = 300;
 
-/// One round of a busy machine before our release: an interrupt, its softirq, two tasks.
+/// The records of 10 us of work on a busy machine: an interrupt, its softirq, and the switches to and from a task.
 fn noise(round: u64, at: MonoTime) -> Vec<Record> {
     let tid = 50 + i32::try_from(round % 20).unwrap();
     let irq = u32::try_from(30 + round % 8).unwrap();
@@ -128,7 +130,7 @@ fn bytes() -> Vec<u8> {
 #[test]
 #[ignore = "measures time and memory: in a release build, by itself"]
 fn ten_thousand_windows_are_explained_in_two_seconds_and_200_mb() {
-    // The recording is read from a disk, so that its bytes do not count as memory.
+    // The recording is read from a file, so that its bytes do not count as memory of this process.
     let path = std::env::temp_dir().join(format!("punctual-explain-cost-{}", std::process::id()));
     std::fs::write(&path, bytes()).unwrap();
     forget_peak();

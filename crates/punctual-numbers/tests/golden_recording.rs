@@ -1,6 +1,7 @@
-//! Format 1 must not change: a recording written by this version equals the committed one byte for byte, and the
-//! committed one is read as it was meant. `BLESS=1 cargo test -p punctual-numbers --test golden_recording` writes it
-//! anew. A difference in the bytes of an existing format means that existing recordings can no longer be read.
+//! Checks that format 1 does not change: a recording that this version writes equals the committed one byte for byte,
+//! and the committed one is read with the expected values. `BLESS=1 cargo test -p punctual-numbers --test
+//! golden_recording` writes the committed files again. A difference in the bytes means that existing recordings can no
+//! longer be read.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -21,8 +22,9 @@ use punctual_numbers::trace::{
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Lost maxima as the committed recording has them: 20 ms, which is less than one second and therefore none. No program ever
-/// wrote such a frame, and this version writes it differently. Real ones are tested beside the format.
+/// The frame of lost maxima in the committed recording. Its length of 20 ms is less than one second and so means no
+/// lost maximum. No program ever wrote this frame, and this version writes it differently. Tests of the module `wire`
+/// check real frames.
 const MADE_UP_LOSS: &str = "0b0000000800bc0ce0052101b4c447015575632e";
 
 fn text(text: &str) -> String {
@@ -374,7 +376,7 @@ fn fixture(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures/recordings", name].iter().collect()
 }
 
-/// The committed text, which is written first if `BLESS` is set.
+/// The contents of the committed file `name`. If `BLESS` is set, `current` is written to it first.
 fn committed(name: &str, current: &str) -> String {
     let path = fixture(name);
     if std::env::var_os("BLESS").is_some() {

@@ -1,7 +1,7 @@
-//! The size of a recording of weeks, and the details that it keeps.
+//! Tests the size of a recording of weeks, and the details that it keeps.
 //!
-//! Time is simulated: intervals are as long as a measurement makes them, with counts drawn interval by interval. Latencies of
-//! each CPU have a body around some microseconds, a thin tail, and another level at night.
+//! No time passes: the intervals have the lengths of a real measurement, and their counts are drawn at random. The
+//! latencies of each CPU have a body at some microseconds, a thin tail, and are smaller at night.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "says what it found")]
@@ -39,7 +39,8 @@ impl Random {
     }
 }
 
-/// Some forty buckets: a body that falls by a sixth from bucket to bucket, and sometimes a tail.
+/// Draws the interval of a CPU. Its latencies fill some forty buckets, and each bucket takes about a sixth of the
+/// activations that are left.
 fn cpu(cpu: u32, start: Nanos, length: Nanos, random: &mut Random) -> CpuInterval {
     let night = start.as_ns() / 1_000_000_000 / HOUR % 24 < 8;
     let low = bucket_index(if night { 2_100 } else { 2_900 } + 40 * u64::from(cpu));
@@ -74,7 +75,7 @@ fn cpu(cpu: u32, start: Nanos, length: Nanos, random: &mut Random) -> CpuInterva
     }
 }
 
-/// Hands out the bytes of a run piece by piece, and returns their number.
+/// Passes the bytes of a run to `to` piece by piece, and returns their number.
 fn write(length: Nanos, mut to: impl FnMut(&[u8])) -> usize {
     let (mut piece, mut size) = (Vec::new(), 0);
     let mut random = Random(42);
@@ -107,8 +108,8 @@ fn count(slices: &[&TimeSlice]) -> u64 {
     slices.iter().flat_map(|slice| slice.cpus.values()).map(|cpu| cpu.ran.counts().count()).sum()
 }
 
-/// Checks that no sample is lost, that the time line is bounded, and that an hour late in the run still has slices of
-/// minutes and exact maxima of seconds. Returns the size of the file.
+/// Checks that no sample is lost, that the time line is bounded, and that an hour near the end of the run still has
+/// slices of minutes and exact maxima of seconds. Returns the size of the file.
 fn kept(length: Nanos) -> usize {
     let (mut whole, hour) = (RecordingReader::new(), Nanos::from_secs(HOUR));
     let from = length.minus(hour.times(5));
@@ -148,7 +149,7 @@ fn a_day_keeps_its_detail() {
     assert!(kept(Nanos::from_secs(24 * HOUR)) <= 3 << 20);
 }
 
-/// `cargo test --release -p punctual-numbers --test weeks -- --ignored --nocapture`
+/// Run with `cargo test --release -p punctual-numbers --test weeks -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes a minute unless optimised"]
 fn four_weeks_fit_and_keep_their_detail() {

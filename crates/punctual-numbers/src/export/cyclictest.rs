@@ -1,9 +1,9 @@
-//! The text of `cyclictest -h`, in the dialect that every script reads: all rows, tabs between columns, and a line of
-//! totals.
+//! Writes the text of `cyclictest -h` as old versions did, which every script reads: all rows, tabs between columns,
+//! and a line of totals.
 //!
-//! Scripts take lines that do not begin with `#`, split them at blanks, and find columns by their numbers. Columns are CPUs
-//! in ascending order. If all rows would be gigabytes, only rows that hold something are written, as newer versions of
-//! cyclictest do.
+//! Scripts take lines that do not begin with `#`, split them at blanks, and find columns by their numbers. Columns are
+//! CPUs in ascending order. If all rows together would be too long, only non-empty rows are written, as newer versions
+//! of cyclictest do.
 
 use super::{MOST_ROWS, NotExported, Rows, floor_us, has_end, has_histogram, largest, marks, one_line, rows_of};
 use crate::foreign::{ForeignRun, IN_MICROSECONDS, Series};
@@ -45,7 +45,7 @@ pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
         columns.iter().map(|column| column.counts.values().fold(0u64, |sum, count| sum.saturating_add(*count)));
     foot(&mut text, "Total", totals, 9);
     foot(&mut text, "Min Latencies", run.series.iter().map(|series| floor_us(series.smallest())), 5);
-    // The line of means is left out if one of them is not known: no number is made up.
+    // The line of means is left out if the mean of any series is unknown, because it must have a number for each.
     if let Some(means) = known(run, |series, _| series.mean) {
         foot(&mut text, "Avg Latencies", means.into_iter().map(|mean| floor_us(Some(mean))), 5);
     }
@@ -60,7 +60,7 @@ pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
     Ok(text)
 }
 
-/// A number of each series; `None` if one series with values does not know it.
+/// The time that `of` finds for each series; `None` if it is unknown for any series that has values.
 fn known(run: &ForeignRun, of: fn(&Series, &ForeignRun) -> Option<Nanos>) -> Option<Vec<Nanos>> {
     let one = |series: &Series| if series.counted() == 0 { Some(Nanos::ZERO) } else { of(series, run) };
     run.series.iter().map(one).collect()

@@ -1,8 +1,8 @@
-//! A run as rows of a table with the same columns for every run of a fleet: a row for each CPU and stretch of time, with its
-//! histogram.
+//! Turns a run into rows of a table that has the same columns for every run of a fleet. A row is one CPU in one stretch
+//! of time, with its histogram.
 //!
-//! A recording has a row for each slice of its time line, so that weeks are at most a thousand rows for each CPU. The file of
-//! another program has one for each series. Must not know how the table is stored.
+//! A recording has a row for each CPU and slice of its time line, so that weeks make at most a thousand rows for each
+//! CPU. The file of another program has one row for each series. This module must not know how the table is stored.
 
 use crate::foreign::{Beyond, Cell, ForeignRun, Quantity, Series};
 use crate::recording::{CpuTallies, Recording, TimeSlice};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetHead {
     pub kernel: Option<String>,
-    /// The name of the machine if the file tells it, else its model.
+    /// The name of the machine if the file states it, else its model.
     pub machine: Option<String>,
     pub program: Option<String>,
     pub format: &'static str,
@@ -23,7 +23,7 @@ pub struct FleetHead {
     pub budget: Option<Nanos>,
 }
 
-/// One CPU, thread or context in one stretch of time.
+/// The values of one CPU, thread or context in one stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetRow {
     pub series: String,
@@ -31,7 +31,7 @@ pub struct FleetRow {
     pub context: Option<String>,
     pub quantity: Quantity,
     pub phase: Option<String>,
-    /// Begin of the stretch, from the start of the run.
+    /// Time from the start of the run to the beginning of the stretch.
     pub start: Nanos,
     pub length: Option<Nanos>,
     pub period: Option<Nanos>,
@@ -61,8 +61,7 @@ pub fn fleet_rows(recording: &Recording) -> impl Iterator<Item = FleetRow> + '_ 
     rows_of(recording, |_| true)
 }
 
-/// Like [`fleet_rows`], but without load phases that are kept apart from the headline numbers because they alone were
-/// traced.
+/// Like [`fleet_rows`], but without traced load phases, if there are untraced ones for the headline numbers.
 pub(super) fn headline_rows(recording: &Recording) -> impl Iterator<Item = FleetRow> + '_ {
     let phases = recording.header.scenario.load_phases.len();
     rows_of(recording, move |phase| !recording.causes.apart(phase, phases))

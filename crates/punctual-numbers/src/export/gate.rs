@@ -1,7 +1,7 @@
-//! Whether a series held a budget, for formats that know only passed and failed.
+//! Decides whether a series held a budget, for formats that know only passed and failed.
 //!
-//! If the file itself gives reason to doubt a series, the series has not passed: a budget is held only if the largest
-//! value can be trusted. A missed budget stays missed, whatever else is doubted.
+//! A series with doubtful numbers has not passed: a budget is held only if the largest value can be trusted. A missed
+//! budget stays missed, whatever else is doubtful.
 
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
@@ -9,27 +9,27 @@ use punctual_hist::Nanos;
 /// Prefix of the notes that give a reason to doubt a series or the run.
 const DOUBTED: &str = "doubted: ";
 
-/// Whether a series held a budget.
+/// The verdict about a series and a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
     Held,
-    /// This many releases were later than the budget, or skipped. With `at_least` there may be more: a cell of the histogram
-    /// reaches beyond the budget.
+    /// `count` releases had a larger latency than the budget or were skipped. With `at_least` there may be more, in the
+    /// cell of the histogram in which the budget lies.
     Missed {
         count: u64,
         at_least: bool,
     },
-    /// No value exceeds the budget, but this is a reason not to trust the largest value.
+    /// No value exceeds the budget, but the largest value cannot be trusted, for this reason.
     Doubted(String),
     NoBudget,
     /// The series has no values.
     Nothing,
-    /// The file does not tell the largest latency.
+    /// The largest latency is not known.
     NoMaximum,
 }
 
 impl Gate {
-    /// Whether there is a budget, and it is not known whether it was held.
+    /// Whether there is a budget but it is unknown whether it was held.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Doubted(_) | Self::Nothing | Self::NoMaximum)
     }
@@ -41,8 +41,7 @@ pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     if let Gate::Missed { .. } = missed {
         return missed;
     }
-    // A program that lists only values above a threshold, and listed none, has shown that nothing exceeded the
-    // threshold.
+    // If a program lists only values above a threshold, an empty list shows that nothing exceeded the threshold.
     let none_above = series.threshold.filter(|_| series.stated_count == Some(0));
     if none_above.is_none() && series.count().unwrap_or(0) == 0 && series.max.is_none() {
         return Gate::Nothing;
@@ -54,7 +53,7 @@ pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     if doubts.is_empty() { missed } else { Gate::Doubted(doubts.join("; ")) }
 }
 
-/// The doubts about a series: those that name it, and those about the run as a whole.
+/// The notes with doubts about this series or about the run as a whole.
 pub fn doubts<'a>(run: &'a ForeignRun, series: &'a Series) -> impl Iterator<Item = &'a str> {
     let others: Vec<&str> =
         run.series.iter().map(|one| one.label.as_str()).filter(|label| *label != series.label).collect();
@@ -64,7 +63,7 @@ pub fn doubts<'a>(run: &'a ForeignRun, series: &'a Series) -> impl Iterator<Item
     run.notes.iter().filter_map(|note| note.strip_prefix(DOUBTED)).filter(move |doubt| !of_another(doubt))
 }
 
-/// [`Gate::Missed`] or [`Gate::Held`], by the numbers alone.
+/// [`Gate::Missed`] or [`Gate::Held`] by the numbers, without regard to doubts.
 fn missed(series: &Series, budget: Nanos) -> Gate {
     let above =
         series.cells.iter().filter(|cell| cell.low > budget).fold(0u64, |sum, cell| sum.saturating_add(cell.count));

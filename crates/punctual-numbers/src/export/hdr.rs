@@ -1,9 +1,9 @@
-//! A log of `HdrHistogram`, version 2: a line for each series and stretch of time, named by a tag; values are nanoseconds,
-//! to three digits.
+//! Writes a log of `HdrHistogram`, version 2: a line for each series and stretch of time, named by a tag. Values are
+//! nanoseconds, with a precision of three digits.
 //!
-//! A recording has a line for each CPU in each slice of its time line, so that viewers show the run over time, and the sum
-//! of all lines is the whole run. The file of another program has one for each series. Buckets of `HdrHistogram` are finer
-//! than ours, so that a cell of ours, at its upper edge, comes back as one bucket.
+//! A recording has a line for each CPU in each slice of its time line, so that viewers show the run over time, and the
+//! sum of all lines is the whole run. The file of another program has one line for each series. Buckets of
+//! `HdrHistogram` are finer than ours, so each of our cells, written at its upper edge, is read back as one bucket.
 
 mod packed;
 
@@ -16,8 +16,8 @@ use packed::Packed;
 use punctual_hist::Nanos;
 use std::fmt::Write;
 
-/// Earlier start times come from a wall clock that was never set, and are not written. Near 1970 readers could take the
-/// time of an interval as relative to the start of the log.
+/// Start times before 1972 come from a wall clock that was never set, and are not written. If the start were near 1970,
+/// readers could not distinguish absolute times from times relative to it.
 const CLOCK_IS_SET: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
 pub fn hdr(run: &ForeignRun) -> Result<String, NotExported> {
@@ -25,8 +25,9 @@ pub fn hdr(run: &ForeignRun) -> Result<String, NotExported> {
     log(None, run, foreign_fleet_rows(run).zip(names(run, tag)))
 }
 
-/// The log of a recording over time; `run` has its notes. If there are several load phases, a CPU has a tag for each. Phases
-/// that are kept apart from the headline numbers are left out.
+/// The log of a recording over time; `run` is the same recording as a run, whose notes are written. If there are
+/// several load phases, a CPU has a tag for each. Traced phases that are kept apart from the headline numbers are left
+/// out.
 pub fn hdr_over_time(recording: &Recording, run: &ForeignRun) -> Result<String, NotExported> {
     if recording.cpus.values().all(|cpu| cpu.ran.is_empty()) {
         return Err(NotExported::NoHistogram);
@@ -56,7 +57,8 @@ fn log(
     for note in marks(run) {
         let _ = writeln!(log, "#note: {note}");
     }
-    // Readers multiply the third number of a line, the largest value, by this.
+    // Readers multiply the third number of a line, the largest value, by this divisor, so it is written in
+    // microseconds.
     log.push_str("#[MaxValueDivisor: 1000.000]\n");
     let seconds = |length: Nanos| Duration::from_nanos(length.as_ns()).as_secs_f64();
     for (row, tag) in rows {
@@ -69,13 +71,14 @@ fn log(
     Ok(log)
 }
 
-/// The largest value of the last bucket that holds something, and all of them as text.
+/// The upper edge of the last non-empty bucket, and the packed histogram as text.
 fn histogram(row: &FleetRow) -> Result<(u64, String), &'static str> {
-    // Of the values beyond the last cell only the number is known, and sometimes the largest value.
+    // Values above the last cell are written as the largest value if it is known, else as the smallest value they can
+    // have.
     let beyond = row.beyond.map(|beyond| (row.max.unwrap_or(beyond.from), beyond.count));
     let values = || row.cells.iter().map(|cell| (cell.end(row.max), cell.count)).chain(beyond);
     let highest = values().map(|(value, _)| value).chain(row.cells.last().map(|cell| cell.high)).chain(row.max).max();
-    // The highest value is rounded up to 2^n - 1, so that an HdrHistogram log that was imported is exported unchanged.
+    // `highest` is rounded up to 2^n - 1, so that an HdrHistogram log that was imported is exported unchanged.
     let highest = u64::MAX >> highest.map_or(2, Nanos::as_ns).max(2).leading_zeros();
     let mut packed = Packed::default();
     for (value, count) in values() {
@@ -84,7 +87,7 @@ fn histogram(row: &FleetRow) -> Result<(u64, String), &'static str> {
     Ok((packed.largest(), packed.text(highest)?))
 }
 
-/// A tag ends at a comma, and a blank ends the line for some readers.
+/// Makes a tag of a label. A comma would end the tag, and for some readers a blank would end the line.
 fn tag(label: &str) -> String {
     label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

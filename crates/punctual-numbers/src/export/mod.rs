@@ -1,7 +1,9 @@
-//! A run in the formats of other programs, so that scripts that plot, gate and collect work unchanged.
+//! Writes a run in the formats of other programs, so that existing scripts that plot, check and collect results work
+//! unchanged.
 //!
-//! Each format has one module, which alone knows how it is written. Each takes a [`ForeignRun`], so that a recording and the
-//! file of another program are exported alike. A number that is not known is left out. Must not know where the text goes.
+//! Each format has one module, which alone knows its syntax and takes a [`ForeignRun`], so that a recording and the
+//! file of another program are exported alike. Unknown numbers are left out. This module must not know where the text
+//! goes.
 
 mod cyclictest;
 mod fleet;
@@ -34,7 +36,7 @@ use std::fmt;
 pub enum NotExported {
     /// No series has a histogram, and the format needs one.
     NoHistogram,
-    /// The text could not be made, for this reason.
+    /// The text could not be written, for this reason.
     Failed(String),
 }
 
@@ -51,8 +53,8 @@ impl fmt::Display for NotExported {
 
 impl std::error::Error for NotExported {}
 
-/// A name for each series, made of its label by `of` and numbered if another series has the same: readers take series with
-/// one name for one, or refuse them.
+/// A unique name for each series. `of` makes it from the label, and a number is added if an earlier series has the same
+/// name, because readers merge or refuse series with equal names.
 fn names(run: &ForeignRun, of: fn(&str) -> String) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut own = |series: &Series| {
@@ -73,8 +75,8 @@ fn has_histogram(run: &ForeignRun) -> Result<(), NotExported> {
     if any { Ok(()) } else { Err(NotExported::NoHistogram) }
 }
 
-/// Counts in rows of whole microseconds, as cyclictest has them. A cell is counted where it ends, so that no value becomes
-/// smaller than it was.
+/// Counts in rows of whole microseconds, as cyclictest writes them. A cell is counted in the row of its upper edge, so
+/// that no value becomes smaller than it was.
 struct Rows {
     counts: BTreeMap<u64, u64>,
     later: u64,
@@ -93,10 +95,10 @@ impl Rows {
     }
 }
 
-/// Most rows that are written: a tenth of a second. Larger values are counted as overflows.
+/// Largest number of rows: they reach up to a tenth of a second. Larger values are counted as overflows.
 const MOST_ROWS: u64 = 100_000;
 
-/// Number of rows up to and including the last one that holds something, but at most [`MOST_ROWS`].
+/// Number of rows needed for the cells of all series, but at most [`MOST_ROWS`].
 fn rows_of(run: &ForeignRun) -> u64 {
     let ends = run.series.iter().filter_map(|series| {
         let end = series.cells.last()?.high.whole(US).saturating_add(1);
@@ -109,8 +111,8 @@ fn floor_us(length: Option<Nanos>) -> u64 {
     length.map_or(0, |length| length.whole(US))
 }
 
-/// Whether the largest value of a series is known: the file states it or counts values beyond its cells, or there is no
-/// reason to doubt that the cells are complete.
+/// Whether the upper end of a series is certain: the file states a maximum, or counts values above its histogram, or
+/// there is no doubt about the series.
 fn has_end(run: &ForeignRun, series: &Series) -> bool {
     series.beyond.is_some() || series.max.is_some() || doubts(run, series).next().is_none()
 }
@@ -119,7 +121,7 @@ fn largest(series: &Series, run: &ForeignRun) -> Option<Nanos> {
     series.largest().filter(|_| has_end(run, series))
 }
 
-/// The notes that a reader of the exported text needs: what was repaired, doubted or lost.
+/// The notes that belong into the exported text: about numbers that were repaired, are doubtful or were lost.
 fn marks(run: &ForeignRun) -> impl Iterator<Item = String> + '_ {
     let marked = |note: &&String| ["repaired:", "doubted:", "lost:"].iter().any(|mark| note.starts_with(mark));
     run.notes.iter().filter(marked).map(|note| one_line(note))

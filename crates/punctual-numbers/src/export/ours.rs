@@ -1,4 +1,4 @@
-//! A recording as a run, as far as other formats can hold it.
+//! Converts a recording to a [`ForeignRun`], with everything that other formats can hold.
 
 use crate::foreign::{Cell, ForeignRun, Format, Series, Stated};
 use crate::recording::{CpuTotals, Recording};
@@ -6,7 +6,7 @@ use punctual_facts::machine::{Arch, Flavour, MachineLine};
 use punctual_hist::{Counts, Nanos};
 use std::collections::BTreeMap;
 
-/// The run of a recording, with the latencies of activations that ran, CPU by CPU.
+/// The run of a recording, with one series for each CPU: the latencies of activations that ran.
 pub fn run_of(recording: &Recording) -> ForeignRun {
     let header = &recording.header;
     let periods = header.scenario.threads.iter().map(|thread| (thread.cpu, thread.period));
@@ -56,13 +56,13 @@ fn skips((cpu, totals): (&u32, &CpuTotals)) -> Option<String> {
     })
 }
 
-/// Splits the machine's fact `kernel`, such as `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`, into lines named as by
-/// `uname`.
+/// Splits the machine's fact `kernel`, such as `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`, into lines that are named
+/// like the fields of `uname`.
 fn system(machine: &[MachineLine]) -> Vec<MachineLine> {
     let Some(kernel) = MachineLine::of(machine, "kernel") else { return Vec::new() };
     let parts: Vec<&str> = kernel.split(", ").collect();
     let mut known = vec![("sysname", "Linux".to_owned())];
-    // A release begins with a digit; other text says that the release could not be read.
+    // The number of a kernel release begins with a digit; any other text means that it could not be read.
     let release = parts.first().filter(|release| release.starts_with(|c: char| c.is_ascii_digit()));
     known.extend(release.map(|release| ("release", (*release).to_owned())));
     let is_one_of = |known: &[&str]| parts.iter().any(|part| known.contains(part));

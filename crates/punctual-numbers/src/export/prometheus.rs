@@ -1,16 +1,17 @@
-//! Prometheus text 0.0.4, for the textfile collector: classic buckets, in seconds. It is `OpenMetrics` text as well.
+//! Writes Prometheus text 0.0.4 for the textfile collector, with classic buckets in seconds. The text is valid
+//! `OpenMetrics` as well.
 //!
-//! `OpenMetrics` 1.0 wants `_count` if and only if there is a `_sum`. A file that states no mean gets the sum of the upper
-//! edges of its cells, as its percentiles are upper edges; where not even these are known, both are left out.
-//! A cell is counted in the first bucket that holds all of it, so that a bucket never claims more than is known. There are
-//! no timestamps, since the collector refuses them.
+//! `OpenMetrics` 1.0 requires `_count` if and only if there is a `_sum`. If a file states no mean, the sum is computed
+//! from the upper edges of its cells; if these are unknown, too, both are left out. A cell is counted in the first
+//! bucket that contains the whole cell, so that no bucket counts values that may lie above it. There are no timestamps,
+//! because the collector refuses them.
 
 use super::{NotExported, has_histogram};
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 use std::fmt::Write as _;
 
-/// Upper edges of the buckets below infinity.
+/// Upper edges of the buckets; one more bucket, which is not listed, reaches to infinity.
 pub const BUCKETS_NS: [u64; 12] =
     [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000];
 
@@ -39,7 +40,7 @@ pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
         head(&mut text, "punctual_run_duration_seconds", "gauge", "Length of the measurement");
         let _ = writeln!(text, "punctual_run_duration_seconds {}", seconds(duration.length));
     }
-    // A comment in Prometheus text, and the end of the text in OpenMetrics.
+    // This line is a comment in Prometheus text, and marks the end of the text in OpenMetrics.
     text.push_str("# EOF\n");
     Ok(text)
 }
@@ -78,8 +79,8 @@ fn buckets(text: &mut String, series: &Series) {
     }
 }
 
-/// The sum of all values by the stated mean, or else by the upper edges of the cells; `None` where values lie in no cell and
-/// no maximum is stated.
+/// The sum of all values, computed from the stated mean, or else from the upper edges of the cells; `None` if values
+/// lie in no cell and no maximum is stated.
 fn sum(series: &Series) -> Option<Nanos> {
     let product = |value: Nanos, count: u64| u128::from(value.as_ns()).saturating_mul(u128::from(count));
     let sum = match (series.mean, series.beyond) {
@@ -105,7 +106,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// The exact number of seconds, without an exponent.
+/// Formats a length as the exact number of seconds, without an exponent.
 fn seconds(length: Nanos) -> String {
     let text = format!("{}.{:09}", length.as_ns() / 1_000_000_000, length.as_ns() % 1_000_000_000);
     let text = text.trim_end_matches('0');

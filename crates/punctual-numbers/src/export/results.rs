@@ -1,4 +1,4 @@
-//! Results as lines: KTAP as tests of the kernel print it, and the signals that LAVA collects from a console.
+//! Writes results as lines: KTAP as tests of the kernel print it, and the signals that LAVA collects from a console.
 
 use super::gate::{Gate, doubts, gate};
 use super::{names, one_line};
@@ -30,8 +30,8 @@ pub fn ktap(run: &ForeignRun, budget: Option<Nanos>) -> String {
     text
 }
 
-/// Signals of LAVA: the points of each series as measurements, and whether it held the budget. The result of a doubted series
-/// is `unknown`, and a line beside the signals tells why.
+/// Signals of LAVA: the percentiles and extremes of each series as measurements, and whether the series held the
+/// budget. The result of a doubtful series is `unknown`, and an extra line states the reason.
 pub fn lava(run: &ForeignRun, budget: Option<Nanos>) -> String {
     let mut text = String::new();
     for (series, name) in run.series.iter().zip(names(run, id)) {

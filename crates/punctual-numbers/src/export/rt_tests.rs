@@ -1,4 +1,4 @@
-//! The JSON of rt-tests, as `KernelCI`, `OpenShift` and others read it. Keys of its wrapper end in a colon.
+//! Writes the JSON of rt-tests, which `KernelCI`, `OpenShift` and others read. Keys of its wrapper end in a colon.
 
 use super::{NotExported, Rows, US, has_histogram, largest, marks, rows_of};
 use crate::foreign::{ForeignRun, Series};
@@ -6,7 +6,8 @@ use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use serde_json::{Map, Value, json};
 
-/// Writes a run as JSON of rt-tests. Values above the last row are in `cycles` and in no row, as cyclictest does it.
+/// Writes a run as JSON of rt-tests. As in the JSON of cyclictest, values above the last row are included in `cycles`
+/// but are in no row.
 pub fn rt_tests(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let rows = rows_of(run);
@@ -52,7 +53,7 @@ fn thread(run: &ForeignRun, series: &Series, rows: u64) -> Value {
     let cycles = rows.counts.values().fold(rows.later, |sum, count| sum.saturating_add(*count));
     let histogram: Map<String, Value> =
         rows.counts.iter().map(|(row, count)| (row.to_string(), Value::from(*count))).collect();
-    // The mean has two decimals.
+    // The mean is written in microseconds with two decimals.
     let mean = series.mean.map(|mean| mean.as_ns() / 10);
     let mean = mean.and_then(|mean| serde_json::from_str(&format!("{}.{:02}", mean / 100, mean % 100)).ok());
     let us = |length: Option<Nanos>| length.map(|length| Value::from(length.whole(US)));

@@ -1,4 +1,4 @@
-//! An exported run is imported as it was, as far as the format can hold it.
+//! Tests that a run that is exported and imported again is unchanged, as far as the format can hold it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use punctual_hist::{Counts, bucket_index};
 use std::collections::BTreeMap;
 
-/// A run in whole microseconds, as cyclictest makes one.
+/// A run in whole microseconds, like an import from cyclictest.
 fn in_us(columns: &[BTreeMap<u64, u64>], later: &[u64]) -> ForeignRun {
     let rows = columns.iter().filter_map(|cells| cells.keys().next_back()).max().map_or(0, |row| row + 1);
     let series = columns.iter().zip(later).enumerate().map(|(index, (cells, later))| {
@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(back.duration, run.duration);
         for (ours, theirs) in run.series.iter().zip(&back.series) {
             prop_assert_eq!((&ours.label, ours.cpu), (&theirs.label, theirs.cpu));
-            // Each of our cells comes back as one cell of HdrHistogram whose upper edge is equal to three digits.
+            // Each of our cells is imported as one cell of HdrHistogram, whose upper edge agrees to three digits.
             prop_assert_eq!(ours.cells.len(), theirs.cells.len());
             for (our, their) in ours.cells.iter().zip(&theirs.cells) {
                 let end = our.high.min(ours.max.unwrap());
@@ -170,7 +170,7 @@ fn what_is_doubted_has_not_passed_and_what_was_missed_stays_missed() {
     assert!(text.contains("# doubted: the file was cut off\n") && !text.contains("\nok "), "{text}");
     let text = lava(&run, missed);
     assert!(text.contains("TEST_CASE_ID=thread_1-within-budget RESULT=unknown>") && !text.contains("=pass"), "{text}");
-    // Values beyond the last cell have missed the budget, though it is not known by how much.
+    // Values above the histogram have missed the budget, although it is not known by how much.
     run.series[0].max = None;
     assert_eq!(gate(&run, &run.series[0], missed), Gate::Missed { count: 3, at_least: true });
 }
@@ -192,7 +192,7 @@ fn a_copy_says_what_was_doubted_and_invents_no_number() {
     assert!(hdr(&run).unwrap().contains("#note: doubted:") && gnuplot(&run).unwrap().contains("# note: doubted:"));
 }
 
-/// A recording in which releases were skipped, as three formats have it.
+/// Exports a recording with skipped releases in three formats.
 #[test]
 fn a_recording_keeps_its_skips_its_misses_and_its_machine() {
     let recording = skipping();
@@ -218,7 +218,8 @@ fn a_recording_keeps_its_skips_its_misses_and_its_machine() {
     assert_eq!(unknown["sysinfo"].get("realtime"), None, "nobody said that it is none");
 }
 
-/// Three seconds with 1000 releases each that ran, a third of them late, and 40 that did not run for 3 ms.
+/// Three seconds with 1000 activations each, a third of them late, and 40 skipped releases, whose thread ran 3 ms after
+/// them.
 fn skipping() -> Recording {
     let mut header = sample::header(0);
     header.machine = vec![("kernel", "6.12.1, PREEMPT_RT, arm64").into()];
@@ -260,8 +261,8 @@ fn what_is_later_than_the_rows_is_an_overflow_and_not_lost() {
     assert!(text.contains("\n000005 000010\n"));
 }
 
-/// The rules of public plotting scripts: lines that do not begin with `#` are rows, blanks separate columns, and there is one
-/// column more than CPUs.
+/// Public plotting scripts rely on these rules: lines that do not begin with `#` are rows, blanks separate columns, and
+/// there is one column more than there are CPUs.
 #[test]
 fn rows_of_cyclictest_text_are_what_plotting_scripts_take() {
     let text = cyclictest(&two()).unwrap();

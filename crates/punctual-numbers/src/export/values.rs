@@ -1,4 +1,4 @@
-//! Cells as plain columns: for gnuplot, and as CSV for spreadsheets and data frames.
+//! Writes cells as plain columns: for gnuplot, and as CSV for spreadsheets and data frames.
 
 use super::{NotExported, has_histogram, marks};
 use crate::foreign::{Cell, ForeignRun};
@@ -6,8 +6,8 @@ use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// One line for each cell: `label,cpu,context,low_ns,high_ns,count`. Both edges belong to the cell. Values beyond the
-/// histogram have no upper edge.
+/// One line for each cell: `label,cpu,context,low_ns,high_ns,count`. Both edges belong to the cell. The line of values
+/// above the histogram has no upper edge.
 pub fn csv(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut text = "label,cpu,context,low_ns,high_ns,count\n".to_owned();
@@ -33,8 +33,8 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// Columns between blanks: the upper edge of a cell in microseconds, then a count for each series. The cells of all series
-/// are rows; a series without that cell has the count 0.
+/// Columns separated by blanks: the upper edge of a cell in microseconds, then a count for each series. Every cell of
+/// any series makes a row; a series without that cell has the count 0.
 pub fn gnuplot(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut rows: BTreeMap<(Nanos, Nanos), Vec<u64>> = BTreeMap::new();
@@ -52,7 +52,7 @@ pub fn gnuplot(run: &ForeignRun) -> Result<String, NotExported> {
         let _ = writeln!(text, "# note: {note}");
     }
     for ((high, _), counts) in rows {
-        // The edge belongs to the cell, so the next one begins a nanosecond above it.
+        // The cell's largest value belongs to the cell, so the edge to the next cell is one nanosecond above it.
         let edge = high.as_ns().saturating_add(1);
         let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
         let _ = writeln!(text, "{}.{:03} {}", edge / 1_000, edge % 1_000, counts.join(" "));
@@ -64,7 +64,7 @@ pub fn gnuplot(run: &ForeignRun) -> Result<String, NotExported> {
     Ok(text)
 }
 
-/// A label without blanks, which would separate columns.
+/// The label with its blanks replaced, because blanks separate columns.
 fn name(label: &str) -> String {
     label.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }

@@ -1,7 +1,7 @@
 //! Tables of boards as vendors print them, put into JSON: for each board a list by core of `total`, `min`, `avg` and `max`
 //! in microseconds, and a `source` that quotes the command.
 //!
-//! A table has no histogram. What can be checked is whether its totals fit the length of the run.
+//! A table has no histogram. The only check possible is whether its totals fit the length of the run.
 
 use super::command;
 use super::rt_tests::of_json;
@@ -62,7 +62,7 @@ fn column(board: &str, table: &Map<String, Value>, name: &str) -> Result<Vec<u64
     values.iter().map(|value| value.as_u64().ok_or_else(bad)).collect()
 }
 
-/// The options in brackets behind `cyclictest`, as a command line.
+/// The command line `cyclictest OPTIONS`, with the options that `source` states in brackets behind that word.
 fn quoted(source: &str) -> Option<String> {
     let (_, after) = source.split_once("cyclictest")?;
     let inside = after.split_once('(').map_or(after, |(_, inside)| inside);

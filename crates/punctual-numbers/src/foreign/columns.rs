@@ -1,15 +1,16 @@
 //! The layout of a text of numbers: its separator, its heading, and which column holds what.
 //!
-//! The separator must fit the heading and every row: a comma is the decimal point of one file and the separator of the next,
-//! and only both together tell which. Must not know what becomes of the numbers.
+//! The separator must fit the heading and every row: a comma is the decimal point in one file and the separator in
+//! another, and only heading and rows together show which. This module must not know what the numbers are used for.
 
 use super::Format;
 use super::lines::{Lines, SNIFFED};
 use super::number::{Unit, number};
 
-/// Possible separators. The blank is tried last, because it may also follow one of the others.
+/// Possible separators, in the order in which they are tried. The blank is last, because blanks may also follow another
+/// separator.
 const SEPARATORS: [u8; 4] = [b'\t', b';', b',', b' '];
-/// Largest number taken for a CPU. A column with larger numbers holds something else.
+/// Largest number that is taken for a CPU number. A column with larger numbers holds something else.
 const LAST_CPU: u32 = 1 << 16;
 
 #[derive(Debug, Default)]
@@ -19,10 +20,10 @@ pub(super) struct Layout {
     /// Line number of the heading, and the names of its columns.
     pub heading: Option<(u64, Vec<String>)>,
     pub columns: usize,
-    /// Columns whose names say what they hold: (index, what, unit).
+    /// Columns whose names state what they hold: (index, kind of numbers, unit).
     pub known: Vec<(usize, Format, Option<Unit>)>,
     pub cpu: Option<usize>,
-    /// Complete rows below the heading, each with its line number.
+    /// Complete rows below the heading, each with its line number, as far as the bytes looked at contain them.
     pub rows: Vec<(u64, Vec<u8>)>,
     /// Whether even the first line is longer than the bytes that are looked at.
     pub is_too_long: bool,
@@ -39,7 +40,7 @@ impl Layout {
         let model = head.as_ref().or(rows.first()).map(|(_, line)| line.clone()).unwrap_or_default();
         let sound = |separator: &&u8| fits(&model, has_heading, &rows, **separator);
         let separator = SEPARATORS.iter().find(sound).or_else(|| {
-            // Rows that are a single number have one column, even if the heading has several words.
+            // If every row is a single number, there is one column, even if the heading has several words.
             let is_single = !rows.is_empty() && rows.iter().all(|(_, row)| number(row, Unit::Ns).is_some());
             SEPARATORS.iter().filter(|_| !is_single).find(|separator| model.contains(separator))
         });
@@ -71,7 +72,7 @@ fn complete_lines(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
     kept
 }
 
-/// Whether a line is neither a heading nor a row.
+/// Whether a line is empty or a comment, and so neither a heading nor a row.
 pub(super) fn is_skipped(line: &[u8]) -> bool {
     line.is_empty() || line.starts_with(b"#")
 }
@@ -85,8 +86,8 @@ fn is_heading(line: &[u8]) -> bool {
     !number && line.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// Whether this separator cuts heading and rows into equally many columns, and each column with a known name holds
-/// numbers.
+/// Whether this separator cuts the heading and all rows into the same number of columns, and each column with a known
+/// name holds numbers.
 fn fits(model: &[u8], has_heading: bool, rows: &[(u64, Vec<u8>)], separator: u8) -> bool {
     let separator = Some(separator);
     let names: Vec<String> = fields(model, separator, has_heading).map(name).collect();
@@ -103,7 +104,8 @@ fn fits(model: &[u8], has_heading: bool, rows: &[(u64, Vec<u8>)], separator: u8)
     names.len() > 1 && rows.iter().all(|(_, row)| row_fits(row))
 }
 
-/// The columns of a line. Several blanks separate as one does, and a unit in brackets belongs to the name before it.
+/// The columns of a line. Several blanks in a row count as one separator. In a heading, a unit in brackets belongs to
+/// the name before it.
 pub(super) fn fields(line: &[u8], separator: Option<u8>, is_heading: bool) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -145,7 +147,7 @@ fn cpu(names: &[String]) -> Option<usize> {
     names.iter().position(is_cpu)
 }
 
-/// Reads `3` and `cpu3`.
+/// Reads the number of a CPU from `3` or `cpu3`.
 pub(super) fn cpu_number(field: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(field).ok()?.trim_matches('"');
     let digits = ["cpu", "CPU"].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
@@ -153,7 +155,8 @@ pub(super) fn cpu_number(field: &[u8]) -> Option<u32> {
     digits.parse().ok().filter(|cpu| is_number && *cpu <= LAST_CPU)
 }
 
-/// What a column with this name holds, and in which unit: `latency_us`, `period [ns]`, `frame.time_epoch`.
+/// The kind of numbers and the unit in a column with this name, such as `latency_us`, `period [ns]` or
+/// `frame.time_epoch`.
 fn named(name: &str) -> Option<(Format, Option<Unit>)> {
     match name {
         "frame.time_epoch" | "frame.time_relative" => return Some((Format::Timestamps, Some(Unit::S))),

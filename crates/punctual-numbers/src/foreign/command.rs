@@ -1,6 +1,8 @@
-//! Options of cyclictest, read from its command line. Its results state period, length and number of rows nowhere else.
+//! Reads options of cyclictest from its command line, because its results state period, length and number of rows
+//! nowhere else.
 //!
-//! Only the options that say how much was to be measured are read; the others are skipped as `getopt` would.
+//! Only options that define period, length and number of rows are read. The others are skipped with their values, as
+//! `getopt` skips them.
 
 use super::number::{self, Unit};
 use punctual_hist::Nanos;
@@ -12,13 +14,13 @@ pub(super) struct CyclictestOptions {
     /// The period of each thread is longer than that of the thread before by this time.
     pub distance: Nanos,
     pub duration: Option<Nanos>,
-    /// Activations of each thread.
+    /// Number of activations of each thread.
     pub loops: Option<u64>,
     /// Rows of the histogram, in the unit of the result.
     pub rows: Option<u64>,
 }
 
-/// Options that take a value, which may be in the next word.
+/// One-letter options that take a value, which may be in the next word.
 const WITH_VALUE: &str = "bcdDFhHilopTx";
 /// Long and short names of the options that are read.
 const LONG: [(&str, char); 7] = [
@@ -61,7 +63,7 @@ pub(super) fn asked(command: &str) -> CyclictestOptions {
                 break;
             }
             asked.take(letter, "");
-            // A value of -a or -t is part of the word, so that the letters behind them are no options.
+            // The value of -a, -t or -A follows in the same word, so further letters of the word are no options.
             if matches!(letter, 'a' | 't' | 'A') {
                 break;
             }
@@ -91,7 +93,7 @@ impl CyclictestOptions {
     }
 }
 
-/// `3d`, `2h`, `10m`, `30`: days, hours, minutes, seconds.
+/// Reads a length such as `3d`, `2h`, `10m` or `30`: days, hours, minutes or seconds.
 fn length(text: &str) -> Option<Nanos> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = number::count(text.strip_suffix(unit)?)?;

@@ -1,9 +1,10 @@
-//! The text of cyclictest: the histogram of both dialects, the line of each thread, and each sample of `-v`.
+//! Reads the text output of cyclictest: histograms of old and new versions, the line of each thread, and the samples of
+//! `-v`.
 //!
-//! Up to rt-tests 2.4 every row is printed, and a line of totals; 2.10 prints rows that hold something, and no totals.
-//! A row `b` holds the values from `b` to just below `b + 1`. What is later than the last row is counted and not kept.
-//! Columns are threads in their order; which CPU each had is not in the text, and neither is the unit: microseconds, or
-//! nanoseconds with `-N`. Where the smallest latency is a millisecond or more, the unit has to be told.
+//! Up to rt-tests 2.4 cyclictest prints every row and a line of totals; 2.10 prints only non-empty rows and no totals.
+//! A row `b` holds the values from `b` to just below `b + 1`. Values above the last row are only counted, as overflows.
+//! Columns are threads in their order. The text states neither their CPUs nor the unit, which is microseconds, or
+//! nanoseconds with `-N`. If the smallest latency is a millisecond or more, the user must state the unit.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -15,7 +16,7 @@ use super::{Beyond, Cell, ForeignRun, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// The comment by which our own text tells the unit of its rows.
+/// The comment that states the unit in text that punctual itself wrote in this format.
 pub(crate) const IN_MICROSECONDS: &str = "values are microseconds";
 
 #[derive(Default)]
@@ -27,7 +28,7 @@ pub(super) struct Reader {
     samples: Vec<Sequence>,
     notes: Vec<String>,
     command: Option<String>,
-    /// Whether the file states its unit. Only copies written by punctual do.
+    /// Whether the file states its unit, which only files written by punctual do.
     copied: bool,
 }
 
@@ -41,7 +42,7 @@ impl Feet {
     }
 }
 
-/// The line of a thread. Live output has many for each thread, and the last one counts.
+/// The status line of a thread. Live output repeats it for each thread, and the last line counts.
 #[derive(Clone, Debug, Default)]
 struct Thread {
     period: Option<Nanos>,
@@ -131,7 +132,8 @@ impl Reader {
         self.table.row(line, (low, high), words)
     }
 
-    /// `T: 0 (14087) P:95 I:1000 C:    200 Min:     11 Act:   14 Avg:   13 Max:      89`
+    /// Reads the status line of a thread: `T: 0 (14087) P:95 I:1000 C:    200 Min:     11 Act:   14 Avg:   13 Max:
+    /// 89`
     fn thread(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let field = |name: &str| -> Option<u64> {
             let rest = text.split_once(name)?.1.trim_start();
@@ -157,8 +159,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads `       0:      47:      19`: thread, cycle, value. Lines without three such numbers are other output and
-    /// are skipped.
+    /// Reads `       0:      47:      19`: thread, cycle, value. Lines that do not consist of three numbers are other
+    /// output and are skipped.
     fn sample(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let mut parts = text.split(':').map(str::trim);
         let (Some(thread), Some(cycle), Some(value), None) = (parts.next(), parts.next(), parts.next(), parts.next())
@@ -169,7 +171,7 @@ impl Reader {
         let Some(value) = number::length(value, self.unit.unwrap_or(Unit::Us)) else {
             return Err(Problem::at(line, format!("`{value}` is no latency")));
         };
-        // Bounds memory: each thread has a histogram of 30 KB.
+        // The number of threads is limited to bound memory: each thread has a histogram of 30 KB.
         let index = usize::try_from(thread).ok().filter(|index| *index < 1024);
         let Some(index) = index else { return Err(Problem::at(line, "samples of more than 1024 threads")) };
         if self.samples.len() <= index {
@@ -217,13 +219,14 @@ impl Reader {
         Ok(threads.map(|(index, cells)| Series { unfit, ..self.column(&feet, end, index, cells) }).collect())
     }
 
-    /// Makes the series of one column. A histogram that prints every row ends at `end`; one that leaves out empty rows
-    /// may end above it.
+    /// Makes the series of one column. The histogram reaches up to `end` at least. If empty rows are left out, it may
+    /// reach further.
     fn column(&self, feet: &Feet, end: Nanos, index: usize, cells: Vec<Cell>) -> Series {
         let grain = self.grain();
         let foot = |name: &str| feet.get(name).get(index).copied();
         let overflows = foot("Histogram Overflows").filter(|count| *count > 0);
-        // A thread that never woke prints the starting values of its extremes.
+        // For a thread that never woke, cyclictest prints the initial values of minimum and maximum, which mean
+        // nothing.
         let empty = cells.is_empty() && overflows.is_none();
         let time = |name: &str| foot(name).filter(|_| !empty).map(|value| grain.times(value));
         Series {
@@ -254,7 +257,8 @@ impl Reader {
         notes.push("there is no histogram in it: percentiles are not known (run cyclictest with -h)".to_owned());
         let grain = self.grain();
         let one = |(index, thread): (usize, &Thread)| {
-            // A thread that has not woken yet prints the starting values of its extremes.
+            // For a thread that has not woken yet, cyclictest prints the initial values of minimum and maximum, which
+            // mean nothing.
             let time = |value: u64| (thread.cycles > 0).then(|| grain.times(value));
             Series {
                 label: format!("thread {index}"),
@@ -271,7 +275,7 @@ impl Reader {
     }
 }
 
-/// Whether a line is one or two of the three numbers of a sample, and nothing else.
+/// Whether a line is only the beginning of a sample: one or two of its three numbers.
 fn is_torn(text: &str) -> bool {
     let mut parts = text.split(':').map(str::trim);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

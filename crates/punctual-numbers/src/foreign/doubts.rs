@@ -1,6 +1,7 @@
-//! Checks whether the numbers of a run agree with each other. Disagreement becomes a note; only `wrapped` changes numbers.
+//! Checks whether the numbers of a run agree with each other. A contradiction becomes a note; only `wrapped` changes
+//! numbers.
 //!
-//! Counts are compared with what the file states and with its duration, extremes and mean with the cells.
+//! Counts are compared with the stated counts and with the duration. Extremes and mean are compared with the cells.
 
 use super::number::{span, us};
 use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
@@ -24,8 +25,7 @@ pub(crate) fn weigh(run: &mut ForeignRun) {
             mean(series, &mut notes);
         }
     }
-    // A program that lists only values above a threshold has a result even without values: nothing exceeded the
-    // threshold.
+    // If a program lists only values above a threshold, an empty list is a result: nothing exceeded the threshold.
     let is_empty = |series: &Series| {
         series.count().map_or(series.max.is_none(), |count| count == 0)
             && (series.threshold.is_none() || series.stated_count.is_none())
@@ -36,7 +36,7 @@ pub(crate) fn weigh(run: &mut ForeignRun) {
     run.notes.splice(0..0, notes);
 }
 
-/// Percentiles must rise, from the smallest value to the largest.
+/// Checks that the stated percentiles rise from the smallest value to the largest.
 fn points(series: &mut Series, notes: &mut Vec<String>) {
     let mut points = series.points.clone();
     if points.is_empty() {
@@ -72,7 +72,8 @@ fn beyond(series: &Series, notes: &mut Vec<String>) {
     }
 }
 
-/// Notes that cells and other numbers of the file cannot both be true, so that no share of the cells can be relied upon.
+/// Adds a note that the cells contradict other numbers of the file, and marks the series, since one of them must be
+/// wrong.
 fn contradicts(series: &mut Series, notes: &mut Vec<String>, what: &str) {
     notes.push(format!("doubted: {}: {what}", series.label));
     series.unfit = series.unfit.or(Some(Unfit::Doubted));
@@ -110,8 +111,8 @@ fn extremes(series: &mut Series, notes: &mut Vec<String>) {
             contradicts(series, notes, &format!("values are counted above the largest that is stated, {}", us(max)));
         }
     }
-    // Except for oslat, which rounds up, the stated minimum of a program that measures noise is not the minimum of its
-    // cells.
+    // Programs that measure noise state a minimum that is not the minimum of their cells, so it is not checked. oslat,
+    // which rounds up, is an exception.
     if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency || series.rounded_up) {
         let (at_least, at_most) = series.rounded(min);
         if at_least > first.high || at_most.plus(series.slack(first.low)) < first.low {
@@ -142,7 +143,7 @@ fn mean(series: &mut Series, notes: &mut Vec<String>) {
     }
 }
 
-/// Compares the count with the duration. Tells whether cells were changed.
+/// Compares the count with the duration. Returns whether cells were changed.
 fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> bool {
     let (Some(period), Some(count)) = (series.period, series.count()) else { return false };
     if series.quantity == Quantity::Noise || period == Nanos::ZERO || duration.length == Nanos::ZERO {
@@ -150,14 +151,15 @@ fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> boo
     }
     let due = duration.length.whole(period);
     let ran = count.saturating_add(series.skipped.unwrap_or(0));
-    // Twice the grain of the duration, and a little for starting and stopping the threads.
+    // The tolerance is twice the precision of the duration, plus a little for starting and stopping the threads.
     let slack = duration.grain.times(2).whole(period).saturating_add(due / 1_000).saturating_add(2);
     if due.abs_diff(ran) <= slack {
         return false;
     }
     let (repaired, said) = wrapped::examine(series, due, ran, slack);
     if !said.is_empty() {
-        // Which counter has overrun is inferred. Percentiles may rest on an inference, and confidence limits may not.
+        // It is only inferred which counter has overrun. That is good enough for percentiles, but not for confidence
+        // limits.
         series.unfit = series.unfit.or(Some(Unfit::Doubted));
         notes.extend(said);
         return repaired;

@@ -1,8 +1,9 @@
-//! Instants to latency without known releases: the grid of releases is fitted.
+//! Computes latencies from instants whose releases are not known: a grid of releases is fitted to the instants.
 //!
-//! Instants are taken in blocks, so that memory is constant and clocks may drift. In each block a straight line is laid
-//! through the earlier half of them, and moved down to the earliest: latency is the distance to that line. Latency is
-//! therefore relative to the earliest activation of its block, and does not include what all activations have in common.
+//! Instants are taken in blocks, so that memory is constant and clocks may drift. In each block a straight line is
+//! fitted to the earlier half of the activations and moved down to the earliest one. The distance to that line is the
+//! latency. It is therefore relative to the earliest activation of its block, and does not include a delay that all
+//! activations share.
 
 use super::run::as_f64;
 use super::sequence::Sequence;
@@ -20,7 +21,7 @@ pub(super) struct Grid {
     period: Option<f64>,
     block: Vec<i64>,
     pub latencies: Sequence,
-    /// Releases without an instant, and the most of them in a row.
+    /// Number of releases without an instant, and the largest number of them in a row.
     pub skipped: u64,
     pub longest_gap: u64,
     /// Number of instants that fall on the same release as another.
@@ -39,12 +40,13 @@ impl Grid {
         self.block.push(instant);
         if self.block.len() == BLOCK {
             self.settle();
-            // The next block begins with the last instant of this one, so that what was skipped between them is seen.
+            // The next block begins with the last instant of this one, so that releases skipped between the blocks are
+            // counted.
             self.block.drain(..BLOCK - 1);
         }
     }
 
-    /// Fits what is left in the last block. Returns whether there were enough instants for a grid.
+    /// Fits the last block, which may be incomplete. Returns whether there were enough instants for a grid.
     pub fn finish(&mut self) -> bool {
         let carried = usize::from(self.blocks > 0);
         if self.block.len() >= LEAST || self.blocks > 0 && self.block.len() > carried {
@@ -107,8 +109,8 @@ fn median(values: &mut [f64]) -> Option<f64> {
     Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// Makes a guess exact enough for the whole block: step by step over longer stretches, so that the error of one step is
-/// less than half a period in the next.
+/// Refines a guessed period until it is exact enough for the whole block. Each step fits a stretch at most four times
+/// as long as the last, so that the error over the longer stretch stays below half a period.
 fn extended(offsets: &[f64], guess: f64) -> f64 {
     let mut period = guess;
     let mut reach = 8;
@@ -125,8 +127,8 @@ fn extended(offsets: &[f64], guess: f64) -> f64 {
 
 /// The slot of each instant, counted from the first, and the number of instants that share one.
 ///
-/// If there are as many instants as slots, each has its own, however late it is. Otherwise each takes the nearest slot that
-/// is not before its predecessor's.
+/// If there are as many instants as slots, each instant has its own slot, however late it is. Otherwise each instant
+/// gets the nearest slot that is not before the slot of the instant before.
 fn slots(offsets: &[f64], period: f64) -> (Vec<u64>, u64) {
     let end = offsets.last().copied().unwrap_or_default();
     let steps = offsets.len().saturating_sub(1) as u64;
@@ -134,7 +136,8 @@ fn slots(offsets: &[f64], period: f64) -> (Vec<u64>, u64) {
         return ((0..=steps).take(offsets.len()).collect(), 0);
     }
     let (mut slots, mut surplus) = (Vec::with_capacity(offsets.len()), 0);
-    // The place of the last slot follows the instants slowly, since one late instant tells little about the grid.
+    // `at` estimates where the last slot lies. It follows the instants slowly, since one late instant says little about
+    // the grid.
     let (mut slot, mut at) = (0u64, 0.0f64);
     for (index, offset) in offsets.iter().enumerate() {
         let ahead = nearest((offset - at) / period);
@@ -147,7 +150,7 @@ fn slots(offsets: &[f64], period: f64) -> (Vec<u64>, u64) {
     (slots, surplus)
 }
 
-/// The slope of a straight line through the earlier half of the instants.
+/// The slope of a straight line through those instants that are early relative to a first fit.
 fn slope(offsets: &[f64], slots: &[u64], guess: f64) -> f64 {
     let first = least_squares(offsets, slots, |_| true).unwrap_or((0.0, guess));
     let residual = |index: usize, (start, slope): (f64, f64)| {
@@ -160,7 +163,7 @@ fn slope(offsets: &[f64], slots: &[u64], guess: f64) -> f64 {
     second.map_or(first.1, |(_, slope)| slope)
 }
 
-/// Start and slope; `None` where there are no two different slots.
+/// Fits a line to the instants that `keep` selects: (start, slope). `None` if they do not lie in at least two slots.
 fn least_squares(offsets: &[f64], slots: &[u64], keep: impl Fn(usize) -> bool) -> Option<(f64, f64)> {
     let kept =
         || offsets.iter().zip(slots).enumerate().filter(|(index, _)| keep(*index)).map(|(_, (o, s))| (*o, as_f64(*s)));
@@ -191,7 +194,8 @@ mod tests {
 
     #[test]
     fn known_latency_comes_back_and_skips_are_counted() {
-        // Period 1 ms minus 37 ns on the writer's clock; every tenth is 20 us late, the 5000th is left out.
+        // The period is 1 ms minus 37 ns on the writer's clock. Every tenth activation is 20 us late, and the 5000th is
+        // left out.
         let due = |k: i64| 5_000_000_000 + k * 999_963;
         let instants: Vec<i64> =
             (0..200_000).filter(|k| *k != 5_000).map(|k| due(k) + if k % 10 == 3 { 20_000 } else { 0 }).collect();
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn after_a_stall_each_activation_keeps_its_own_release() {
-        // Nothing for six periods, then the six activations that were held up, within 10 us.
+        // No activation for six periods, then the six delayed activations within 10 us.
         let instants: Vec<i64> = (0..1_000)
             .map(|k| if (500..506).contains(&k) { 506_000_000 + (k - 500) * 1_000 } else { k * 1_000_000 })
             .collect();

@@ -1,8 +1,8 @@
-//! A log of `HdrHistogram`, version 2: one packed histogram for each interval, under a tag or none.
+//! Reads a log of `HdrHistogram`, version 2: one packed histogram per interval, with or without a tag.
 //!
-//! A log does not tell the unit of its numbers. Ours do in a comment; for others the user is asked. Intervals with the same
-//! tag are one series. Counts are unpacked here and not by the crate `hdrhistogram`: it reserves memory for whatever a header
-//! claims, and panics on counts that no histogram has.
+//! The format does not state the unit of its numbers. Logs written by punctual state it in a comment; for others the
+//! user must state it. Intervals with the same tag become one series. Counts are unpacked here and not by the crate
+//! `hdrhistogram`, because that crate reserves as much memory as a header demands, and panics on impossible counts.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -15,18 +15,18 @@ use flate2::{Decompress, FlushDecompress, Status};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// The comment by which our logs tell the unit of their numbers.
+/// The comment that states the unit in logs that punctual itself wrote.
 pub(crate) const IN_NANOSECONDS: &str = "values are nanoseconds";
-/// The first four bytes of a packed histogram of version 2, deflated and inflated.
+/// The first four bytes of a packed histogram of version 2, before and after it is inflated.
 const DEFLATED: u32 = 0x1c84_9314;
 const PLAIN: u32 = 0x1c84_9313;
-/// Bytes before the counts.
+/// Number of bytes of the head, which the counts follow.
 const HEAD: usize = 40;
-/// Longest histogram, inflated: every count of the finest and widest one there is, at one byte each.
+/// Largest size of an inflated histogram: enough for one byte per cell of the largest histogram.
 const PLAIN_MAX: usize = 8 << 20;
-/// More cells than the largest histogram has, empty ones included.
+/// Limit of the cell index, above that of the largest possible histogram.
 const MOST_INDICES: u64 = 1 << 23;
-/// Most cells that are kept: 48 MB.
+/// Largest number of non-empty cells that are kept: 48 MB.
 const MOST_CELLS: usize = 1 << 20;
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ pub(super) struct Reader {
 }
 
 struct Tag {
-    /// Position of the tag among all tags of the file, by first occurrence.
+    /// Index of the tag among all tags of the file, in order of first occurrence.
     place: usize,
     /// Counts by (smallest, largest) value.
     cells: BTreeMap<(u64, u64), u64>,
@@ -132,8 +132,8 @@ impl Reader {
     }
 }
 
-/// Our own tags are labels with `_` for characters that a tag cannot hold: a CPU, and the load or context where there were
-/// several.
+/// Makes the series of a tag. Tags written by punctual name a CPU, then the load or context if there are several, with
+/// `_` for characters that a tag cannot hold.
 fn series(name: &str, tag: Tag, unit: Unit) -> Result<Series, Problem> {
     let of_cpu = name.strip_prefix("CPU_").map(|rest| rest.split_once('_').unwrap_or((rest, "")));
     let of_cpu = of_cpu.and_then(|(digits, load)| Some((digits.parse::<u32>().ok()?, load)));
@@ -157,7 +157,7 @@ fn series(name: &str, tag: Tag, unit: Unit) -> Result<Series, Problem> {
     Ok(Series { label, cpu, context, cells, ..Series::default() })
 }
 
-/// Called with each non-empty cell: (smallest value, largest value, count).
+/// A function that is called with each non-empty cell: (smallest value, largest value, count).
 type Take<'a> = dyn FnMut(u64, u64, u64) -> Result<(), &'static str> + 'a;
 
 /// Unpacks a histogram and hands each non-empty cell to `cell`, until `cell` refuses one.
@@ -204,7 +204,7 @@ fn unpacked(packed: &str, cell: &mut Take<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The inflated bytes; refuses more than any histogram has.
+/// Inflates the bytes; refuses more than `PLAIN_MAX`.
 fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     let cut = "the histogram is cut off or damaged";
     let mut inflate = Decompress::new(true);
@@ -214,7 +214,7 @@ fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
         match inflate.decompress_vec(rest, &mut plain, FlushDecompress::None) {
             Ok(Status::StreamEnd) => return Ok(plain),
             Err(_) => return Err(cut),
-            // There is room left, so the input has ended too early.
+            // The output buffer has room left, so the input has ended too early.
             Ok(_) if plain.len() < plain.capacity() => return Err(cut),
             Ok(_) if plain.len() >= PLAIN_MAX => return Err("the histogram is larger than any of HdrHistogram"),
             Ok(_) => plain.reserve(plain.len()),
@@ -222,7 +222,7 @@ fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// Layout of a histogram: which values each of its counts stands for.
+/// Layout of a histogram, from which the range of values of each cell is computed.
 struct Layout {
     /// Base-2 logarithm of the width of the narrowest cells.
     unit: u32,
@@ -231,7 +231,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// `None` where the head is cut off.
+    /// Reads the layout from the head of an inflated histogram; `None` if the head is cut off.
     fn of(plain: &[u8]) -> Option<Result<Self, &'static str>> {
         let (offset, digits) = (word(plain, 8)?, word(plain, 12)?);
         let (lowest, ratio) = (long(plain, 16)?, f64::from_bits(long(plain, 32)?));
@@ -244,7 +244,7 @@ impl Layout {
         if digits > 5 || lowest == 0 {
             return Some(Err("the histogram has a precision that none of HdrHistogram has"));
         }
-        // At least this many values have a cell each.
+        // At least this many of the smallest values have a cell of their own.
         let single = 2 * 10u64.pow(digits);
         Some(Ok(Self { unit: lowest.ilog2(), half: single.next_power_of_two().ilog2().saturating_sub(1) }))
     }
@@ -252,7 +252,8 @@ impl Layout {
     /// The smallest and the largest value of the cell with this number.
     fn edges(&self, index: u64) -> Option<(u64, u64)> {
         let half = 1u64.checked_shl(self.half)?;
-        // The first two halves are of one width, and each later one is twice as wide.
+        // Cells are grouped by `half`. Those of the first two groups have the same width, and in each later group the
+        // width doubles.
         let octave = (index >> self.half).saturating_sub(1);
         let within = index.checked_sub(octave.checked_mul(half)?)?;
         let shift = u32::try_from(octave).ok()?.checked_add(self.unit)?;
@@ -272,7 +273,8 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|eight| u64::from_be_bytes(*eight))
 }
 
-/// A number of one to nine bytes, seven bits in each but the last, its sign in the lowest bit.
+/// Reads a number of one to nine bytes and returns it with the rest. A byte has seven bits of the number, the ninth has
+/// eight, and the lowest bit of the number is its sign.
 fn signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let mut value = 0u64;
     for (at, byte) in bytes.iter().take(9).enumerate() {

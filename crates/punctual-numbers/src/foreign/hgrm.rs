@@ -1,7 +1,7 @@
-//! The percentile table of `HdrHistogram` (`.hgrm`): values with the number of values up to each of them.
+//! Reads the percentile table of `HdrHistogram` (`.hgrm`): in each row a value and the number of values up to it.
 //!
-//! Numbers of values are exact, so that two rows make a cell: above the value of the one, up to that of the other. The table
-//! does not tell its unit. It ends with the row of 100 % and, unless it is CSV, with three comments.
+//! The numbers are exact, so two successive rows make a cell, from above the value of the first up to the value of the
+//! second. The table does not state its unit. It ends with the row of 100 % and, unless it is CSV, with three comments.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -15,14 +15,14 @@ pub(super) struct Reader {
     unit: Option<Unit>,
     csv: bool,
     cells: Vec<Cell>,
-    /// Value and number of values of the last row.
+    /// The value, and the number of values up to it, of the last row.
     last: Option<(Nanos, u64)>,
     decimals: u32,
     complete: bool,
     mean: Option<Nanos>,
     max: Option<Nanos>,
     total: Option<u64>,
-    /// `HdrHistogram`'s number of sub-buckets, which tells the width of the first cell.
+    /// `HdrHistogram`'s number of sub-buckets, from which the width of the first cell is computed.
     sub_buckets: Option<u64>,
 }
 
@@ -92,7 +92,8 @@ impl Reader {
         number::length(text, self.unit.unwrap_or(Unit::Us))
     }
 
-    /// `Mean = 9.528, StdDeviation = 8.255`; `Max = 812.000, TotalCount = 20001.000`; `Buckets = 22, SubBuckets = 2048`.
+    /// Reads one of the comments at the end, such as `Mean = 9.528, StdDeviation = 8.255`, `Max = 812.000, TotalCount =
+    /// 20001.000` or `Buckets = 22, SubBuckets = 2048`.
     fn comment(&mut self, comment: &str) {
         for (name, value) in comment.split(", ").filter_map(|part| part.split_once('=')) {
             let (name, value) = (name.trim(), value.trim());
@@ -139,8 +140,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Narrows the first cell, which holds the smallest value. At most this value divided by half the number of
-    /// sub-buckets is its width.
+    /// Narrows the first cell, which holds the smallest value. The width of that cell is at most its value divided by
+    /// half the number of sub-buckets.
     fn narrow_first(&mut self, grain: Nanos) {
         let half = self.sub_buckets.unwrap_or(0) / 2;
         if let Some(first) = self.cells.first_mut().filter(|_| half > 0) {

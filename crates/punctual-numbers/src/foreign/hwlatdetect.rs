@@ -1,7 +1,7 @@
-//! What hwlatdetect prints, and its `--report`: the times in which the hardware or firmware had the CPU.
+//! Reads the output of hwlatdetect and its `--report`: the times in which hardware or firmware took the CPU.
 //!
-//! Only values above the threshold are listed, so that there is no distribution. By default the CPU is watched for half of
-//! the time: an empty list says that nothing was above the threshold in that half.
+//! Only values above the threshold are listed, so there is no distribution. By default the CPU is watched for half of
+//! the time: an empty list means that nothing exceeded the threshold in that half.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -97,7 +97,7 @@ fn part(length: Nanos, width: Nanos, window: Nanos) -> Nanos {
 }
 
 impl Reader {
-    /// `1699.123456789, inner:12, outer:13, cpu:2, count:1`
+    /// Reads a line such as `1699.123456789, inner:12, outer:13, cpu:2, count:1`.
     fn sample(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let field =
             |name: &str| text.split(',').find_map(|part| part.trim().strip_prefix(name)).and_then(number::count);

@@ -1,4 +1,5 @@
-//! Bytes in pieces to a run: each format is read line by line as the bytes come, or as a whole if it is a document.
+//! Turns the bytes of a file, fed in pieces, into a run. Formats of lines are read line by line as the bytes come; a
+//! document is collected and read as a whole.
 
 use super::lines::{LineReader, Lines};
 use super::number::us;
@@ -11,10 +12,10 @@ use super::{
 };
 use punctual_hist::Nanos;
 
-/// Longest document; the largest known (rteval on hundreds of CPUs) has some megabytes.
+/// Largest size of a document. The largest known, of rteval on hundreds of CPUs, has some megabytes.
 const DOCUMENT_MAX: usize = 64 << 20;
 
-/// What the user tells beside the file, where the file does not tell it. `period` is the time between releases.
+/// Facts that the user states because the file does not. `period` is the time between releases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     pub format: Option<Format>,
@@ -36,8 +37,8 @@ enum Way {
 }
 
 impl Import {
-    /// Decides by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all if there are fewer) what is read. They are
-    /// fed again afterwards.
+    /// Chooses the format by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all if there are fewer). The
+    /// caller must feed these bytes again afterwards.
     pub fn begin(first: &[u8], options: ImportOptions) -> Result<Self, Problem> {
         let format = match options.format {
             Some(format) => format,
@@ -113,8 +114,8 @@ impl Way {
                 let end = lines.end(&mut |number, line| reader.raw_line(number, line));
                 let mut run = match (reader.finish(), &end) {
                     (Ok(run), _) => run,
-                    // If the format's reader has no result because the last line is cut off, the error tells of that
-                    // line.
+                    // If the format's reader has no result because the last line is cut off, the error about that line
+                    // is returned.
                     (Err(_), Err(problem)) => return Err(problem.clone()),
                     (Err(problem), Ok(())) => return Err(problem),
                 };
@@ -126,8 +127,8 @@ impl Way {
                     run.notes.push(format!(
                         "doubted: the last line, {line}, has no end: the file may have been cut off within it"
                     ));
-                    // The beginning of a list of values is a measurement as well. The beginning of a table or summary
-                    // is not.
+                    // The beginning of a list of values is still a fair sample. The beginning of a table or summary is
+                    // not.
                     if !format.is_list() {
                         run.doubt();
                     }
@@ -147,7 +148,7 @@ pub fn import(bytes: &[u8], options: ImportOptions) -> Result<ForeignRun, Proble
     import.finish()
 }
 
-/// Refuses a unit if every file of the format counts in another one.
+/// Refuses a unit from the user if the file states its own, or if the format always counts in another unit.
 fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let name = format.name();
@@ -166,7 +167,8 @@ fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     Err(Problem::new(format!("a file of {name} is in {said}, not in {told}")).with(Remedy::LeaveUnitOut))
 }
 
-/// Refuses a period that contradicts the file's own. A fitted period may differ as much as two clocks do.
+/// Refuses a period from the user that contradicts the file's own. A period that was fitted to instants may differ by 1
+/// %.
 fn agree(format: Format, said: Nanos, told: Option<Nanos>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let off = said.max(told).minus(said.min(told));

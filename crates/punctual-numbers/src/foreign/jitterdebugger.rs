@@ -1,7 +1,7 @@
-//! `results.json` of jitterdebugger.
+//! Reads `results.json` of jitterdebugger.
 //!
-//! The keys below `cpu` are threads in their order, not CPUs. Values above the histogram are in `count` and in the extremes,
-//! but in no cell. `resolution_in_ns` tells the unit of cells.
+//! The keys below `cpu` are threads in their order, not CPUs. Values above the histogram are included in `count` and in
+//! the extremes, but are in no cell. `resolution_in_ns` shows the unit of the cells.
 
 use super::number::{self, Unit};
 use super::rt_tests::{cells_of, in_order, machine, of_json};

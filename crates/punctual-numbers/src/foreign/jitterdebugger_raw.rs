@@ -1,8 +1,8 @@
-//! `samples.raw` of jitterdebugger: records of 28 bytes in the byte order of the machine that wrote them.
+//! Reads `samples.raw` of jitterdebugger: records of 28 bytes in the byte order of the machine that wrote them.
 //!
-//! A record has the thread (4 bytes), seconds and nanoseconds of the wake-up (8 and 8), and the latency (8): in microseconds,
-//! or with `-N` in nanoseconds. The file does not tell which, so the user is asked where the smallest latency is a millisecond
-//! or more. Memory is one histogram for each thread.
+//! A record has the thread (4 bytes), seconds and nanoseconds of the wake-up (8 and 8), and the latency (8): in
+//! microseconds, or with `-N` in nanoseconds. The file does not state which, so the user must state the unit if the
+//! smallest latency is a millisecond or more. Memory is one histogram for each thread.
 
 use super::number::{self, Unit};
 use super::run::Stated;
@@ -12,7 +12,7 @@ use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
 const RECORD: usize = 28;
-/// Bounds memory: each thread has a histogram of 30 KB.
+/// Largest number of threads, to bound memory: each thread has a histogram of 30 KB.
 const MOST_THREADS: usize = 1024;
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ fn order(first: &[u8]) -> Option<bool> {
     (first.len() >= RECORD).then(|| [false, true].into_iter().find(|big| fits(*big))).flatten()
 }
 
-/// Reads (thread, instant, latency as it is written).
+/// Reads a record: (thread, instant, latency in the unit of the file).
 fn sample(record: &[u8], big: bool) -> Option<(u32, Nanos, u64)> {
     let (thread, rest) = record.split_first_chunk::<4>()?;
     let (seconds, rest) = rest.split_first_chunk::<8>()?;
@@ -57,7 +57,7 @@ fn sample(record: &[u8], big: bool) -> Option<(u32, Nanos, u64)> {
 }
 
 impl Raw {
-    /// The first bytes tell the byte order of the file.
+    /// A reader whose byte order is found from the first bytes of the file.
     pub fn new(first: &[u8], unit: Option<Unit>) -> Result<Self, Problem> {
         number::refuse_coarse(unit, "jitterdebugger")?;
         let what = "the first records are none of jitterdebugger, in neither byte order";

@@ -1,9 +1,9 @@
-//! `latmus -g` of EVL: facts as comments, then cells of one microsecond.
+//! Reads the output of `latmus -g` of EVL: facts as comments, then cells of one microsecond.
 //!
-//! Since 2020 each count is printed as it is; the first versions add one to every count for the sake of logarithmic axes.
-//! The file does not tell its version. Later versions state the number of samples or the time of the peak. Where the first or
-//! last cell holds a count of 1, nothing was added, since the cells at both ends hold something. A `+` behind the last cell
-//! says that it has everything beyond, too.
+//! The first versions, up to 2020, add one to every count for the sake of logarithmic axes; later versions do not. The
+//! file does not state its version, but only later versions state the number of samples or the time of the peak. The
+//! first and the last cell are never empty, so a count of 1 there also shows that nothing was added. A `+` behind the
+//! last cell means that it also counts all larger values.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -20,7 +20,7 @@ pub(super) struct Reader {
     facts: Vec<MachineLine>,
     machine: Vec<MachineLine>,
     table: Table,
-    /// Values of each column's last row, if that row also counts everything beyond the histogram.
+    /// For each column, the values in the last row, if that row also counts everything above the histogram.
     beyond: Vec<Beyond>,
 }
 
@@ -99,7 +99,8 @@ impl Reader {
     fn names(&self, columns: usize) -> Vec<String> {
         let maxima = self.facts.iter().filter_map(|fact| fact.name.strip_suffix("max latency").map(str::to_owned));
         let mut names: Vec<String> = maxima.collect();
-        // A column without values has no facts, so facts cannot be assigned to columns by their order.
+        // A column without values has no facts. If the numbers differ, facts cannot be assigned to columns by their
+        // order.
         if names.len() != columns {
             names = vec![String::new(); columns];
         }

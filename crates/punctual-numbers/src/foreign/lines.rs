@@ -1,21 +1,21 @@
-//! Bytes to lines, whatever ends them, with what is no part of the text taken out.
+//! Splits bytes into lines, and removes control sequences and a byte order mark from them.
 //!
-//! Lines end with a line feed, a carriage return or both; cursor movements of terminals are dropped. Knows no format.
+//! Lines end with a line feed, a carriage return or both. This module knows no format.
 
 use super::{ForeignRun, Problem};
 
-/// The format of a file is decided by this many of its first bytes.
+/// Number of bytes at the beginning of a file from which its format is found.
 pub const SNIFFED: usize = 1 << 16;
-/// Longest line: 12 288 columns of 20 digits.
+/// Longest line in bytes, enough for 12 288 columns of 20 digits.
 const LINE_MAX: usize = 1 << 18;
 
-/// Called with each line: its number and its bytes without the line end.
+/// A function that is called with each line: its number, and its bytes without the line end.
 pub(super) type Sink<'a> = dyn FnMut(u64, &[u8]) -> Result<(), Problem> + 'a;
 
 pub(super) trait LineReader {
     /// Takes one line, without its end.
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
-    /// Takes one line as it is in the file.
+    /// Takes one line with the control sequences and invalid UTF-8 that the file may contain.
     fn raw_line(&mut self, number: u64, line: &[u8]) -> Result<(), Problem> {
         self.line(number, &clean(line))
     }
@@ -26,9 +26,9 @@ pub(super) trait LineReader {
 pub struct Lines {
     pending: Vec<u8>,
     number: u64,
-    /// Whether the last byte was a carriage return, so that a line feed that follows ends no further line.
+    /// Whether the last byte was a carriage return: a line feed directly after it belongs to the same line end.
     after_return: bool,
-    /// Lines that ended with a line feed, with both, and with a carriage return.
+    /// Numbers of lines that ended with a line feed, with both characters, and with a carriage return.
     seen: [u64; 3],
 }
 
@@ -45,7 +45,8 @@ impl Lines {
             }
             let [feeds, both, returns] = &mut self.seen;
             if ends_both {
-                // The carriage return before was counted as an end of its own; together with the line feed it is one.
+                // The carriage return was already counted as a line end, but together with the line feed it is a single
+                // one.
                 (*both, *returns) = (both.saturating_add(1), returns.saturating_sub(1));
             } else {
                 let seen = if is_feed { feeds } else { returns };
@@ -68,12 +69,12 @@ impl Lines {
         self.number
     }
 
-    /// Hands out the last line, if it has no end.
+    /// Hands the last line to `sink` if the file ends without a line end.
     pub fn end(&mut self, sink: &mut Sink<'_>) -> Result<(), Problem> {
         if self.pending.is_empty() { Ok(()) } else { self.one(&[], sink) }
     }
 
-    /// Notes that lines end in different ways.
+    /// Returns a note if the lines of the file end in different ways.
     pub fn notes(&self) -> Vec<String> {
         let [feeds, both, returns] = self.seen;
         let kinds = self.seen.iter().filter(|seen| **seen > 0).count();
@@ -122,7 +123,8 @@ fn clean(line: &[u8]) -> std::borrow::Cow<'_, str> {
     let mut bytes = line.iter().copied();
     while let Some(byte) = bytes.next() {
         match byte {
-            // CSI: parameters, then one letter. ESC with a letter: that letter.
+            // `ESC [` begins a sequence that a letter or sign from `@` to `~` ends. Any other `ESC` is followed by a
+            // single character.
             0x1b => {
                 if bytes.next() == Some(b'[') {
                     bytes.by_ref().find(|byte| (0x40..=0x7e).contains(byte));

@@ -1,11 +1,11 @@
-//! Files of other programs, each imported as one value.
+//! Imports files of other measuring programs, each as one [`ForeignRun`].
 //!
 //! The format is taken from the first bytes of a file ([`sniff()`]). If they fit several formats, the file is refused
-//! and the user is told which. [`Import`] takes bytes in pieces and keeps only as many of them as its format needs. It
-//! hands out a [`ForeignRun`], whose cells have edges, and whose notes tell what was repaired, what is doubted
-//! (`doubts`) and what the format has lost. Each format has one module, which alone knows how it is written.
+//! and the error names these formats. [`Import`] takes bytes in pieces and keeps only as many as its format needs. It
+//! returns a [`ForeignRun`], whose cells have edges, and whose notes state what was repaired, what is doubtful
+//! (`doubts`) and what the format has lost. Each format has one module, which alone knows the syntax.
 //!
-//! Must not know how a run is reported, and opens no files: callers feed the bytes.
+//! This module must not know how a run is reported, and opens no files: callers feed the bytes.
 
 mod boards;
 mod columns;
@@ -90,7 +90,7 @@ formats! {
     Cyclictest = "cyclictest",
     /// `--json` of cyclictest, cyclicdeadline, oslat, pmqtest, ptsematest, svsematest and sigwaittest.
     RtTestsJson = "rt-tests-json",
-    /// What pmqtest, ptsematest, svsematest and sigwaittest print.
+    /// The text output of pmqtest, ptsematest, svsematest and sigwaittest.
     RtTestsPairs = "rt-tests-pairs",
     /// `latency -g` of Xenomai 2 and 3.
     Xenomai = "xenomai",
@@ -106,11 +106,11 @@ formats! {
     Oslat = "oslat",
     /// The table that queuelat prints.
     Queuelat = "queuelat",
-    /// What hwlatdetect prints, or its `--report`.
+    /// The text output of hwlatdetect, or its `--report`.
     Hwlatdetect = "hwlatdetect",
     /// `summary.xml` of rteval.
     Rteval = "rteval",
-    /// What `stress-ng --cyclic` prints.
+    /// The text output of `stress-ng --cyclic`.
     StressNg = "stress-ng",
     /// A log of rt-app.
     RtApp = "rt-app",
@@ -120,9 +120,9 @@ formats! {
     Hgrm = "hgrm",
     /// Tables of boards as vendors print them, as JSON.
     Boards = "boards",
-    /// Instants, one in each line; the grid is fitted.
+    /// Instants of activations, one in each line; the grid of releases is fitted to them.
     Timestamps = "timestamps",
-    /// Times from one activation to the next, one in each line; the grid is fitted.
+    /// Times from one activation to the next, one in each line; the grid of releases is fitted to them.
     Periods = "periods",
     /// Latencies, one in each line.
     Latencies = "latencies",
@@ -133,18 +133,18 @@ impl Format {
         Self::IMPORTED.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether each line of the format is a measurement by itself, so that a beginning of the file is one, too.
+    /// Whether each line is one measured value, so that the beginning of a file is still a valid measurement.
     const fn is_list(self) -> bool {
         self.is_bare() || matches!(self, Self::RtApp)
     }
 
-    /// Whether a file of this format holds only numbers and nothing that tells their meaning.
+    /// Whether a file of this format holds only numbers, and nothing that defines their meaning.
     pub const fn is_bare(self) -> bool {
         matches!(self, Self::Timestamps | Self::Periods | Self::Latencies)
     }
 }
 
-/// Why bytes cannot be imported, and where.
+/// Why bytes cannot be imported, and in which line the problem is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The number of the line, counted from 1.
@@ -156,11 +156,11 @@ pub struct Problem {
 /// What the user can do so that a file can be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Tell which of these formats the file has; an empty list stands for all formats.
+    /// State which of these formats the file has; an empty list stands for all formats.
     SayFormat(Vec<Format>),
-    /// Tell in which of these units its numbers are.
+    /// State in which of these units the file's numbers are.
     SayUnit(&'static [Unit]),
-    /// Tell no unit or no period, since the file has its own.
+    /// State no unit, or no period, because the file has its own.
     LeaveUnitOut,
     LeavePeriodOut,
 }
@@ -191,9 +191,9 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Most columns a table may have: three contexts on each of 4096 CPUs.
+/// Largest number of columns of a table: three contexts on each of 4096 CPUs.
 const MOST_COLUMNS: usize = 3 * 4096;
-/// Most cells of a table that are kept: 96 MB.
+/// Largest number of cells of a table that are kept: 96 MB.
 const MOST_CELLS: usize = 4 << 20;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Numbers as other programs write them, to nanoseconds, exactly.
+//! Converts numbers as other programs write them to nanoseconds, exactly.
 //!
-//! Floating point is never used: `1.078` microseconds are 1078 ns. A comma for the decimal point is understood and reported,
-//! since it is a repair. Nothing is rounded up, and a number that does not fit is refused.
+//! Floating point is never used: `1.078` microseconds are 1078 ns. A comma is accepted as the decimal point and
+//! reported as a repair. Nothing is rounded up, and a number that exceeds 64 bits of nanoseconds is refused.
 
 use super::{Problem, Remedy};
 use punctual_hist::Nanos;
 use std::fmt;
 
-/// A unit of time that files count in.
+/// A unit of time in which the numbers of a file may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Ns,
@@ -17,7 +17,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Nanoseconds in one unit.
+    /// Number of nanoseconds in one unit.
     pub const fn ns(self) -> u64 {
         10u64.pow(self.decimals())
     }
@@ -32,7 +32,7 @@ impl Unit {
         })
     }
 
-    /// The number of decimals that are whole nanoseconds.
+    /// The number of decimal places of this unit down to one nanosecond, such as 9 for seconds.
     const fn decimals(self) -> u32 {
         match self {
             Self::Ns => 0,
@@ -54,7 +54,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// A signed number of nanoseconds, and how it was written.
+/// A signed number of nanoseconds, and the form in which it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     pub ns: i64,
@@ -97,14 +97,14 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// A length that is not negative, with a point for decimals.
+/// Reads a length that is not negative and has no decimal comma.
 pub fn length(text: &str, unit: Unit) -> Option<Nanos> {
     let number = number(text.trim().as_bytes(), unit).filter(|number| !number.comma)?;
     u64::try_from(number.ns).ok().map(Nanos::from_ns)
 }
 
-/// Refuses numbers that can hardly be microseconds, of a program that counts in microseconds or with `-N` in nanoseconds: no
-/// machine is a millisecond late in every activation.
+/// Refuses numbers that can hardly be microseconds, from a program that counts in microseconds, or with `-N` in
+/// nanoseconds. No machine is a millisecond late in every activation, so these numbers are probably nanoseconds.
 pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: &str) -> Result<(), Problem> {
     match smallest.filter(|smallest| unit.is_none() && *smallest >= Nanos::from_ms(1)) {
         None => Ok(()),
@@ -117,7 +117,7 @@ pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: 
     }
 }
 
-/// Refuses coarser units than those of a program that counts in microseconds or with `-N` in nanoseconds.
+/// Refuses milliseconds and seconds for a program that counts in microseconds, or with `-N` in nanoseconds.
 pub fn refuse_coarse(unit: Option<Unit>, program: &str) -> Result<(), Problem> {
     if matches!(unit, Some(Unit::Ms | Unit::S)) {
         let what = format!("{program} counts in microseconds, or with -N in nanoseconds");
@@ -126,7 +126,7 @@ pub fn refuse_coarse(unit: Option<Unit>, program: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The unit that a file tells itself; refuses another one that the user told.
+/// Returns the unit that the file states; refuses a different unit from the user.
 pub fn own_unit(line: u64, own: Unit, told: Option<Unit>) -> Result<Option<Unit>, Problem> {
     match told.filter(|told| *told != own) {
         Some(told) => {
@@ -158,18 +158,18 @@ pub(super) fn no_number(line: u64, field: &[u8]) -> Problem {
     Problem::at(line, format!("`{}` is no number that can be a time", shown(field)))
 }
 
-/// A field for a message, cut if it is long.
+/// The field as text for a message, cut to 40 characters.
 pub(super) fn shown(field: &[u8]) -> String {
     String::from_utf8_lossy(field).chars().take(40).collect()
 }
 
-/// Microseconds, to the nanosecond.
+/// Formats a length in microseconds, with the nanoseconds as decimals.
 pub(super) fn us(length: Nanos) -> String {
     let (whole, ns) = (length.as_ns() / 1_000, length.as_ns() % 1_000);
     if ns == 0 { format!("{whole} us") } else { format!("{whole}.{ns:03} us") }
 }
 
-/// A long time, for people.
+/// Formats a length of the order of a run in a unit that is easy to read.
 pub(super) fn span(length: Nanos) -> String {
     let seconds = length.as_secs_f64();
     if seconds < 120.0 {

@@ -1,7 +1,8 @@
-//! The text of oslat: a table with one column for each CPU, each row named by its upper edge, as are minimum and maximum.
+//! Reads the text output of oslat: a table with one column for each CPU. Rows are named by their upper edges; minimum
+//! and maximum are rounded up as well.
 //!
-//! The last row has everything from its lower edge on. The average that oslat prints is made of upper edges and is not
-//! taken over.
+//! The last row counts everything from its lower edge on. The average that oslat prints is computed from upper edges
+//! and is not imported.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -107,7 +108,8 @@ impl Reader {
     fn row(&mut self, line: u64, edge: &str, values: &str, note: &str) -> Result<(), Problem> {
         let edge = number::length(edge, Unit::Us);
         let edge = edge.ok_or_else(|| Problem::at(line, "a row of the table begins with its upper edge"))?;
-        // The first row tells the width, also where -z leaves rows out: rows are multiples of it.
+        // The first row gives the width of all rows, also if -z leaves out empty rows: their edges are multiples of the
+        // width.
         if self.grain == Nanos::ZERO {
             self.grain = if edge.as_ns() % 1_000 == 0 { Nanos::from_us(1) } else { edge };
         }

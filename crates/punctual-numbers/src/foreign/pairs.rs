@@ -1,7 +1,9 @@
-//! The text of pmqtest, ptsematest, svsematest and sigwaittest: the time from a sender to the receiver that it wakes.
+//! Reads the text output of pmqtest, ptsematest, svsematest and sigwaittest, which measure the time from a sender to
+//! the receiver that it wakes.
 //!
-//! Each pair has two lines: its threads with the number of cycles, then smallest, last, mean and largest latency in whole
-//! microseconds. Live output repeats them, and the last ones count. Nothing in the text tells which of the programs it was.
+//! Each pair has two lines: its threads with the number of cycles, then the smallest, last, mean and largest latency in
+//! whole microseconds. Live output repeats these lines, and the last ones count. The text does not state which of the
+//! programs wrote it.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -10,8 +12,8 @@ use super::{ForeignRun, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Context of these series. Series are compared only within a context, so latencies after a timer are not compared with
-/// these.
+/// Context of these series. Only series of the same context are compared, so these latencies are not compared with
+/// latencies after a timer.
 pub(super) const CONTEXT: &str = "sender to receiver";
 pub(super) const SUMMARY_ONLY: &str = "this program writes a summary only: smallest, mean and largest latency of each pair \
                                        from its sender to its receiver; percentiles are not known";
@@ -29,9 +31,10 @@ pub(super) fn summary(
 
 #[derive(Default)]
 pub(super) struct Reader {
-    /// By the number of the sender's thread: the CPU of the receiver and the number of cycles.
+    /// The CPU of each receiver and the number of cycles, by the number of the sender's thread.
     threads: BTreeMap<u64, (Option<u32>, Option<u64>)>,
-    /// By the number of the sender's thread: smallest, mean and largest latency; `None` for a pair that has not begun.
+    /// The smallest, mean and largest latency of each pair, by the number of the sender's thread; `None` for a pair
+    /// that has not begun.
     latencies: BTreeMap<u64, Option<[u64; 3]>>,
 }
 
@@ -66,7 +69,8 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// `0: ID27909, P80, CPU0, I1000; #1: ID27910, P80, CPU0, TO 0, Cycles 108`: the receiver stands first.
+    /// Reads `0: ID27909, P80, CPU0, I1000; #1: ID27910, P80, CPU0, TO 0, Cycles 108`, in which the receiver stands
+    /// first.
     fn threads(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let Some((receiver, sender)) = text.split_once("; #") else { return Ok(()) };
         let cpu = receiver.split(", ").find_map(|part| part.strip_prefix("CPU")).and_then(|cpu| cpu.parse().ok());
@@ -77,7 +81,8 @@ impl Reader {
         Ok(())
     }
 
-    /// `#1 -> #0, Min    3, Cur    5, Avg    5, Max   48`, or `(not yet ready)`, or extremes that are still -1.
+    /// Reads `#1 -> #0, Min    3, Cur    5, Avg    5, Max   48`. Before the first cycle, the text behind the arrow is
+    /// `(not yet ready)`, or the extremes are -1.
     fn latency(&mut self, line: u64, sender: &str, rest: &str) -> Result<(), Problem> {
         let bad = || Problem::at(line, "the line of a pair lacks Min, Avg or Max");
         let sender = number::count(sender).ok_or_else(bad)?;

@@ -1,7 +1,7 @@
-//! Decimal commas, as programs write them under a locale that has them.
+//! Handles decimal commas, which programs write under some locales.
 //!
-//! In formats that never write a comma between two digits otherwise they become points before a line is read. In bare
-//! numbers they are refused where they may part thousands. Must not know what a line says.
+//! In formats that have no other commas between digits, they are replaced by points before a line is read. In files of
+//! bare numbers they are refused if they may separate thousands. This module must not know the meaning of a line.
 
 use super::lines::LineReader;
 use super::number::shown;
@@ -43,7 +43,7 @@ fn repaired(commas: u64) -> String {
     format!("repaired: {numbers} a comma, which was read as the decimal point")
 }
 
-/// The line with points between digits, and how many commas there were.
+/// The line with a point for each comma between digits, and the number of these commas.
 fn pointed(line: &str) -> (String, u64) {
     let mut commas = 0;
     let (mut last, mut rest) = (' ', line.chars().peekable());
@@ -57,7 +57,7 @@ fn pointed(line: &str) -> (String, u64) {
     (made, commas)
 }
 
-/// Commas met in bare numbers: decimal points or separators of thousands.
+/// Counts the commas in bare numbers, which may be decimal points or separators of thousands.
 #[derive(Default)]
 pub(super) struct Commas {
     count: u64,
@@ -71,12 +71,13 @@ impl Commas {
         self.count = self.count.saturating_add(1);
         let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
         let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // Thousands come in three digits, after one to three of which the first is no zero.
+        // A comma separates thousands only if exactly three digits follow it and one to three digits, the first of them
+        // not 0, precede it.
         self.is_point |= digits.len() != whole + 4 || !(1..=3).contains(&whole) || digits.starts_with(b"0");
         self.first.get_or_insert_with(|| (line, shown(field)));
     }
 
-    /// Notes what was repaired; refuses where thousands may be meant.
+    /// Returns a note about the repaired commas, or an error if all of them may separate thousands.
     pub fn notes(&self) -> Result<Vec<String>, Problem> {
         let Some((line, first)) = &self.first else { return Ok(Vec::new()) };
         if !self.is_point {

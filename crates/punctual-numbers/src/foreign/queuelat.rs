@@ -1,8 +1,9 @@
-//! The table of queuelat: how long each turn of a loop took that copies a block of memory, in cells of 100 ns.
+//! Reads the table of queuelat: a histogram, in cells of 100 ns, of the time that each turn of a loop took to copy a
+//! block of memory.
 //!
-//! A cell whose count is that of the cell above it is left out, with `...` in its place: what is left out has the count of
-//! the next cell that is printed. queuelat prints a table of its calibration first; the last table counts. The mean that it
-//! prints is made of upper edges and is not taken over.
+//! queuelat leaves out a cell whose count equals that of the next larger cell, and prints `...` instead. So omitted
+//! cells have the count of the next printed cell. The first table belongs to the calibration; the last table is the
+//! result. The printed mean is computed from upper edges and is not imported.
 
 use super::lines::LineReader;
 use super::number;
@@ -11,7 +12,7 @@ use super::{Cell, ForeignRun, Problem};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 
-/// More rows than the table of any version has.
+/// Largest number of rows, which is more than any version of queuelat prints.
 const MOST_ROWS: usize = 1 << 16;
 
 #[derive(Default)]
@@ -21,7 +22,7 @@ pub(super) struct Reader {
     /// Whether cells were left out before the next one.
     left_out: bool,
     cells: Vec<Cell>,
-    /// The first value that no cell holds, once the table has ended.
+    /// The values above the last cell, once the row that ends the table has been read.
     end: Option<Beyond>,
     summary: bool,
     exceeded: Option<String>,
@@ -88,7 +89,8 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// `[100 - 199] = 3`, in the table of the calibration with more behind it; `[70000 - END] = 0`.
+    /// Reads a row such as `[100 - 199] = 3` or the last row, `[70000 - END] = 0`. In the table of the calibration more
+    /// text follows the count.
     fn row(&mut self, line: u64, edges: &str, count: &str) -> Result<(), Problem> {
         let bad = || Problem::at(line, "a row of the table has two edges in nanoseconds and a count");
         let (low, high) = edges.split_once(" - ").ok_or_else(bad)?;

@@ -1,6 +1,6 @@
-//! A log of rt-app: one line for each activation; `wu_lat` is the wake-up latency in microseconds.
+//! Reads a log of rt-app: one line for each activation, whose column `wu_lat` is the wake-up latency in microseconds.
 //!
-//! One file is one thread. Columns are found by their names, since versions differ in them.
+//! One file is the log of one thread. Columns are found by their names, since their order differs between versions.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};

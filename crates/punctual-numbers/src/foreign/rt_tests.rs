@@ -1,10 +1,11 @@
-//! The JSON of rt-tests: cyclictest, cyclicdeadline and oslat; pmqtest, ptsematest, svsematest and sigwaittest.
+//! Reads the JSON of rt-tests: of cyclictest, cyclicdeadline and oslat, and of pmqtest, ptsematest, svsematest and
+//! sigwaittest.
 //!
-//! The last four measure from a sender to the receiver that it wakes, and write a summary of each pair without a histogram.
-//! Keys of the wrapper end in a colon. Some versions do not escape the command line, so that a quotation mark in it makes the
-//! file invalid JSON: that line is repaired. No field counts the values above the histogram: they are the difference of
-//! `cycles` and the histogram. Units are microseconds, or nanoseconds with `resolution_in_ns`. Rows of oslat are named by
-//! their upper edges.
+//! The last four measure from a sender to the receiver that it wakes, and write a summary of each pair without a
+//! histogram. Keys of the wrapper end in a colon. Some versions do not escape the command line, so that a quotation
+//! mark in it makes the file invalid JSON: that line is repaired. No field counts the values above the histogram: their
+//! number is `cycles` minus the sum of the histogram. Units are microseconds, or nanoseconds with `resolution_in_ns`.
+//! Rows of oslat are named by their upper edges.
 
 use super::command::{self, CyclictestOptions};
 use super::number::{self, Unit};
@@ -78,7 +79,7 @@ impl Thread<'_> {
         }
         let oslat = self.body.get("freq").is_some();
         let (unit, width) = if self.in_ns { (Unit::Ns, Nanos::from_ns(1)) } else { (Unit::Us, Nanos::from_us(1)) };
-        // If its rows are finer than a microsecond, oslat still names them in microseconds, but gives the extremes in
+        // Even if rows are finer than a microsecond, oslat names them in microseconds, but then states the extremes in
         // nanoseconds.
         let fine = self.fine_width().filter(|_| oslat);
         let point = |name: &str| {
@@ -93,7 +94,7 @@ impl Thread<'_> {
             quantity: if oslat { Quantity::Noise } else { Quantity::Latency },
             period: if oslat { None } else { self.asked.period(self.index) },
             min: point("min"),
-            // The mean of oslat is made of the upper edges of its rows.
+            // The mean of oslat is computed from the upper edges of its rows, so it is not imported.
             mean: point("avg").filter(|_| !oslat),
             max: point("max"),
             grain: if fine.is_some() { Nanos::from_ns(1) } else { width },
@@ -111,7 +112,8 @@ impl Thread<'_> {
         Ok(series)
     }
 
-    /// The numbers of a pair. Its interval is a pause after each wake-up and no grid of releases.
+    /// The series of a pair. No period is set, because the pair's interval is a pause after each wake-up and no grid of
+    /// releases.
     fn pair(&self, receiver: &Value) -> Series {
         let point = |name: &str| number::length(&receiver.get(name)?.to_string(), Unit::Us);
         let count = self.body.get("sender").and_then(|sender| sender.get("samples")).and_then(Value::as_u64);
@@ -120,7 +122,7 @@ impl Thread<'_> {
         super::pairs::summary(format!("pair {}", self.index), cpu, count, measured)
     }
 
-    /// The width of rows whose names have decimals.
+    /// The width of the rows, if their names have decimals.
     fn fine_width(&self) -> Option<Nanos> {
         let histogram = self.body.get("histogram")?.as_object()?;
         let fine = histogram.keys().filter(|key| key.contains('.'));
@@ -152,7 +154,8 @@ impl Thread<'_> {
         }
         let last = series.cells.last().map_or(Nanos::ZERO, |cell| cell.high.plus(Nanos::from_ns(1)));
         let from = self.asked.rows.map_or(last, |rows| width.times(rows).max(last));
-        // The file does not tell whether they were above the last row or lost, but the maximum does.
+        // The missing values were either above the last row or lost. If the maximum is below the end of the rows, they
+        // were lost.
         if series.max.is_some_and(|max| max < from) {
             notes.push(format!(
                 "doubted: {}: {beyond} of {} cycles are in no row, and none can be later than the last row, since the \
@@ -170,7 +173,8 @@ impl Thread<'_> {
     }
 }
 
-/// Opens the last row of oslat: it counts everything from its lower edge on.
+/// Moves the last row of oslat to `beyond` if the maximum is above it: that row counts everything from its lower edge
+/// on.
 fn last_of_oslat(series: &mut Series) {
     let end = series.cells.last().map(|cell| cell.high.plus(Nanos::from_ns(1)));
     if series.max.is_some_and(|max| end.is_some_and(|end| max > end)) {
@@ -190,7 +194,7 @@ pub(super) fn cells_of(
     ascending(histogram.iter().map(one).collect::<Result<_, _>>()?, of)
 }
 
-/// The document, and what had to be repaired to read it.
+/// Parses the document. The second value is a note if it had to be repaired.
 fn parse(bytes: &[u8]) -> Result<(Map<String, Value>, Option<String>), Problem> {
     match serde_json::from_slice(bytes) {
         Ok(document) => Ok((document, None)),
@@ -212,7 +216,8 @@ pub(super) fn of_json(error: &serde_json::Error) -> Problem {
     Problem { line: u64::try_from(error.line()).ok().filter(|line| *line > 0), ..Problem::new(what) }
 }
 
-/// The text with the quotation marks and backslashes inside of the command line escaped, and that line's number.
+/// The text with quotation marks and backslashes inside the command line escaped, and the number of the line with the
+/// command line.
 fn escaped(text: &str) -> Option<(String, usize)> {
     let mut repaired = None;
     let lines: Vec<String> = text

@@ -1,6 +1,7 @@
-//! `summary.xml` of rteval: statistics for the system and for each core, with a histogram without its empty buckets.
+//! Reads `summary.xml` of rteval: statistics of the system and of each core, with a histogram that leaves out empty
+//! buckets.
 //!
-//! rteval leaves the statistics out altogether if a value was above its limit (3500 us by default).
+//! rteval leaves out all statistics if a value exceeded its limit (3500 us by default).
 
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
@@ -20,7 +21,7 @@ struct Reading {
     text: String,
 }
 
-/// Deepest nesting that is read; rteval nests about ten levels.
+/// Largest depth of nested elements that is accepted; rteval nests about ten levels.
 const DEEPEST: usize = 64;
 
 pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
@@ -146,7 +147,7 @@ impl Reading {
         if !self.path.is_empty() {
             return Err(Problem::new("the file ends before its XML does: it was cut off"));
         }
-        // The system is the sum of the cores, where there are cores.
+        // If there are series of cores, the series `system` is dropped, because it is only their sum.
         if self.run.series.len() > 1 {
             self.run.series.retain(|series| series.cpu.is_some() || series.label != "system");
         }

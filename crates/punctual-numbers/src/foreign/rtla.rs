@@ -1,8 +1,8 @@
-//! `rtla timerlat hist` and `rtla osnoise hist`: one column for each CPU and context.
+//! Reads the output of `rtla timerlat hist` and `rtla osnoise hist`: one column for each CPU and context.
 //!
-//! An index is the lower edge of a cell. The width of cells is not in the file. It is taken to be the largest number of which
-//! all indices are multiples, if there are enough of them, and one unit otherwise. Values above the histogram are counted in
-//! `over:`. Columns are counters of 32 bits.
+//! An index is the lower edge of a cell. The width of cells is not in the file. If there are enough indices, it is
+//! taken to be their greatest common divisor, and otherwise one unit. Values above the histogram are counted in
+//! `over:`. All counters have 32 bits.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -13,7 +13,8 @@ use crate::scenario::greatest_common_divisor;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Number of rows from which the cell width is inferred. Eight indices are all even by accident in one file of 256.
+/// Smallest number of rows from which the cell width is inferred. Eight arbitrary indices are all even with a
+/// probability of only 1 in 256.
 const ROWS_FOR_WIDTH: usize = 8;
 
 #[derive(Default)]
@@ -23,11 +24,12 @@ pub(super) struct Reader {
     duration: Option<Nanos>,
     heads: Vec<String>,
     table: Table,
-    /// Rows as they are printed; cells are made of them when the width is known.
+    /// Indices of the rows as they are printed; edges of cells are computed from them when the width is known.
     indices: Vec<u64>,
-    /// The lines below the histogram by their names, with a value for each column, or `-` where there is none.
+    /// The summary lines below the histogram by their names, with a value for each column; `-` stands for a missing
+    /// value.
     summary: BTreeMap<String, Vec<String>>,
-    /// Whether the line is within the block over all CPUs, which repeats what the columns say and is skipped.
+    /// Whether the line is in the block for all CPUs together, which only repeats the columns and is skipped.
     in_all: bool,
 }
 
@@ -52,7 +54,7 @@ impl LineReader for Reader {
             _ if first.bytes().all(|byte| byte.is_ascii_digit()) && !self.heads.is_empty() && !self.in_all => {
                 self.row(number, first, words)
             }
-            // All other lines come from the automatic analysis or the end of the tool.
+            // All other lines are the automatic analysis or closing messages of rtla.
             _ => Ok(()),
         }
     }
@@ -71,7 +73,7 @@ impl LineReader for Reader {
                 "doubted: the lines below the histogram are missing (--no-summary, or the file was cut off)".to_owned(),
             );
         }
-        // The first of the lines that lacks values for columns, if there are such lines at all.
+        // The first summary line that is missing or lacks columns, if there are any summary lines.
         let is_whole = |name: &&str| self.summary.get(*name).is_some_and(|line| line.len() >= self.heads.len());
         let lines = ["count:", "min:", "avg:", "max:"].into_iter();
         let lacking = lines.filter(|_| !self.summary.is_empty()).find(|name| !is_whole(name));
@@ -169,19 +171,20 @@ impl Reader {
     }
 }
 
-/// Some versions count the values of `over:` in `count:`, and others do not: the cells tell which is meant.
+/// The number of all values. Some versions include `over:` in `count:` and others do not; if `count:` equals the sum of
+/// the cells, it does not include `over:`.
 fn with_over(stated: u64, counted: u64, over: Option<Beyond>) -> u64 {
     let over = over.map_or(0, |over| over.count);
     if stated == counted { stated.saturating_add(over) } else { stated }
 }
 
-/// `IRQ-001`: the context and the CPU.
+/// Splits a heading such as `IRQ-001` into the context and the CPU.
 fn column(head: &str) -> Option<(&str, u32)> {
     let (context, cpu) = head.split_once('-')?;
     ["IRQ", "Thr", "Usr", "CPU"].contains(&context).then_some((context, cpu.parse().ok()?))
 }
 
-/// `0 00:10:00`: days, then a clock.
+/// Reads a length such as `0 00:10:00`: days, then hours, minutes and seconds.
 fn days_and_clock(text: &str) -> Option<Nanos> {
     let mut words = text.split_whitespace();
     let days = words.next().and_then(number::count)?;

@@ -1,7 +1,7 @@
-//! One run as a value, whatever program measured it: cells with their edges, and what the file tells beside them.
+//! The result of a run of any measuring program: cells with their edges, and the other facts of the file.
 //!
-//! Every import makes this value, and every export is made from it. Edges are exact, so that a cell is never taken for a
-//! point. Must not know how any format is written.
+//! Every import makes a [`ForeignRun`], and every export is made from one. Edges are exact, so that a cell is never
+//! taken for a point. This module must not know how any format is written.
 
 use super::Format;
 use super::sequence::{Order, Sequence};
@@ -14,7 +14,7 @@ use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ForeignRun {
     pub format: Format,
-    /// The program that measured, with its version if the file tells it.
+    /// The program that measured, with its version if the file states it.
     pub program: Option<String>,
     /// The command line of the program.
     pub command: Option<String>,
@@ -22,17 +22,18 @@ pub struct ForeignRun {
     pub started: Option<String>,
     /// Length of the run as the file states it.
     pub duration: Option<Stated>,
-    /// Facts about the machine that the file tells, by name.
+    /// Facts about the machine that the file states, by name.
     #[serde(serialize_with = "crate::published::lines")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub machine: Vec<MachineLine>,
     #[serde(skip)]
     pub series: Vec<Series>,
-    /// Sentences that tell what was repaired, doubted or lost.
+    /// Sentences about what was repaired, is doubtful or was lost.
     pub notes: Vec<String>,
 }
 
-/// In a copy written by punctual, minimum and mean may lie below the cells by one part in this number: two buckets.
+/// In a file written by punctual, minimum and mean may lie below the cells by up to their value divided by this number,
+/// which is the width of two buckets.
 pub(super) const COPIED: f64 = 32.0;
 
 /// A length of time that a file states with limited precision.
@@ -46,7 +47,7 @@ pub struct Stated {
     pub grain: Nanos,
 }
 
-/// What the values of a series are.
+/// The quantity that the values of a series measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -58,40 +59,40 @@ pub enum Quantity {
     Noise,
 }
 
-/// Why the cells of a series are not a fair picture of everything that was measured.
+/// Why the cells of a series do not represent everything that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfit {
-    /// The cells contradict other numbers of the file, so that no share of them can be relied upon.
+    /// The cells contradict other numbers of the file, so shares computed from them are not reliable.
     Doubted,
     /// The cells hold only values above a threshold.
     Censored,
 }
 
-/// Values of one CPU, thread or context.
+/// The values of one CPU, thread or context.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// The name of the series in the file: `thread 0`, `CPU 1 IRQ`.
     pub label: String,
     pub cpu: Option<u32>,
-    /// The part of an activation that was measured, where a file has several (`IRQ`, `Thr`, `Usr`), or the load.
+    /// The part of an activation that was measured, if a file has several (`IRQ`, `Thr`, `Usr`), or the load.
     pub context: Option<String>,
     pub quantity: Quantity,
     /// Time between releases, in nanoseconds.
     #[serde(rename = "period_ns")]
     pub period: Option<Nanos>,
-    /// Cells that hold something, ascending.
+    /// The non-empty cells in ascending order.
     pub cells: Vec<Cell>,
-    /// Values beyond the last cell of the program, which are in no cell.
+    /// Values above the program's histogram, which are in no cell.
     pub beyond: Option<Beyond>,
-    /// Releases at which the thread did not run; `None` if the file does not tell.
+    /// Number of releases at which the thread did not run; `None` if the file does not state it.
     pub skipped: Option<u64>,
-    /// Time from each skipped release until the thread ran; empty if the file does not tell it.
+    /// Histogram of the time from each skipped release until the thread ran; empty if the file does not state it.
     #[serde(skip)]
     pub waits: Vec<Cell>,
-    /// A budget and the number of activations that ran later, where they were counted one by one.
+    /// A budget and the exact number of activations with a larger latency, if the program counted them.
     #[serde(skip)]
     pub over_budget: Option<(Nanos, u64)>,
     /// Smallest value, mean and largest value as the file states them.
@@ -104,20 +105,20 @@ pub struct Series {
     /// Minimum, mean and maximum are rounded down to multiples of this.
     #[serde(rename = "grain_ns")]
     pub grain: Nanos,
-    /// Minimum and maximum are rounded up instead, as oslat does it.
+    /// Whether minimum and maximum are rounded up instead, as by oslat.
     #[serde(skip)]
     pub rounded_up: bool,
-    /// The file is a copy by punctual: values of a bucket, 1.6 % wide, were counted in the row where it ends, while minimum
-    /// and mean are exact.
+    /// Whether punctual wrote the file from a recording. Then all values of a bucket, which is 1.6 % wide, are counted
+    /// in the row where it ends, while minimum and mean are exact.
     #[serde(skip)]
     pub copied: bool,
-    /// Only values above this are in cells; `None` where all values are.
+    /// Only values above this are in cells; `None` if all values are in cells.
     #[serde(skip)]
     pub threshold: Option<Nanos>,
-    /// Time in which the program looked; `None` where it looked all the time.
+    /// Time in which the program watched for interruptions; `None` if it watched all the time.
     #[serde(skip)]
     pub observed: Option<Nanos>,
-    /// Releases that the stated duration makes due, and that are neither counted nor said to be skipped.
+    /// Number of releases that were due in the stated duration but are neither counted nor stated as skipped.
     #[serde(skip)]
     pub unaccounted: u64,
     /// Number of values as the file states it.
@@ -125,10 +126,10 @@ pub struct Series {
     /// Percentiles that the file states instead of cells: (parts per million, value).
     #[serde(skip)]
     pub points: Vec<(u32, Nanos)>,
-    /// `None`: the cells are a fair picture of everything that was measured.
+    /// Why the cells do not represent everything that was measured; `None` if they do.
     #[serde(skip)]
     pub unfit: Option<Unfit>,
-    /// Histograms of consecutive stretches; `None` where the file does not tell in which order its values came.
+    /// Histograms of consecutive stretches of values; `None` if the file does not show the order of its values.
     #[serde(skip)]
     pub order: Option<Order>,
 }
@@ -144,7 +145,7 @@ pub struct Cell {
     pub count: u64,
 }
 
-/// Values that a program has counted and not kept.
+/// Values above the histogram, which a program only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beyond {
@@ -173,32 +174,32 @@ impl Cell {
         Self { low: Nanos::from_ns(bucket_low(bucket)), high: Nanos::from_ns(bucket_high(bucket)), count }
     }
 
-    /// The largest value that the cell can hold: its upper edge, or the largest value of all if that is smaller.
+    /// The largest value that the cell can hold: its upper edge, or the largest value of the series if that is smaller.
     pub fn end(&self, largest: Option<Nanos>) -> Nanos {
         largest.filter(|largest| *largest >= self.low).map_or(self.high, |largest| self.high.min(largest))
     }
 }
 
 impl Series {
-    /// The number of values in cells and beyond them.
+    /// The number of values in the cells and above the histogram.
     pub fn counted(&self) -> u64 {
         let cells = self.cells.iter().fold(0u64, |sum, cell| sum.saturating_add(cell.count));
         cells.saturating_add(self.beyond.map_or(0, |beyond| beyond.count))
     }
 
-    /// The number of values that the file states and has in no cell; 0 if it has no cells at all.
+    /// How many more values the file states than it has in cells and above the histogram; 0 if it has no cells.
     pub fn lost(&self) -> u64 {
         let stated = self.stated_count.filter(|_| self.counted() > 0);
         stated.map_or(0, |stated| stated.saturating_sub(self.counted()))
     }
 
-    /// The number of releases that are in no cell: skipped ones, those whose value was lost, and those that nothing in the
-    /// file accounts for.
+    /// The number of releases without a counted value: skipped releases, and either lost values or unaccounted
+    /// releases, whichever are more.
     pub fn missing(&self) -> u64 {
         self.lost().max(self.unaccounted).saturating_add(self.skipped.unwrap_or(0))
     }
 
-    /// The smallest and the largest value that the file's rounding makes of a stated extreme.
+    /// The smallest and the largest exact value that the file would round to `stated`.
     pub fn rounded(&self, stated: Nanos) -> (Nanos, Nanos) {
         if self.rounded_up {
             (stated.minus(self.grain), stated)
@@ -207,7 +208,7 @@ impl Series {
         }
     }
 
-    /// How far below the cells minimum and mean may lie: two buckets where the file is a copy by punctual.
+    /// How far below the cells the minimum may lie: the width of two buckets if punctual wrote the file, else nothing.
     pub(super) fn slack(&self, low: Nanos) -> Nanos {
         if self.copied { Nanos::from_ns(whole(as_f64(low.as_ns()) / COPIED)) } else { Nanos::ZERO }
     }
@@ -217,8 +218,8 @@ impl Series {
         self.max.map(|max| self.rounded(max).1)
     }
 
-    /// A lower bound for a percentile (in parts per million) that lies among values beyond the last cell, which are
-    /// only counted. `None` if the percentile lies in a cell or is stated.
+    /// A lower bound for a percentile (in parts per million) that lies among the values above the histogram, which are
+    /// only counted. `None` if the percentile lies in a cell or the file states percentiles.
     pub fn percentile_at_least(&self, ppm: u32) -> Option<Nanos> {
         let beyond = self.beyond.filter(|_| self.points.is_empty() && self.unfit != Some(Unfit::Censored))?;
         let rank = self.rank_of(ppm)?;
@@ -226,7 +227,7 @@ impl Series {
         (rank > in_cells).then_some(beyond.from)
     }
 
-    /// The rank of a percentile, counted from 1; `None` where less than one value lies beyond it.
+    /// The rank of a percentile, counted from 1; `None` if less than one value lies above it.
     fn rank_of(&self, ppm: u32) -> Option<u64> {
         let count = u128::from(self.counted());
         let above = 1_000_000u128.saturating_sub(u128::from(ppm));
@@ -236,14 +237,14 @@ impl Series {
         u64::try_from(count.saturating_mul(u128::from(ppm)).div_ceil(1_000_000).max(1)).ok()
     }
 
-    /// The number of values: what was counted, or else what the file states.
+    /// The number of values, counted from the cells, or else as the file states it.
     pub fn count(&self) -> Option<u64> {
         if self.cells.is_empty() && self.beyond.is_none() { self.stated_count } else { Some(self.counted()) }
     }
 
-    /// A percentile, in parts per million: what the file states, or the upper edge of the cell it falls into, so that it is
-    /// never understated. `None` with too few values, if only values above a threshold are known, and if the percentile lies
-    /// beyond the cells and no maximum is known.
+    /// The value of a percentile, given in parts per million: the stated value, or the upper edge of the cell in which
+    /// the percentile lies, so that it is never understated. `None` if there are too few values, if only values above a
+    /// threshold are known, or if the percentile lies above the cells and no maximum is known.
     pub fn percentile_ppm(&self, ppm: u32) -> Option<Nanos> {
         if let Some((_, value)) = self.points.iter().find(|(at, _)| *at == ppm) {
             return Some(*value);
@@ -254,8 +255,8 @@ impl Series {
         self.value_at_rank(self.rank_of(ppm)?)
     }
 
-    /// A percentile of all releases: a skipped one counts with the time until its thread ran. `None` if that time is not
-    /// known.
+    /// A percentile over all releases: a skipped release counts with the time until its thread ran. `None` if that time
+    /// is not known.
     pub fn due_percentile_ppm(&self, ppm: u32) -> Option<Nanos> {
         if self.skipped? == 0 {
             return self.percentile_ppm(ppm);
@@ -273,13 +274,13 @@ impl Series {
         let (mut seen, mut high) = (0u64, Nanos::ZERO);
         for cell in &self.cells {
             seen = seen.saturating_add(cell.count);
-            // Cells of several series may overlap.
+            // If cells of several series were put together, they may overlap.
             high = high.max(cell.high);
             if seen >= rank {
                 return Some(Cell { high, ..*cell }.end(self.top()));
             }
         }
-        // A maximum that contradicts the cells is taken to be wrong.
+        // A maximum that contradicts the cells is ignored.
         let beyond = self.beyond.filter(|_| rank <= self.counted())?;
         let last = self.cells.last().map_or(Nanos::ZERO, |cell| cell.high);
         self.top().map(|top| top.max(beyond.from).max(last))
@@ -291,7 +292,8 @@ impl Series {
         self.min.filter(|min| first.is_none_or(|cell| *min <= cell.high)).or(first.map(|cell| cell.low))
     }
 
-    /// The largest value as the file states it, or the upper edge of the last cell if nothing is beyond.
+    /// The largest value as the file states it, or the upper edge of the last cell if no values lie above the
+    /// histogram.
     pub fn largest(&self) -> Option<Nanos> {
         self.max.or(self.cells.last().filter(|_| self.beyond.is_none()).map(|cell| cell.high))
     }
@@ -317,21 +319,22 @@ impl Series {
         Some((low / as_f64(count), high / as_f64(count)))
     }
 
-    /// Makes the last cell one without an upper edge: the program counts there whatever is later than its histogram.
+    /// Turns the last cell into `beyond`, because the program also counts all larger values there.
     pub(super) fn open_last(&mut self) {
         if let Some(last) = self.cells.pop() {
             self.beyond = Some(Beyond { from: last.low, count: last.count });
         }
     }
 
-    /// Cells of a histogram of ours whose values were rounded down to `grain` before they were counted: each cell is a
-    /// number of whole grains.
+    /// Cells of one of our histograms whose values were rounded down to `grain` before they were counted. The edges of
+    /// each cell are therefore moved to multiples of `grain`.
     pub(super) fn of_rounded(label: String, counts: &Counts, grain: Nanos) -> Self {
         let grain = grain.max(Nanos::from_ns(1));
         let exact = Self::of_counts(label, None, counts);
         let mut cells: Vec<Cell> = Vec::new();
         for cell in &exact.cells {
-            // The values in the cell are whole grains: the first is at or above its lower edge.
+            // The values in the cell are multiples of `grain`; `first` is the smallest multiple at or above the lower
+            // edge.
             let first = cell.low.plus(grain.minus(Nanos::from_ns(1))).whole(grain).min(cell.high.whole(grain));
             let (low, high) =
                 (grain.times(first), grain.times(cell.high.whole(grain)).plus(grain.minus(Nanos::from_ns(1))));
@@ -345,12 +348,12 @@ impl Series {
         Self { cells, grain, ..exact }
     }
 
-    /// Cells of values that were rounded down to `grain`, with their order.
+    /// Like [`Self::of_rounded`], and with the order of the values.
     pub(crate) fn of_sequence(label: String, sequence: &Sequence, grain: Nanos) -> Self {
         Self { order: sequence.order(), ..Self::of_rounded(label, &sequence.counts, grain) }
     }
 
-    /// Cells of a histogram of ours, with its exact extremes and mean.
+    /// Cells of one of our histograms, with its exact extremes and mean.
     pub fn of_counts(label: String, cpu: Option<u32>, counts: &Counts) -> Self {
         Self {
             label,

@@ -1,9 +1,9 @@
-//! Bare numbers, one in each line or in a column of a CSV: instants, periods or latencies.
+//! Reads bare numbers, one in each line or in a column of a CSV: instants, periods or latencies.
 //!
-//! The heading of the column or the user tells what the numbers are. Instants are also recognised by themselves (by `sniff`),
-//! since nothing else only ascends. The unit is told by the heading, by the user, or by six or nine decimals, which only
-//! seconds have. Nothing is assumed beyond that. Memory is a histogram and one block of instants for each CPU, however long
-//! the file.
+//! The heading of the column or the user states what the numbers are. `sniff` also recognises instants without a
+//! heading, since no other numbers only ascend. The unit comes from the heading, from the user, or from six or nine
+//! decimals, which only seconds have. Nothing else is assumed. Memory is one histogram and one block of instants for
+//! each CPU, however long the file is.
 
 use super::columns::{Layout, cpu_number, field, fields, is_skipped};
 use super::lines::{LineReader, SNIFFED};
@@ -15,7 +15,7 @@ use super::{ForeignRun, Format, Problem, Remedy};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Bounds memory: each CPU has a block of instants of half a megabyte.
+/// Largest number of CPUs, to bound memory: each CPU has a block of instants of half a megabyte.
 const MOST_CPUS: usize = 256;
 
 pub(super) struct Samples {
@@ -52,7 +52,7 @@ impl Samples {
         Ok(Self { format, unit, period, layout, column, streams, commas, decimals: 0 })
     }
 
-    /// The unit of the last digit: the precision of the numbers.
+    /// The precision of the numbers: one unit of the last digit.
     fn grain(&self) -> Nanos {
         let unit = Nanos::from_ns(self.unit.ns());
         unit.divided_by(10u64.pow(self.decimals.min(9))).max(Nanos::from_ns(1))
@@ -117,7 +117,7 @@ impl LineReader for Samples {
     }
 }
 
-/// The column that holds what is wanted, and its unit.
+/// The index of the column that holds the numbers of this format, and their unit.
 fn column(layout: &Layout, format: Format) -> Result<Option<(usize, Option<Unit>)>, Problem> {
     if layout.is_too_long {
         return Err(Problem::at(1, format!("the first line is longer than {SNIFFED} bytes, and no table of numbers")));
@@ -167,7 +167,7 @@ fn uneven(line: u64, separator: Option<u8>, columns: usize, found: usize) -> Pro
     Problem::at(line, what)
 }
 
-/// Six or nine decimals in every row are microseconds or nanoseconds of seconds.
+/// The unit is seconds if every row has six decimals, or every row nine: microseconds or nanoseconds of a second.
 fn seconds(layout: &Layout, column: usize) -> Option<Unit> {
     let decimals = |(_, row): &(u64, Vec<u8>)| {
         let value = if layout.separator.is_some() { field(row, layout.separator, column) } else { row };

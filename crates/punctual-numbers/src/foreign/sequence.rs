@@ -1,21 +1,24 @@
-//! Values in the order in which a file lists them: a histogram of all, and one of each stretch.
+//! Collects values in the order in which a file lists them: a histogram of all values, and one of each stretch of
+//! values.
 //!
-//! Stretches have equal numbers of values. When there are too many, every two neighbours are joined, so that memory is
-//! bounded however long the file is. Comparisons and claims read how counts vary from stretch to stretch.
+//! Stretches have equal numbers of values. When there are too many stretches, neighbours are joined in pairs, so that
+//! memory is bounded however long the file is. Comparisons and claims use the variation of counts from stretch to
+//! stretch.
 
 use punctual_hist::{Counts, Nanos, bucket_index, bucket_low};
 
 /// Number of values in a stretch at first: small, so that short files have several stretches.
 const SHORTEST: u64 = 64;
-/// At this number of stretches, every two neighbours are joined. A long file therefore has at least half of it.
+/// At this number of stretches, neighbours are joined in pairs. A long file therefore has between half this number and
+/// this number of stretches.
 const MOST: usize = 128;
 
-/// Collects values in their order.
+/// A histogram of all values, and histograms of the complete stretches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence {
     pub counts: Counts,
     order: Order,
-    /// Counts of the stretch that is not complete, by bucket, and the number of its values.
+    /// Counts of the incomplete stretch by bucket, and the number of its values.
     open: Vec<u32>,
     filled: u64,
 }
@@ -23,9 +26,9 @@ pub(crate) struct Sequence {
 /// Histograms of stretches of equal length, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// By stretch: (bucket, number of values), ascending.
+    /// The histogram of each stretch: (bucket, number of values), in ascending order.
     stretches: Vec<Vec<(u16, u32)>>,
-    /// Values in each stretch.
+    /// Number of values in each stretch.
     each: u64,
 }
 
@@ -57,8 +60,8 @@ impl Sequence {
         }
     }
 
-    /// The order; `None` where there are too few values for two stretches. Values of the last, incomplete stretch are not in
-    /// it.
+    /// The histograms of the stretches; `None` if there are too few values for two stretches. Values of the last,
+    /// incomplete stretch are left out.
     pub fn order(&self) -> Option<Order> {
         (self.order.stretches.len() > 1).then(|| self.order.clone())
     }
@@ -75,8 +78,8 @@ impl Order {
         self.stretches = pairs.collect();
     }
 
-    /// The counts in these cells (given by their largest values) for each of `groups` groups of neighbouring stretches.
-    /// `None` if there are fewer stretches than groups. `grain` is the unit to which values were rounded down.
+    /// For each of `groups` groups of neighbouring stretches, the counts in `cells`, which are given by their upper
+    /// edges. `None` if there are fewer stretches than groups. `grain` is the unit to which values were rounded down.
     pub fn groups(&self, groups: usize, cells: &[Nanos], grain: Nanos) -> Option<Vec<Vec<f64>>> {
         if groups == 0 || self.stretches.len() < groups {
             return None;
@@ -86,7 +89,8 @@ impl Order {
             let group = place.saturating_mul(groups).checked_div(self.stretches.len())?;
             for (bucket, count) in stretch {
                 let low = Nanos::from_ns(bucket_low(usize::from(*bucket)));
-                // Values are whole grains: the first at or above the edge of the bucket.
+                // Values are multiples of `grain`, so the bucket stands for the first multiple at or above its lower
+                // edge.
                 let first = low.plus(grain.minus(Nanos::from_ns(1)));
                 let value = if grain > Nanos::ZERO { grain.times(first.whole(grain)) } else { low };
                 let cell = cells.partition_point(|high| *high < value).min(cells.len().saturating_sub(1));
@@ -120,7 +124,7 @@ mod tests {
     fn stretches_keep_their_order_and_bounds_whatever_the_length() {
         for n in [100u64, 8_191, 8_192, 1_000_000] {
             let mut sequence = Sequence::default();
-            // The second half is ten times as late.
+            // Latencies in the second half are ten times as large.
             for place in 0..n {
                 sequence.record(Nanos::from_us(if place < n / 2 { 5 } else { 50 }));
             }

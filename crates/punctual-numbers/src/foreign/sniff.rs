@@ -1,8 +1,8 @@
-//! The format of a file, by its first bytes.
+//! Finds the format of a file from its first bytes.
 //!
-//! A format is recognised by words that its program alone writes. If the bytes fit several formats, or are numbers that
-//! could be anything, the file is refused and the candidates are named: a wrong unit or a wrong meaning makes numbers that
-//! look right.
+//! A format is recognised by words that only its program writes. If the bytes fit several formats, or are numbers of
+//! unknown meaning, the file is refused and the error names the candidates. A wrong guess of the unit or the meaning
+//! would give numbers that look right.
 
 use super::columns::Layout;
 use super::lines::SNIFFED;
@@ -56,7 +56,7 @@ const MARKS: &[Mark] = &[
     (Format::Hwlatdetect, |text| any_line(text, |line| line.starts_with("hwlatdetect:") || hwlat_sample(line))),
     (Format::Rteval, |text| text.contains("<rteval ") || text.contains("<rteval>")),
     (Format::StressNg, |text| any_line(text, |line| line.contains("cyclic: sched "))),
-    // Packed histograms of every version begin with the same three bytes, and follow a comma.
+    // `,HIST` is the comma before a packed histogram and the first three bytes of every version of it, in Base64.
     (Format::Hdr, |text| !is_json(text) && any_line(text, |line| !line.starts_with('#') && line.contains(",HIST"))),
     (Format::RtApp, |text| any_line(text, |line| line.starts_with('#') && line.contains("wu_lat"))),
 ];
@@ -70,7 +70,8 @@ fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// Whether a line is typical of cyclictest: head or foot of a histogram, a row of twice six digits, or a thread's line.
+/// Whether a line is typical of cyclictest: the head or foot of a histogram, a row of two numbers of six digits, or a
+/// thread's status line.
 fn is_cyclictest(text: &str) -> bool {
     any_line(text, |line| {
         line.starts_with("# Histogram")
@@ -123,7 +124,7 @@ fn hwlat_sample(line: &str) -> bool {
     line.starts_with("ts: ") && line.contains("inner:") && line.contains("outer:")
 }
 
-/// The format of bare numbers: by their heading, or instants if they only ascend.
+/// The format of bare numbers: the one that their heading names, or instants if the numbers only ascend.
 fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
     let unknown = || {
         let names = Format::IMPORTED.map(Format::name).join(", ");

@@ -1,4 +1,4 @@
-//! The numbers of one CPU in a file of samples: a histogram of latencies, or a grid fitted to instants.
+//! Collects the numbers of one CPU in a file of samples: a histogram of latencies, or a grid fitted to instants.
 
 use super::grid::{Grid, LEAST};
 use super::number::Number;
@@ -7,7 +7,7 @@ use super::sequence::Sequence;
 use super::{Format, Problem};
 use punctual_hist::Nanos;
 
-/// The numbers of one CPU, or of all where no column says which.
+/// The numbers of one CPU, or of all CPUs if the file has no column for the CPU.
 #[derive(Default)]
 pub(super) struct Stream {
     latencies: Sequence,
@@ -46,7 +46,7 @@ impl Stream {
         }
     }
 
-    /// The series; `None` and a note if one CPU of several has too few instants.
+    /// Returns the series. If one of several CPUs has too few instants, returns `None` and adds a note.
     pub fn series(
         &mut self,
         format: Format,

@@ -1,4 +1,4 @@
-//! What `stress-ng --cyclic` prints: percentiles of at most 10 000 samples for each stressor.
+//! Reads the output of `stress-ng --cyclic`: percentiles of at most 10 000 samples for each stressor.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -9,7 +9,7 @@ use punctual_hist::Nanos;
 
 /// The last percentile that is printed, in parts per million.
 const LAST: u32 = 999_900;
-/// The number of samples that stress-ng keeps. Later ones are measured and dropped.
+/// The number of samples that stress-ng keeps. Later samples are measured and dropped.
 const KEPT: u64 = 10_000;
 
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// Reads `SCHED_FIFO: 1000000 ns delay, 3850 samples`.
+    /// Reads the first line of a stressor, such as `SCHED_FIFO: 1000000 ns delay, 3850 samples`.
     fn begin(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let (policy, rest) = text.split_once(':').ok_or_else(|| Problem::at(line, "no policy is named"))?;
         let mut numbers = rest.split_whitespace().filter_map(number::count);
@@ -90,7 +90,7 @@ impl Reader {
 
 /// Reads `99.90%` in parts per million.
 fn ppm(name: &str) -> Option<u32> {
-    // Read as microseconds, one percent is 1000 ns, and 10 000 parts per million.
+    // `99.90` read as microseconds gives 99 900 ns, and one percent is 10 000 ppm, so 1 ns stands for 10 ppm.
     let percent = number::number(name.strip_suffix('%')?.as_bytes(), Unit::Us)?;
     u32::try_from(percent.ns.checked_mul(10)?).ok().filter(|ppm| *ppm <= 1_000_000)
 }

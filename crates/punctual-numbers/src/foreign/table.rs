@@ -1,14 +1,14 @@
-//! Rows of a histogram with one column for each series, as several programs print them.
+//! Collects rows of a histogram with one column for each series, as several programs print them.
 //!
-//! Keeps the cells that hold something, in bounds. Knows no program.
+//! The number of non-empty cells that are kept is bounded. This module knows no program.
 
 use super::{Cell, MOST_CELLS, MOST_COLUMNS, Problem, number};
 use punctual_hist::Nanos;
 
-/// Values of 146 years and more are damaged numbers, not latencies.
+/// Values of 146 years and more are taken for damaged numbers.
 pub(super) const TOO_LONG: Nanos = Nanos::from_ns(1 << 62);
 
-/// Cells in the order of their values; or why they cannot be a histogram.
+/// Returns the non-empty cells in ascending order, or an error if they cannot be a histogram.
 pub(super) fn ascending(mut cells: Vec<Cell>, of: &str) -> Result<Vec<Cell>, Problem> {
     cells.retain(|cell| cell.count > 0);
     cells.sort_by_key(|cell| cell.low);
@@ -39,7 +39,7 @@ impl Table {
         self.last.map_or(Nanos::ZERO, |last| last.plus(Nanos::from_ns(1)))
     }
 
-    /// Sets the number of columns, or refuses one that no machine has.
+    /// Sets the number of columns; refuses more than [`MOST_COLUMNS`].
     pub fn widen(&mut self, columns: usize, line: u64) -> Result<(), Problem> {
         if columns > MOST_COLUMNS {
             let what = format!("{columns} columns; no machine has more than {MOST_COLUMNS}. Is it the right file?");
@@ -49,7 +49,7 @@ impl Table {
         Ok(())
     }
 
-    /// The counts of a row. The first row tells the number of columns, where no heading did.
+    /// Reads the counts of a row. If there was no heading, the first row defines the number of columns.
     pub fn counts<'a>(&mut self, line: u64, words: impl Iterator<Item = &'a str>) -> Result<Vec<u64>, Problem> {
         let counts: Option<Vec<u64>> = words.map(number::count).collect();
         let Some(counts) = counts.filter(|counts| !counts.is_empty()) else {
@@ -69,7 +69,8 @@ impl Table {
         Ok(counts)
     }
 
-    /// Adds a row, which must be above the one before: two rows for one value cannot both be right.
+    /// Adds a row, whose values must lie above those of the row before: two rows for the same value cannot both be
+    /// right.
     pub fn row<'a>(
         &mut self,
         line: u64,

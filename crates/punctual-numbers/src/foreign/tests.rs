@@ -1,4 +1,4 @@
-//! Bad files: each is refused with the place and the reason, or repaired with a note, and no bytes lead to a panic.
+//! Bad files: each is refused with the line and the reason, or repaired with a note, and no bytes lead to a panic.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -38,7 +38,7 @@ fn in_unit(unit: Unit) -> ImportOptions {
     ImportOptions { unit: Some(unit), ..ImportOptions::default() }
 }
 
-/// Fails unless a note has these words.
+/// Fails unless a note of the run contains these words.
 fn says(run: &ForeignRun, words: &str) {
     assert!(run.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", run.notes);
 }
@@ -59,7 +59,7 @@ fn what_cannot_be_read_is_refused_with_its_line_and_the_way_out() {
     let edited = |from: &str, to: &str| HISTOGRAM.replace(from, to);
     let cpus = lines((0..300).map(|cpu| format!("5,{cpu}")));
     for (text, options, wanted) in [
-        // The candidates are named.
+        // If several formats or units are possible, the error lists them.
         ("12\n14\n11\n13\n", plain, "SayFormat([Latencies, Periods])"),
         ("1000\n2000\n3000\n", plain, "SayUnit([Ns, Us, Ms, S])"),
         ("hello\n", plain, "it is not recognised as any of"),
@@ -67,7 +67,7 @@ fn what_cannot_be_read_is_refused_with_its_line_and_the_way_out() {
         ("", plain, "the file is empty"),
         (&format!("{HISTOGRAM}oslat V 2.40\n"), plain, "SayFormat([Cyclictest, Oslat])"),
         ("time_us,latency_us\n1,5\n2,5\n", plain, "SayFormat([Timestamps, Latencies])"),
-        // Rows of a histogram.
+        // Damaged rows of a histogram.
         (
             &edited("000001\t000002", "-00001\t000002"),
             plain,
@@ -108,11 +108,11 @@ fn what_cannot_be_read_is_refused_with_its_line_and_the_way_out() {
             plain,
             "line 1: 2 columns of latencies: `latency_us` and `latency_ms`; keep one",
         ),
-        // Instants that go back, and periods of zero.
+        // Instants that go back, periods of zero, and too few numbers.
         ("1000\n2000\n1500\n", in_us(Format::Timestamps), "line 3: this instant is before"),
         ("1000\n0\n", in_us(Format::Periods), "line 2: a period that is not above zero"),
         ("1000\n2000\n", in_us(Format::Timestamps), "2 numbers; it takes 16"),
-        // A unit or a period that contradicts the file.
+        // A unit or a period from the user that contradicts the file.
         ("latency_us\n5\n", in_unit(Unit::Ms), "line 1: the heading says us, not ms; LeaveUnitOut"),
         (LATMUS, in_unit(Unit::Ms), "a file of latmus is in us, not in ms; LeaveUnitOut"),
         (LATMUS, period, "the period is 1000 us by the file, not 2000 us; LeavePeriodOut"),
@@ -178,7 +178,7 @@ fn a_stated_mean_or_maximum_that_cannot_be_is_doubted() {
     says(&run, "the stated mean, 9 us, is not possible");
 }
 
-/// A wrapped counter is restored if the mean tells which cell it was, and is left alone after several overruns.
+/// An overrun counter is restored if the mean shows which cell it was, and is left alone after several overruns.
 #[test]
 fn an_overrun_is_repaired_only_where_it_can_be_told() {
     let file = |first: u64, second: u64, mean: &str, clock: &str| {
@@ -190,7 +190,7 @@ fn an_overrun_is_repaired_only_where_it_can_be_told() {
         )
     };
     let wrap = 1u64 << 32;
-    // 10 000 values a second; 200 hours are 7.2e9.
+    // At 10 000 values a second, 200 hours make 7.2e9 values.
     let due = 7_200_000_000u64;
     let alone = taken(&file(due - wrap - 1_010, 1_000, "0.500", "200:00:00"));
     assert_eq!(alone.series[0].counted(), due, "{:?}", alone.notes);
@@ -205,7 +205,8 @@ fn an_overrun_is_repaired_only_where_it_can_be_told() {
     assert!(!none.notes.iter().any(|note| note.contains("missing, which")), "{:?}", none.notes);
 }
 
-/// A log in which `counts` are packed by hand: each a number of seven bits a byte, the sign in the lowest.
+/// A log with the packed bytes `counts`. They are written by hand: seven bits of a number in each byte, its sign in the
+/// lowest bit.
 fn log_of(digits: u32, lowest: u64, length: u32, counts: &[u8]) -> String {
     let mut plain = Vec::new();
     for word in [0x1c84_9313_u32, length, 0, digits] {
@@ -226,12 +227,13 @@ fn log_of(digits: u32, lowest: u64, length: u32, counts: &[u8]) -> String {
 
 #[test]
 fn a_packed_histogram_is_unpacked_by_hand_as_by_its_definition() {
-    // 7 empty cells, one with 3, 2040 empty, one with 1: with two digits, 256 cells are of one unit, then 128 of two, …
+    // The bytes mean: 7 empty cells, a cell with 3, 2040 empty cells, a cell with 1. With two digits of precision, the
+    // first 256 cells are one unit wide, the next 128 two units, and so on.
     let log = log_of(2, 1, 5, &[13, 6, 0xef, 0x1f, 2]);
     let run = taken_as(&log, in_unit(Unit::Us));
     let cells: Vec<(u64, u64, u64)> =
         run.series[0].cells.iter().map(|cell| (cell.low.as_ns(), cell.high.as_ns(), cell.count)).collect();
-    // Cell 2048 = 256 + 14 * 128: the first whose width is 2^15, from 2^22 on.
+    // Cell 2048 = 256 + 14 * 128 is the first with a width of 2^15 units, and begins at 2^22 units.
     assert_eq!(cells, [(7_000, 7_999, 3), (4_194_304_000, 4_227_071_999, 1)]);
     assert_eq!(run.series[0].label, "no tag");
     assert!(refused(&log).ends_with("SayUnit([Ns, Us, Ms, S])"));
@@ -278,7 +280,7 @@ fn nanoseconds_of_cyclictest_are_not_taken_for_microseconds() {
     assert!(refused(thread).ends_with("SayUnit([Ns, Us])"));
 }
 
-/// Of three generations of latmus, only the first adds one to each count, and only the last has several columns.
+/// Of the three generations of latmus, only the first adds one to each count, and only the last writes several columns.
 #[test]
 fn generations_of_latmus_are_told_apart() {
     let file = |facts: &str, rows: &str| format!("# sampling period: 1000 microseconds\n{facts}{rows}");
@@ -354,8 +356,7 @@ fn a_log_with_too_many_cells_is_refused_within_its_interval() {
     assert_eq!(refused_as(&log, in_unit(Unit::Ns)), "line 1: more than a million cells that hold something");
 }
 
-/// Such a file, with a blank in the heading and commas in the rows, was once read with the CPU as decimals of the
-/// value.
+/// Files with a blank in the heading and commas in the rows were once read with the CPU as decimals of the value.
 #[test]
 fn columns_are_cut_where_heading_and_rows_agree() {
     for (text, options) in [
@@ -389,7 +390,7 @@ fn doubts(run: &ForeignRun) -> Vec<&String> {
     run.notes.iter().filter(|note| note.starts_with("doubted")).collect()
 }
 
-/// A file written under a locale with decimal commas has the same numbers as one with points.
+/// A file written under a locale with decimal commas gives the same numbers as one with points.
 #[test]
 fn decimal_commas_change_no_number() {
     let with_commas = |text: &str| {
@@ -422,7 +423,7 @@ fn percentiles_that_fall_are_doubted() {
     assert_eq!(run.series[0].unfit, Some(Unfit::Doubted));
 }
 
-/// The beginning of a whole file, up to and with the words.
+/// The beginning of `text` up to the end of the first `words`.
 fn cut_after(text: &str, words: &str) -> String {
     text.split_once(words).map(|(before, _)| format!("{before}{words}")).unwrap()
 }

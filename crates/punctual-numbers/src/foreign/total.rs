@@ -1,10 +1,12 @@
-//! All series of a run as one. A value is kept if all series agree about it or can be added up, and left open otherwise.
+//! Adds up all series of a run. A field is set if all series agree about it or it can be added up, and is left out
+//! otherwise.
 
 use super::{Beyond, Cell, Series};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// All series of one quantity and context as one; `None` if there are fewer than two, or values of different kinds.
+/// The sum of all series; `None` if there are fewer than two, if one has no cells, or if they differ in quantity or
+/// context.
 pub fn total(series: &[Series]) -> Option<Series> {
     let first = series.first().filter(|_| series.len() > 1)?;
     let alike = |one: &Series| one.quantity == first.quantity && one.context == first.context && !one.cells.is_empty();
@@ -26,7 +28,7 @@ pub fn total(series: &[Series]) -> Option<Series> {
         context: first.context.clone(),
         min: series.iter().map(Series::smallest).min().flatten(),
         mean: mean_of(series),
-        // A series whose largest value is not known may hold the largest of all.
+        // If the largest value of any series is unknown, so is the largest of all.
         max: series.iter().map(Series::largest).collect::<Option<Vec<Nanos>>>().and_then(|all| all.into_iter().max()),
         grain: first.grain,
         rounded_up: first.rounded_up,

@@ -1,8 +1,8 @@
-//! A 32-bit counter that has overrun: found by the duration, narrowed down by the mean.
+//! Finds a 32-bit counter that has overrun: by the duration, and the cell by the mean.
 //!
-//! If a histogram lacks as many values as such a counter loses, the stated mean tells which cell lost them: a cell whose true
-//! count would put the mean out of reach cannot be it. If several cells remain, the highest is repaired, so that no
-//! percentile is understated, and the notes tell what follows for each.
+//! If a histogram lacks 2^32 values, the stated mean shows which cell may have lost them: adding them to any other cell
+//! would contradict the mean. If several cells are possible, the highest is repaired, so that no percentile is
+//! understated, and the notes state the percentiles for each possible cell.
 
 use super::number::{span, us};
 use super::run::{Cell, Series, Unfit, as_f64};
@@ -13,13 +13,13 @@ const OVERRUN: u64 = 1 << 32;
 const TOLD: [(&str, u32); 5] =
     [("p50", 500_000), ("p90", 900_000), ("p99", 990_000), ("p99.9", 999_000), ("p99.99", 999_900)];
 
-/// Returns whether cells were repaired, and notes. There are no notes if an overrun of 32 bits does not explain what is
-/// missing.
+/// Returns whether cells were repaired, and notes. There are no notes if overruns of 32 bits do not explain the number
+/// of missing values.
 pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (bool, Vec<String>) {
     let Some(missing) = due.checked_sub(ran) else { return (false, Vec::new()) };
     let times = missing.saturating_add(OVERRUN / 2) / OVERRUN;
     let rest = missing.abs_diff(times.saturating_mul(OVERRUN));
-    // The slack of a long run may be larger than a counter, and then nothing can be told.
+    // In a very long run the slack may exceed 1 % of 2^32 values, and then an overrun cannot be recognised reliably.
     if times == 0 || rest > slack || slack > OVERRUN / 100 || series.cells.is_empty() {
         return (false, Vec::new());
     }
@@ -49,7 +49,7 @@ pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (b
     (true, vec![found, which, follows])
 }
 
-/// Whether the stated mean is possible if this cell has lost an overrun.
+/// Whether the stated mean is possible if 2^32 values are added to this cell.
 fn possible(series: &Series, index: usize) -> bool {
     let grain = as_f64(series.grain.as_ns().max(1));
     match (series.mean.map(Nanos::as_ns), with_overrun(series, index).mean_between()) {
@@ -90,7 +90,7 @@ fn name(cell: &Cell) -> String {
     format!("{} to {}", us(cell.low).trim_end_matches(" us"), us(above))
 }
 
-/// Percentiles with each candidate repaired, and as the file has them.
+/// A note with the percentiles after a repair of each candidate, and without a repair.
 fn consequences(series: &Series, candidates: &[usize]) -> String {
     let repaired: Vec<Series> = candidates.iter().map(|index| with_overrun(series, *index)).collect();
     let at = |series: &Series, ppm: u32| series.percentile_ppm(ppm).map_or("unknown".to_owned(), us);

@@ -1,11 +1,11 @@
-//! `latency -g` of Xenomai: three comments, the configuration, then the histogram for gnuplot.
+//! Reads the output of `latency -g` of Xenomai: three comments, the configuration, then the histogram for gnuplot.
 //!
-//! Each row is the centre of a cell and its count plus one, so that logarithmic axes work. The first and the last row
-//! stand at the edges of the histogram, each with a one that counts nothing. Cells are signed 32-bit numbers, which a run
-//! of days overruns (`wrapped` finds that). What is later than the histogram is counted in its last cell. The file is about
-//! one CPU and does not tell its number.
+//! Each row has the centre of a cell and its count plus one, so that logarithmic axes work. The first and the last row
+//! mark the edges of the histogram; their count of one stands for no value. Counts are signed 32-bit numbers, which
+//! overrun within days (`wrapped` finds that). Values above the histogram are counted in its last cell. The file is
+//! about one CPU and does not state its number.
 //!
-//! What `latency` and `latmus` print on a terminal is read as well: the last line of numbers, without a histogram.
+//! The terminal output of `latency` and `latmus` is read as well: the last line of numbers, without a histogram.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -17,9 +17,9 @@ use punctual_hist::Nanos;
 #[derive(Default)]
 pub(super) struct Reader {
     comments: Vec<String>,
-    /// (line, centre of a cell or edge of the histogram, printed count).
+    /// The rows: (number of the line, centre of a cell or edge of the histogram, printed count).
     rows: Vec<(u64, Nanos, i64)>,
-    /// The last line of numbers on a terminal, and the last title.
+    /// The last line of numbers that the program printed on a terminal, and the last line with a title.
     live: Option<String>,
     live_title: Option<String>,
 }
@@ -42,7 +42,7 @@ impl LineReader for Reader {
         if line.is_empty() || line.contains('|') || line.starts_with("---") || line.starts_with("==") {
             return Ok(());
         }
-        // A terminal also shows the mode and that the program warms up.
+        // Terminal output also has lines of text, about the mode and the warm-up.
         let is_text = !line.starts_with(|c: char| c.is_ascii_digit() || c == '-');
         if is_text && self.comments.is_empty() && self.rows.is_empty() {
             return Ok(());
@@ -88,7 +88,7 @@ impl LineReader for Reader {
             ..Series::default()
         };
         if self.field(0).is_some_and(|text| text.starts_with('-')) && !series.cells.is_empty() {
-            // The mean is of the signed values, and the cells are not.
+            // The stated mean is that of the signed values, but the cells count them without their sign.
             series.mean = None;
             notes.push(
                 "lost: the smallest latency is negative, and `latency` counts negative ones by their size".to_owned(),
@@ -110,7 +110,7 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// The cells: each printed count minus one, without the rows at the edges of the histogram.
+    /// The cells, with one taken off each printed count, and without the rows at the edges of the histogram.
     fn cells(&self, notes: &mut Vec<String>) -> Result<Vec<Cell>, Problem> {
         let inner = match self.rows.as_slice() {
             [(_, _, 1), inner @ .., (_, _, 1)] => inner,
@@ -151,12 +151,12 @@ impl Reader {
         line.split('|').nth(index).map(str::trim)
     }
 
-    /// Length and period of `211:04:55 (periodic user-mode task, 100 us period, priority 99)`.
+    /// Reads length and period from a title such as `211:04:55 (periodic user-mode task, 100 us period, priority 99)`.
     fn title(&self) -> (Option<Nanos>, Option<Nanos>) {
         let title = self.comments.iter().find(|comment| comment.contains("us period")).or(self.live_title.as_ref());
         let title = title.map(String::as_str);
         let length = title.and_then(|title| number::clock(title.split_whitespace().next()?));
-        // The closing line has the time that the run took before the time that it was to take.
+        // The closing line states two times: how long the run took, then how long it should have taken.
         let live = self.live.as_deref().filter(|live| live.starts_with("RTS|"));
         let closing = live.and_then(|live| number::clock(live.split('|').nth(6)?.split('/').next()?));
         let length = closing.or(length);
@@ -168,8 +168,8 @@ impl Reader {
     }
 }
 
-/// `latency` counts everything that is later than its histogram (`-H`) in the last cell, which is then no cell but the
-/// number of values from its lower edge on. The stated maximum tells whether there are any.
+/// Moves the last cell to `beyond` if the maximum is above it: `latency` counts all values above its histogram (`-H`)
+/// in the last cell.
 fn last_of_latency(series: &mut Series) {
     let end = series.cells.last().map(|cell| cell.high);
     if end.is_some_and(|end| series.max.is_some_and(|max| max > end)) {
@@ -181,7 +181,7 @@ fn last_of_latency(series: &mut Series) {
 fn width(rows: &[(u64, Nanos, i64)]) -> Option<Nanos> {
     let steps = rows.iter().zip(rows.iter().skip(1)).map(|(a, b)| b.1.minus(a.1));
     let first = rows.first()?.1;
-    // A single cell does not tell its width; one microsecond is the default of the program.
+    // With a single cell the width is unknown; one microsecond is the default of the program.
     let width = steps.clone().min().unwrap_or(Nanos::from_us(1));
     let fits = |length: Nanos| length.as_ns().checked_rem(width.as_ns()) == Some(0);
     let half = width.divided_by(2);

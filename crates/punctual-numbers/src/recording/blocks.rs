@@ -1,11 +1,11 @@
-//! Exact largest latency of each stretch of equal length, by load phase and CPU: seconds at first, joined two by two
-//! when there are too many, so that weeks take no more room than hours.
+//! Keeps the exact largest latency of each block of time, by load phase and CPU. A block is one second at first. When
+//! there are too many blocks, neighbours are joined in pairs, so that weeks take no more room than hours.
 
 use super::{Interval, schedule::BLOCK};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Largest number of blocks of one phase and CPU, and of all of them together (16 bytes each).
+/// Largest number of blocks of one phase and CPU, and largest number of all blocks together. A block takes 16 bytes.
 const BLOCKS_MAX: usize = 8192;
 const ALL_MAX: usize = 1 << 20;
 
@@ -13,11 +13,11 @@ const ALL_MAX: usize = 1 << 20;
 pub struct Blocks {
     /// Seconds in a block: a power of two.
     seconds: u32,
-    /// By phase and CPU, then by number of the block since the epoch.
+    /// The blocks of each (phase, CPU), by their number since the epoch.
     lists: BTreeMap<(u16, u32), BTreeMap<u32, Block>>,
 }
 
-/// The largest latency of a block, and how many of its seconds are in it.
+/// The largest latency of a block, and the number of seconds of the block whose maximum is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     max: Nanos,
@@ -47,8 +47,9 @@ impl Blocks {
         self.lists.keys().copied()
     }
 
-    /// The maxima of a phase over these CPUs together, as (number of the block since the epoch, largest), in order of
-    /// time. A block is left out unless each second of each of the CPUs is known.
+    /// The largest latency of each block over all CPUs that `cpus` selects, in order of time: (number of the block
+    /// since the epoch, largest latency). A block is left out if the maximum of any second is missing on any selected
+    /// CPU.
     pub fn of(&self, phase: u16, cpus: impl Fn(u32) -> bool) -> Vec<(u32, Nanos)> {
         let lists: Vec<_> =
             self.lists.iter().filter(|((p, cpu), _)| *p == phase && cpus(*cpu)).map(|(_, list)| list).collect();

@@ -1,10 +1,10 @@
-//! What a recording keeps to find causes in: windows by slot, late activations, the size of the trace.
+//! The data from which the causes of latency are found: windows by slot, late activations, the size of the trace.
 
 use super::windows::Windows;
 use crate::trace::{Late, LateList, LateTotal, TraceTotal, Tracing};
 use std::collections::BTreeMap;
 
-/// Most late activations that are kept one by one; all are counted.
+/// Largest number of late activations that are kept individually; those beyond it are only counted.
 const LATE_MAX: usize = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,9 +12,9 @@ pub struct Causes {
     /// How causes were looked for; `None` if they were not.
     pub tracing: Option<Tracing>,
     pub windows: Windows,
-    /// The first 2^20 late activations that were written.
+    /// The first 2^20 late activations in the order of the file.
     pub late: Vec<Late>,
-    /// All late activations by CPU, with the threshold last in force.
+    /// Sums over all late activations of each CPU, with the threshold that was last in force.
     pub late_totals: BTreeMap<u32, LateTotal>,
     pub totals: Vec<TraceTotal>,
 }

@@ -1,4 +1,4 @@
-//! Frames folded into the whole: totals per CPU and phase, and a time line of bounded length.
+//! Folds the frames of a recording into totals per CPU and phase and a time line of bounded length.
 
 use super::blocks::Blocks;
 use super::causes::Causes;
@@ -12,7 +12,7 @@ use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most events that are kept one by one; all are counted.
+/// Largest number of events that are kept individually; those beyond it are only counted.
 const EVENTS_MAX: usize = 4096;
 
 /// All frames of a recording, folded. Memory does not grow with the length of the run.
@@ -35,7 +35,7 @@ pub struct Recording {
     /// The first 4096 events, in order.
     pub events: Vec<Event>,
     pub event_totals: BTreeMap<EventKind, EventTotals>,
-    /// Exact maxima of a second of a CPU that were overwritten before they were collected.
+    /// Number of exact one-second maxima, counted per CPU, that were overwritten before they were collected.
     pub maxima_lost: u64,
     /// The worst activations, by measured CPU.
     pub worst: BTreeMap<u32, Vec<Worst>>,
@@ -43,17 +43,17 @@ pub struct Recording {
     /// The last frame; `None` when the recording was cut off.
     pub end: Option<End>,
     pub cut_off: Option<CutOff>,
-    /// Activation time covered by intervals.
+    /// Sum of the lengths of the intervals, without traced phases that are kept apart from the headline numbers.
     pub covered: Nanos,
     pub causes: Causes,
-    /// The stretch of the file that was read, where it is not the whole.
+    /// The stretch of time to which this recording was restricted when it was read; `None` for the whole recording.
     pub stretch: Option<Stretch>,
     earlier: Earlier,
-    /// Whether the last interval was of a phase that is kept apart because it was traced.
+    /// Whether the last interval belongs to a phase that is kept apart because it was traced.
     disturbed: bool,
 }
 
-/// Totals of one CPU, of the same things as a [`CpuInterval`] has.
+/// Totals of one CPU over all intervals; the fields correspond to those of a [`CpuInterval`].
 #[derive(Clone, Debug, Default)]
 pub struct CpuTotals {
     pub ran: Counts,
@@ -63,13 +63,13 @@ pub struct CpuTotals {
     /// Longest time between two wake-ups.
     pub longest_gap: Nanos,
     pub counters: Counters,
-    /// Seconds of the run that have an exact maximum.
+    /// Number of seconds of the run whose exact maximum is known.
     pub blocks: u64,
     /// The second with the largest latency, and that latency.
     pub worst_block: Option<(u32, Nanos)>,
 }
 
-/// All events of one kind: how many there were, and the sums of what they say.
+/// Number of events of one kind, and the sums of their lengths and of the releases they cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventTotals {
     pub times: u64,
@@ -112,7 +112,7 @@ impl Recording {
         match frame {
             Frame::Header(_) => {}
             Frame::Threads(threads) => self.add_threads(threads),
-            // A further run that was not audited keeps the findings of the audit before.
+            // If a further run was not audited, the findings of the earlier audit stay.
             Frame::Findings(findings) if findings.is_empty() && self.runs.len() > 1 => {}
             Frame::Findings(findings) => self.findings = findings,
             Frame::InForce(state) => self.in_force.push(state),
@@ -121,8 +121,8 @@ impl Recording {
             Frame::Mark(mark) => self.marks.push(mark),
             Frame::Event(event) => self.add_event(event),
             Frame::MaximaLost(lost) => self.maxima_lost = self.maxima_lost.saturating_add(lost.blocks),
-            // A list is written after the interval it belongs to. That of a traced phase is dropped, because its
-            // latencies would displace those that the headline numbers are about.
+            // A list is written after the interval it belongs to. The list of a traced phase is dropped, because
+            // tracing enlarges latencies, which would displace the worst of the untraced phases.
             Frame::Worst(worst) => {
                 if !self.disturbed {
                     self.replace_worst(&worst);
@@ -143,14 +143,14 @@ impl Recording {
         }
     }
 
-    /// Begins a further run. The recording ends as its last run does.
+    /// Begins a further run. `end` describes the last run, so it is unset until that run has ended.
     fn begin(&mut self, further: &FurtherRun) {
         self.runs.push(Run::new(&further.header, further.at));
         self.earlier.keep(&self.worst, &self.causes.totals);
         self.end = None;
     }
 
-    /// Equal grants are kept once, though each run has threads of its own.
+    /// Adds what the kernel granted to the threads of a run. Grants that differ only in the thread id are kept once.
     fn add_threads(&mut self, threads: Vec<Granted>) {
         let same = |a: &Granted, b: &Granted| Granted { tid: b.tid, ..a.clone() } == *b;
         if self.runs.len() == 1 {
@@ -165,7 +165,7 @@ impl Recording {
     }
 
     fn add_interval(&mut self, interval: &Interval) {
-        // Tracing disturbs a little, so traced phases stay out of the totals if there are others.
+        // Tracing enlarges latencies a little, so traced phases stay out of the totals if there are untraced ones.
         self.disturbed = self.causes.apart(interval.phase, self.header.scenario.load_phases.len());
         let headline = !self.disturbed;
         if headline {
@@ -214,7 +214,8 @@ impl CpuInterval {
     }
 }
 
-/// Adds an interval's buckets to `counts`, their edges narrowed by what is known exactly.
+/// Adds an interval's buckets to `counts`. The edges of the outermost buckets are narrowed to `limits`, which are
+/// exact.
 fn merge(counts: &mut Counts, pairs: &[(u16, u64)], limits: (Nanos, Nanos), sum: Nanos) {
     if let Some((min, max)) = narrowed(pairs, limits) {
         counts.merge_nonzero(pairs.iter().map(|(bucket, n)| (usize::from(*bucket), *n)), min, max, sum);

@@ -1,23 +1,24 @@
-//! A recording that grows by the frames of a measurement: put where they belong, and folded.
+//! A recording that grows while a measurement runs: each frame is moved behind the earlier runs and then folded.
 //!
-//! A measurement counts time from its own epoch. Its frames are moved behind the runs that the recording already has, by a
-//! [`Shift`] that is known once the measurement hands out its header. Must not know where the frames are written.
+//! A measurement counts time from its own epoch. Its frames are moved behind the runs that the recording already has,
+//! by a [`Shift`] that is known once the measurement hands out its header. This module must not know where the frames
+//! are written.
 
 use super::{Frame, RecTime, Recording, Shift};
 use punctual_hist::MonoTime;
 
-/// The recording so far, and where the frames of the measurement go in it.
+/// The recording so far, and the shift by which frames of the running measurement are moved into it.
 #[derive(Debug, Default)]
 pub struct Growing {
     recording: Option<Recording>,
-    /// How frames are moved behind the earlier runs; `None` if there are none.
+    /// The shift that moves frames behind the earlier runs; `None` if there are no earlier runs.
     place: Option<Shift>,
     epoch: MonoTime,
 }
 
 impl Growing {
-    /// Continues a recording that was read. Whether the earlier part was cut off is forgotten: the end of the new run
-    /// tells whether the whole is complete.
+    /// Continues a recording that was read from a file. `cut_off` is cleared, because the end of the new run decides
+    /// whether the whole recording is complete.
     pub fn behind(mut former: Recording) -> Self {
         former.cut_off = None;
         Self { recording: Some(former), ..Self::default() }
@@ -39,7 +40,7 @@ impl Growing {
         }
     }
 
-    /// Folds a frame that was placed. Frames before the first header are dropped.
+    /// Folds a frame that [`placed`](Self::placed) returned. Frames before the first header are dropped.
     pub fn add(&mut self, frame: Frame) {
         match (&mut self.recording, frame) {
             (Some(recording), frame) => recording.add(frame),
@@ -53,12 +54,12 @@ impl Growing {
         RecTime::of(at, self.epoch)
     }
 
-    /// An instant of the measurement's clock as the activations of the recording have it.
+    /// Converts an instant of the measurement's clock to the time scale of the activations in the recording.
     pub fn moved(&self, at: MonoTime) -> MonoTime {
         self.place.map_or(at, |place| place.moved(at))
     }
 
-    /// `None` before the first header.
+    /// The recording so far; `None` before the first header.
     pub fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
     }

@@ -1,8 +1,8 @@
-//! Whether recordings are runs of one scenario on one machine, one after the other, and where each run goes in the
-//! whole.
+//! Checks that recordings are runs of one scenario on one machine, one after the other, and plans where each run goes
+//! in the merged recording.
 //!
-//! The plan is made from folded recordings. The caller, which reads the files, carries it out frame by frame, so that
-//! memory does not grow with the files.
+//! The plan is made from folded recordings. The caller reads the files and moves their frames one by one as planned, so
+//! that memory does not grow with the files.
 
 use super::RecTime;
 use super::runs::{Shift, whole_second};
@@ -14,8 +14,8 @@ use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Something in which two recordings are not of the same kind: the value of the first, then that of the other. `Machine`
-/// has the name of the fact before them, and `Period` the CPU.
+/// A difference because of which two recordings cannot be merged: the value in the first, then the value in the other.
+/// `Machine` begins with the name of the fact, and `Period` with the CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
     Machine(String, Option<String>, Option<String>),
@@ -42,7 +42,8 @@ pub enum Mismatch {
     Traced(Vec<u16>, Vec<u16>),
 }
 
-/// The ways in which two recordings are not of the same kind. Their lengths, and the shares of the load phases, may differ.
+/// All differences because of which two recordings cannot be merged. Their lengths, and the shares of the load phases,
+/// may differ.
 pub fn differences(first: &Recording, other: &Recording) -> Vec<Mismatch> {
     let mut all = machine_differences(&first.header.machine, &other.header.machine);
     scenario(&first.header.scenario, &other.header.scenario, &mut all);
@@ -102,14 +103,15 @@ fn surroundings(first: &Header, other: &Header, all: &mut Vec<Mismatch>) {
     note(first.clock.tick, other.clock.tick, Mismatch::Tick, all);
 }
 
-/// Why recordings do not become one.
+/// Why recordings cannot be merged. The numbers are positions in the list of recordings, from 0.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unmergeable {
-    /// The recording with this number is of another kind than the first.
+    /// The recording with this number differs from the first in machine or scenario.
     Mismatch(usize, Vec<Mismatch>),
     /// Both recordings hold the same run.
     Same { earlier: usize, later: usize },
-    /// A run of the earlier recording ended after one of the later began, by the wall clock.
+    /// By the wall clock, a run of the recording `earlier` ended after the next run, of the recording `later`, had
+    /// begun.
     Overlap { earlier: usize, later: usize, until_unix_ns: u64, from_unix_ns: u64 },
     /// The recording with this number holds no interval.
     Nothing(usize),
@@ -119,7 +121,7 @@ pub enum Unmergeable {
 pub struct MergePart {
     pub recording: usize,
     pub run: usize,
-    /// How the frames are moved; `None`: they stay where they are.
+    /// How the frames are moved; `None` for the first run, whose frames keep their times.
     pub place: Option<Shift>,
 }
 
@@ -129,12 +131,12 @@ pub struct Merging {
     pub parts: Vec<MergePart>,
 }
 
-/// Wall clocks are corrected by small steps now and then; runs that overlap by more did not follow each other.
+/// Largest overlap of two runs by the wall clock that is taken for a correction of that clock between them.
 const OVERLAP_MAX: Nanos = Nanos::from_secs(1);
 
 impl Merging {
     /// # Errors
-    /// Every reason why the recordings cannot be merged.
+    /// Returns every reason why the recordings cannot be merged.
     pub fn of(recordings: &[Recording]) -> Result<Self, Vec<Unmergeable>> {
         let Some(first) = recordings.first() else { return Ok(Self { parts: Vec::new() }) };
         let mut against = Vec::new();
@@ -162,7 +164,7 @@ impl Merging {
     }
 }
 
-/// A run by the wall clock, and which run of which recording it is.
+/// Run `number` of recording `recording`, and the wall-clock time by which the runs are sorted.
 struct Placed<'a> {
     begun_unix_ns: u64,
     recording: usize,
@@ -188,7 +190,7 @@ fn in_the_way(pair: &[Placed<'_>]) -> Option<Unmergeable> {
 
 fn placed(recordings: &[Recording], runs: &[Placed<'_>]) -> Vec<MergePart> {
     let Some(first) = runs.first().and_then(|placed| recordings.get(placed.recording)) else { return Vec::new() };
-    // Window slots are numbered on from recording to recording.
+    // The window slots of each recording follow those of the recordings before it, so that no two windows share a slot.
     let (mut slots, mut taken) = (BTreeMap::new(), 0u32);
     let mut until = RecTime::EPOCH;
     let mut parts = Vec::new();

@@ -1,8 +1,8 @@
-//! What was measured: the frames a measurement emits, and their sum.
+//! The frames that a measurement emits, and the recording that they add up to.
 //!
-//! A measurement hands out [`Frame`]s; the recording file holds the same frames; [`Recording`] is their fold. So a
-//! live run, a file read again and a file cut off in the middle all go through the same code.
-//! Times are relative to the header's epoch.
+//! A measurement hands out [`Frame`]s, the recording file holds the same frames, and a [`Recording`] is their fold. So
+//! a live run, a complete file and a file that was cut off all go through the same code. Times are relative to the
+//! header's epoch.
 
 mod blocks;
 mod causes;
@@ -56,14 +56,14 @@ pub enum Frame {
     /// What the kernel granted to each measuring thread, read back after start.
     Threads(Vec<Granted>),
     Findings(Vec<Finding>),
-    /// State of the machine that matters for the result.
+    /// Settings and state of the machine that affect the result.
     InForce(InForce),
-    /// Activations before statistics began; each phase has its own.
+    /// The activations before the statistics of a load phase begin. Each load phase has its own warm-up.
     WarmUp(Vec<WarmUp>),
     Interval(Interval),
-    /// Something that the measurement itself did.
+    /// A step of the measurement itself, such as the start of a load phase.
     Mark(Mark),
-    /// Something that happened to the machine.
+    /// An event on the machine during the run, such as a suspend or a step of the clock.
     Event(Event),
     MaximaLost(MaximaLost),
     /// The worst activations so far. For each CPU a later frame replaces an earlier one, so it is enough to write the
@@ -72,11 +72,11 @@ pub enum Frame {
     LoadDone(LoadDone),
     /// Last frame of a run that was finished.
     End(End),
-    /// How causes are looked for. Stands before the first interval.
+    /// How causes are looked for. This frame stands before the first interval.
     Tracing(Tracing),
-    /// All that is known of one activation; a later frame replaces an earlier one in the same slot.
+    /// The trace and the counters around one activation; a later frame replaces an earlier one with the same slot.
     Window(Box<Window>),
-    /// Late activations since the last such frame.
+    /// Late activations since the last frame of this kind.
     Late(LateList),
     /// The size of the trace of each CPU; a later frame replaces an earlier one.
     TraceTotals(Vec<TraceTotal>),
@@ -84,7 +84,7 @@ pub enum Frame {
     FurtherRun(Box<FurtherRun>),
 }
 
-/// What is known before the first activation.
+/// The facts that are known before the first activation.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
@@ -98,20 +98,20 @@ pub struct Header {
     pub epoch: MonoTime,
     #[serde(skip)]
     pub scenario: Scenario,
-    /// What the machine is, in the order to show it.
+    /// Facts about the machine, in the order in which they are shown.
     #[serde(skip)]
     pub machine: Vec<MachineLine>,
     #[serde(skip)]
     pub placement: Placement,
     #[serde(skip)]
     pub clock: Clock,
-    /// The longest time that a crash can lose at the beginning: how often a checkpoint is written.
+    /// Time between two checkpoints of the file at the beginning: the most that a crash can lose there.
     #[serde(skip)]
     pub checkpoint: Nanos,
 }
 
 impl Header {
-    /// An instant of the measuring machine's monotonic clock in this recording.
+    /// Converts an instant of the measuring machine's monotonic clock to a time of this recording.
     pub fn at(&self, at: MonoTime) -> RecTime {
         RecTime::of(at, self.epoch)
     }
@@ -122,15 +122,15 @@ impl Header {
 pub struct Clock {
     /// Name of the kernel's clock source, when known.
     pub source: Option<String>,
-    /// Median cost of one reading.
+    /// Median time that one reading of the clock takes.
     pub read_cost: Nanos,
     /// Length of the scheduler tick.
     pub tick: Nanos,
-    /// The phases of the measuring threads, in their order.
+    /// The timer phase of each measuring thread, in the order of the threads.
     pub phase: Vec<ThreadPhase>,
 }
 
-/// The phase of one measuring thread.
+/// The timer phase of one measuring thread: where its releases lie relative to the multiples of its period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadPhase {
     pub cpu: u32,
@@ -138,7 +138,7 @@ pub struct ThreadPhase {
     pub offset: Nanos,
 }
 
-/// What the kernel granted to one measuring thread, read back and not assumed.
+/// What the kernel granted to one measuring thread, as read back from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Granted {
@@ -146,7 +146,7 @@ pub struct Granted {
     pub cpu: u32,
     pub tid: u32,
     pub policy: Policy,
-    /// CPUs it may run on.
+    /// CPUs the thread may run on.
     pub affinity: CpuSet,
     /// Whether the process's memory is locked.
     pub memory_locked: bool,
@@ -165,7 +165,7 @@ pub enum Moment {
     After,
 }
 
-/// State of the machine at a moment: what was read, and what it held or why not.
+/// The values of files that affect the result, read at one moment of the run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InForce {
@@ -176,7 +176,7 @@ pub struct InForce {
     pub values: Vec<(String, String)>,
 }
 
-/// The warm-up of one thread, which is in no statistics and is told apart.
+/// The warm-up of one thread, which is reported apart and counts in no statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
@@ -187,7 +187,7 @@ pub struct WarmUp {
     pub max: Nanos,
 }
 
-/// What happened in one stretch of time, one entry per measuring thread.
+/// The activations of one stretch of time, with one entry per measuring thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
     pub start: RecTime,
@@ -197,9 +197,9 @@ pub struct Interval {
     pub cpus: Vec<CpuInterval>,
 }
 
-/// What happened to one measuring thread in an interval. `ran` has the latencies of activations that ran, `skipped` the
-/// time from each skipped release to the moment the thread ran next, both as (bucket, count) in ascending order. Sums are
-/// those of the interval, and extremes those of the run so far.
+/// The activations of one measuring thread in an interval. `ran` counts the latencies of activations that ran;
+/// `skipped` counts the times from each skipped release to the moment the thread ran next. Both are (bucket, count)
+/// pairs in ascending order. Sums are those of the interval, and extremes are those of the run so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInterval {
     pub cpu: u32,
@@ -210,15 +210,15 @@ pub struct CpuInterval {
     pub skipped: Vec<(u16, u64)>,
     pub skipped_sum: Nanos,
     pub skipped_max: Nanos,
-    /// Activations that ran later than the budget.
+    /// Activations whose latency exceeded the budget.
     pub over_budget: u64,
     /// Activations that woke before their release.
     pub early: u64,
     /// Longest time between two wake-ups that ended in this interval.
     pub longest_gap: Nanos,
-    /// Exact largest latency of each second of the run that was finished in this interval: (second, largest).
+    /// Exact largest latency of each second that ended in this interval: (number of the second in the run, largest).
     pub block_max: Vec<(u32, Nanos)>,
-    /// Kernel counters of the thread, increase in this interval.
+    /// How much the thread's kernel counters grew in this interval.
     pub counters: Counters,
 }
 
@@ -240,7 +240,7 @@ pub struct Mark {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// The load phase of this number began to count: its loads run, the threads are warm.
+    /// The statistics of the load phase with this number begin: its loads run, and the warm-up is over.
     PhaseStart(u16),
     PhaseEnd(u16),
     /// A load could not be run.
@@ -251,20 +251,19 @@ pub enum MarkKind {
     Note(String),
 }
 
-/// Something that happened to the machine. While a measurement runs, events have instants of the monotonic clock:
-/// `Event<MonoTime>`.
+/// An event on the machine. While a measurement runs, its time is an instant of the monotonic clock: `Event<MonoTime>`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Event"))]
 pub struct Event<At = RecTime> {
-    /// When the event was over, or when it was seen.
+    /// When the event ended, or when it was noticed if its end is not known.
     #[serde(rename = "at_ns")]
     pub at: At,
-    /// How long the event lasted, or how far the clock jumped; zero where neither makes sense.
+    /// How long the event lasted, or how far the clock jumped; zero for events that have neither.
     #[serde(rename = "length_ns")]
     pub length: Nanos,
     pub kind: EventKind,
-    /// Releases that were due meanwhile on all measured CPUs and are in no histogram, because the machine was not
-    /// running: not a latency.
+    /// Releases on all measured CPUs that fell due while the machine was not running. They are in no histogram, because
+    /// they are no latencies.
     pub releases_lost: u64,
 }
 
@@ -276,14 +275,14 @@ impl<At> Event<At> {
 }
 
 impl Event<MonoTime> {
-    /// The same event in a recording of this epoch.
+    /// The same event with its time relative to `epoch`, as a recording holds it.
     pub fn recorded(self, epoch: MonoTime) -> Event {
         let Self { at, length, kind, releases_lost } = self;
         Event { at: RecTime::of(at, epoch), length, kind, releases_lost }
     }
 }
 
-/// What happened to the machine.
+/// The kind of an event on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -318,11 +317,11 @@ pub struct MaximaLost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
     pub cpu: u32,
-    /// The activation as the thread saw it, with instants of `CLOCK_MONOTONIC`.
+    /// The activation with the times that the thread read from `CLOCK_MONOTONIC`.
     pub activation: Activation,
 }
 
-/// What a load achieved in a phase.
+/// The work that a load did in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadDone {
@@ -332,12 +331,12 @@ pub struct LoadDone {
     pub cpus: CpuSet,
     /// What one operation is.
     pub unit: String,
-    /// Operations that were done; `None` for an outside program, which does not tell.
+    /// Number of operations; `None` for an outside program, whose operations are not known.
     pub operations: Option<u64>,
-    /// The time in which they were done.
+    /// The time in which the load did its operations.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// How the load ended, if not as asked.
+    /// How the load ended, if it failed or ended too early.
     pub failure: Option<String>,
 }
 
@@ -373,7 +372,7 @@ pub enum EndReason {
 pub struct CutOff {
     /// Length of the part of the file that is good.
     pub good_bytes: u64,
-    /// Length of what follows the good part, which is not read.
+    /// Number of bytes behind the good part, which are not read.
     pub lost_bytes: u64,
     pub reason: CutReason,
 }
@@ -382,17 +381,17 @@ pub struct CutOff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum CutReason {
-    /// Nothing follows, and yet the run was never finished.
+    /// Nothing follows, but the frame that ends a run is missing.
     Unfinished,
-    /// The beginning of a frame follows that was never written to its end.
+    /// A frame follows that was not written to its end.
     InAFrame,
-    /// A damaged frame follows, and this is wrong with it.
+    /// A damaged frame follows; the text says what is wrong with the frame.
     Damaged(&'static str),
 }
 
 impl CutOff {
-    /// Whether at most the beginning of a frame follows: what a killed program or a full disk leaves. Anything else is
-    /// damage, and what follows it may be most of the run.
+    /// Whether nothing, or only the beginning of a frame, follows the good part, as after a killed program or a full
+    /// disk. Anything else is damage, and most of the run may lie behind it.
     pub fn is_clean(&self) -> bool {
         !matches!(self.reason, CutReason::Damaged(_))
     }

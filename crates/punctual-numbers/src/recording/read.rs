@@ -1,6 +1,7 @@
-//! Bytes of a recording, as they come, to its frames and to the whole.
+//! Decodes the bytes of a recording into frames, and folds the frames into a [`Recording`].
 //!
-//! Must not know files: whoever has bytes feeds them. Memory is one frame and the fold, however long the recording.
+//! This module opens no files: the caller feeds the bytes in pieces of any size. It needs memory for one frame and the
+//! fold, however long the recording is.
 
 use super::stretch::{Filter, Stretch};
 use super::wire::{self, Damage, FORMAT, HEAD, MAGIC, PAYLOAD_MAX, TAIL};
@@ -20,7 +21,7 @@ pub enum Unreadable {
     },
     /// The file ends before its header does: the run was ended before it began to measure.
     NoHeader,
-    /// Why the header cannot be read, without which nothing can be shown.
+    /// The header cannot be read, for this reason; without a header nothing can be shown.
     HeaderDamaged(String),
 }
 
@@ -40,8 +41,8 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// Whether a file that begins with these bytes was written as a recording; a recording that was cut off within its first
-/// line begins like one, too.
+/// Whether a file that begins with these bytes is a recording. This is also true if the file was cut off within the
+/// first line of a recording.
 pub fn begins_like_a_recording(first: &[u8]) -> bool {
     first.iter().zip(MAGIC).all(|(a, b)| a == b)
 }
@@ -56,7 +57,8 @@ pub struct FrameReader {
     damage: Option<&'static str>,
 }
 
-/// The part of a file that is good: its first line and all good frames, and what follows them if anything does.
+/// The part of a file that can be read: its first line and all frames before the first damage. `then` describes what
+/// follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Good {
     pub bytes: u64,
@@ -70,11 +72,13 @@ impl FrameReader {
         Self::default()
     }
 
-    /// Takes the next bytes and hands each frame they complete to `sink`. After damage, the rest is ignored.
+    /// Takes the next bytes and hands each frame that is complete to `sink`. All bytes after a damaged frame are
+    /// ignored.
     pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(Frame)) -> Result<(), Unreadable> {
         self.fed_bytes = self.fed_bytes.saturating_add(bytes.len() as u64);
         let mut rest = bytes;
-        // The pending piece is joined with just the bytes it lacks, so that most frames are read where they lie.
+        // Only a frame that began in an earlier call is copied together in `pending`; all others are decoded directly
+        // from `bytes`.
         while !self.pending.is_empty() && !rest.is_empty() && self.damage.is_none() {
             let lacking = self.lacking();
             let (more, later) = rest.split_at(lacking.min(rest.len()));
@@ -101,7 +105,7 @@ impl FrameReader {
         Good { bytes: self.good_bytes, lost_bytes, then: self.damage.map(CutReason::Damaged).or(cut) }
     }
 
-    /// The number of bytes that the pending piece lacks at least; never zero.
+    /// The least number of further bytes without which the frame in `pending` cannot be complete; never zero.
     fn lacking(&self) -> usize {
         let have = self.pending.len();
         let want = match self.pending.first_chunk::<4>() {
@@ -112,7 +116,7 @@ impl FrameReader {
         want.saturating_sub(have).max(1)
     }
 
-    /// Reads whole frames from the start of `bytes` and gives their length.
+    /// Reads whole frames from the start of `bytes` and returns the number of bytes they take.
     fn read(&mut self, bytes: &[u8], sink: &mut impl FnMut(Frame)) -> Result<usize, Unreadable> {
         let mut used = 0;
         if !self.begun {
@@ -138,7 +142,7 @@ impl FrameReader {
     }
 }
 
-/// Length of the first line, or 0 when more bytes are needed to tell.
+/// Length of the first line, or 0 if `bytes` end before the line does.
 fn preamble(bytes: &[u8]) -> Result<usize, Unreadable> {
     if !bytes.iter().zip(MAGIC).all(|(a, b)| a == b) {
         return Err(Unreadable::NotARecording);
@@ -215,7 +219,7 @@ impl RecordingReader {
         })
     }
 
-    /// The recording, as far as it is good.
+    /// The recording, up to the place where the file is cut off or damaged.
     pub fn finish(self) -> Result<Recording, Unreadable> {
         if self.empty {
             return Err(Unreadable::Empty);
@@ -248,7 +252,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A recording of these frames, and where each piece of it ends.
+    /// The bytes of a recording of these frames, and the offsets at which its first line and each frame end.
     fn file_of(header: super::super::Header, frames: &[Frame]) -> (Vec<u8>, Vec<usize>) {
         let mut bytes = Vec::new();
         encode_preamble(&mut bytes);
@@ -363,7 +367,7 @@ mod tests {
         for (frame, damage) in [
             (&unknown[..], None),
             (&[0xff; 16], Some("a frame has an impossible length")),
-            // A crash of the machine can leave zeros.
+            // After a crash of the machine, the last blocks of a file can be zeros.
             (&[0; 4096], Some("a frame's checksum is wrong")),
         ] {
             let mut bytes = Vec::new();

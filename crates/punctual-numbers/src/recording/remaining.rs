@@ -1,14 +1,14 @@
-//! The scenario by which a recording goes on: what is left of it, or as much more as is asked for.
+//! The scenario with which a recording is continued: the rest of its own scenario, or a length that the user gives.
 
 use super::{EndReason, Recording};
 use crate::scenario::{Amount, LoadPhase, ProbeThread, Scenario};
 use punctual_hist::Nanos;
 
-/// The time that one of a load phase's `parts` stands for, if the length of the scenario is a time.
+/// Length of one of a load phase's `parts`, if the length of the scenario is a time.
 const PART: Nanos = Nanos::from_ms(1);
 
-/// The scenario of a recording, shortened to what is left of it phase by phase, or with the length that is asked for.
-/// A phase that is over gets no part of it. `None` when nothing is left.
+/// The scenario of a recording with each phase shortened to what is left of it, or with the length `more` if that is
+/// given. A phase that is complete gets 0 parts. `None` if nothing is left.
 pub fn remaining(recording: &Recording, more: Option<Amount>) -> Option<Scenario> {
     let scenario = &recording.header.scenario;
     if let Some(length) = more {
@@ -73,7 +73,8 @@ mod tests {
         assert_eq!((more.length, &more.load_phases), (Amount::Time(s(3)), &done.header.scenario.load_phases));
     }
 
-    /// 10 s in two phases of 2.5 s and 7.5 s. The first phase is complete; of the second, one second was measured.
+    /// The run is to last 10 s, in two phases of 2.5 s and 7.5 s. The first phase is complete, and one second of the
+    /// second was measured.
     #[test]
     fn a_phase_that_is_over_has_no_part_in_the_rest() {
         let mut frames = run(0, 4, 5, None);

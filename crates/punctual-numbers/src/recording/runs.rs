@@ -1,8 +1,8 @@
-//! Several runs of one scenario in one recording: each keeps its own stretch of time, its own events and causes.
+//! Several runs of one scenario in one recording: each run keeps its own stretch of time, its own events and causes.
 //!
 //! All times of a recording count from the epoch of its first run. The frames of a later run are moved there by a
-//! [`Shift`], whether they come from a file or from a measurement that goes on, and a [`FurtherRun`] stands before them.
-//! Must not know where frames come from.
+//! [`Shift`], whether they come from a file or from a measurement that goes on, and a [`FurtherRun`] stands before
+//! them. This module must not know where frames come from.
 
 use super::RecTime;
 use super::{End, Frame, Header, Interval, Mark, MaximaLost, TraceTotal, Worst};
@@ -29,7 +29,7 @@ pub struct Run {
     pub at: RecTime,
     #[serde(flatten)]
     pub header: Header,
-    /// Activation time that the intervals of the run cover.
+    /// Sum of the lengths of the run's intervals.
     #[serde(rename = "measured_ns")]
     pub covered: Nanos,
     /// End of the last interval of the run, relative to the epoch of the first run.
@@ -63,7 +63,8 @@ impl Run {
     }
 }
 
-/// Lists of earlier runs, which frames of a later run add to instead of replacing them.
+/// The lists of earlier runs. Within a run a later frame replaces an earlier list; frames of a later run must add to
+/// these.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Earlier {
     worst: BTreeMap<u32, Vec<Worst>>,
@@ -76,7 +77,7 @@ impl Earlier {
         self.totals = totals.to_vec();
     }
 
-    /// The worst activations of a CPU over all runs. The list is as long as that of a single run.
+    /// The worst activations of a CPU over all runs. The list is no longer than the list of a single run.
     pub(super) fn with_worst(&self, cpu: u32, mut own: Vec<Worst>) -> Vec<Worst> {
         let Some(earlier) = self.worst.get(&cpu) else { return own };
         own.extend(earlier);
@@ -85,7 +86,7 @@ impl Earlier {
         own
     }
 
-    /// Sums over the traces of all runs.
+    /// The sizes of the traces of all runs, added up by CPU.
     pub(super) fn with_totals(&self, own: Vec<TraceTotal>) -> Vec<TraceTotal> {
         let mut sums: BTreeMap<u32, TraceTotal> = BTreeMap::new();
         for total in self.totals.iter().copied().chain(own) {
@@ -98,14 +99,15 @@ impl Earlier {
     }
 }
 
-/// Where the frames of one run go in a recording that began with another.
+/// How frames of a run are changed when they are put into a recording that began with another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
-    /// How much later this run began: whole seconds, so that each maximum of a second still covers one second.
+    /// How much later this run began than the first: whole seconds, so that each one-second maximum still covers one
+    /// second.
     later: Nanos,
-    /// Shift of instants of the run's own clock.
+    /// Distance by which instants of the run's monotonic clock are moved.
     by: Delta,
-    /// Slots of windows that are taken.
+    /// Number of window slots that the earlier runs occupy.
     slots: u32,
 }
 
@@ -116,14 +118,15 @@ pub(super) fn whole_second(at: Nanos) -> Nanos {
 }
 
 impl Shift {
-    /// Moves frames whose times count from the epoch of `of` by `later`, into a recording that begins with `first` and in
-    /// which `slots` slots of windows are taken.
+    /// A shift for frames whose times count from the epoch of `of`. It moves them by `later`, into a recording that
+    /// begins with `first` and in which the first `slots` window slots are occupied.
     pub fn new(first: &Header, of: &Header, later: Nanos, slots: u32) -> Self {
         let later = whole_second(later);
         Self { later, by: first.epoch.plus(later).signed_since(of.epoch), slots }
     }
 
-    /// Moves the run `of` to where the wall clock has it, but behind `until`, in a recording that begins with `first`.
+    /// A shift that moves the run `of` to its wall-clock distance from `first`, with which the recording begins, but
+    /// never before `until`.
     pub fn behind(first: &Header, of: &Header, until: RecTime, slots: u32) -> Self {
         let apart = Nanos::from_ns(of.started_unix_ns.saturating_sub(first.started_unix_ns));
         Self::new(first, of, apart.max(until.since_epoch()), slots)
@@ -176,7 +179,7 @@ impl Shift {
         at.plus(self.later)
     }
 
-    /// An instant of the run as the whole recording has it.
+    /// Converts an instant of the run's clock to the clock of the first run.
     pub fn moved(&self, at: MonoTime) -> MonoTime {
         at + self.by
     }
@@ -185,7 +188,7 @@ impl Shift {
         let seconds = u32::try_from(self.later.whole(SECOND)).unwrap_or(u32::MAX);
         interval.start = self.later(interval.start);
         for cpu in &mut interval.cpus {
-            // A second whose number does not fit any more is left out: a run of a century.
+            // A second whose number exceeds 32 bits, after more than a century, is left out.
             let moved = |(second, max): &(u32, Nanos)| Some((second.checked_add(seconds)?, *max));
             cpu.block_max = cpu.block_max.iter().filter_map(moved).collect();
         }
@@ -206,7 +209,8 @@ impl Shift {
         record.at = self.moved(record.at);
         match &mut record.what {
             What::Noise { start, .. } => *start = self.moved(*start),
-            // `expires` counts on the timer's own clock, which is the monotonic one for all timers that are judged.
+            // `expires` counts on the timer's own clock, which is the monotonic clock for all timers that are looked at
+            // for causes.
             What::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
             _ => {}
         }

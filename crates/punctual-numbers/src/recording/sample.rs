@@ -1,4 +1,4 @@
-//! Small runs, for tests of what is done with several of them.
+//! Small runs for tests that merge or continue recordings.
 
 use super::{
     CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, Recording, RecordingReader, Worst, encode,
@@ -13,7 +13,7 @@ use punctual_hist::{Activation, MonoTime, Nanos, bucket_index};
 pub(super) const STARTED: u64 = 1_800_000_000_000_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// A run of 10 s on CPU 1 that began `later_s` seconds after the first, on a clock of its own.
+/// The header of a run of 10 s on CPU 1 that began `later_s` seconds after the first, with an epoch of its own.
 pub(crate) fn header(later_s: u64) -> Header {
     let mut header = made_up::header(1, Nanos::from_secs(10));
     header.started_unix_ns = STARTED + later_s * SECOND;
@@ -24,7 +24,7 @@ pub(crate) fn header(later_s: u64) -> Header {
     header
 }
 
-/// One second of 1000 activations, all with this latency.
+/// The interval of one second with 1000 activations, which all have this latency.
 pub(crate) fn second(second: u64, latency: Nanos) -> Frame {
     let bucket = u16::try_from(bucket_index(latency.as_ns())).unwrap();
     let cpu = CpuInterval {

@@ -1,11 +1,11 @@
-//! How often a measurement writes down what it has: often while little is known, seldom in a run of weeks.
+//! How often a measurement writes an interval: every second at first, and every minute after two hours.
 //!
-//! One interval is what a crash can lose, and one point of the time line. The number of intervals decides the size of the
-//! file. Exact block maxima are kept for every second throughout.
+//! A crash loses at most one interval, and each interval is one point of the time line. The number of intervals decides
+//! the size of the file. Exact maxima are kept for every second, however long the intervals are.
 
 use punctual_hist::Nanos;
 
-/// Length of the blocks of which an exact maximum is kept.
+/// Length of the blocks of time for each of which the exact maximum is kept.
 pub const BLOCK: Nanos = Nanos::from_secs(1);
 
 /// How long the interval that starts `elapsed` after the epoch should be.

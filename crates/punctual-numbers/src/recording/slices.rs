@@ -1,19 +1,20 @@
-//! The run over time, in slices that grow with it, so that a run of weeks has no longer time line than one of minutes.
+//! The time line of a run, in slices that grow with the run, so that a run of weeks has no more slices than one of
+//! minutes.
 
 use super::tally::CpuTallies;
 use super::{Interval, RecTime};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Largest number of slices: about the pixels of a screen.
+/// Largest number of slices: about as many as a screen is pixels wide.
 const SLICES_MAX: usize = 1024;
 /// Largest number of buckets in all slices (64 MB), so that a machine of hundreds of CPUs gets fewer slices, but never fewer
 /// than `SLICES_MIN`.
 const BUCKETS_MAX: usize = 4 << 20;
 const SLICES_MIN: usize = 16;
 
-/// The time line: at most 1024 slices. Slices are joined while they fit into one target length, which doubles whenever
-/// there are too many.
+/// The time line: at most 1024 slices. Neighbouring slices are joined up to a target length, which grows whenever there
+/// are too many slices.
 #[derive(Clone, Debug, Default)]
 pub struct TimeLine {
     list: Vec<TimeSlice>,
@@ -25,7 +26,7 @@ pub struct TimeLine {
 pub struct TimeSlice {
     pub start: RecTime,
     pub length: Nanos,
-    /// Number of the load phase at its start.
+    /// Number of the load phase at the start of the slice.
     pub phase: u16,
     pub cpus: BTreeMap<u32, CpuTallies>,
 }
@@ -61,12 +62,12 @@ impl TimeLine {
         self.list.len() > SLICES_MAX || (self.list.len() > SLICES_MIN && buckets() > BUCKETS_MAX)
     }
 
-    /// Removes a quarter of the slices or more by joining neighbours of the same phase, or across phases if phases change
-    /// too often. Ends at the latest when the target is the longest length there is.
+    /// Removes at least a quarter of the slices by joining neighbours of the same phase, or of different phases if that
+    /// is not enough. The loop ends because the target length doubles until everything fits.
     fn thin(&mut self) {
         let enough = self.list.len() / 4 * 3;
-        // 9/8 of the length of two slices. Slices are whole intervals and vary in length: with a target of exactly two,
-        // some pairs would not fit and be left unjoined.
+        // The target is 9/8 of the mean length of two slices. Slices consist of whole intervals and vary in length:
+        // with a target of exactly two mean lengths, some pairs would be a little too long to be joined.
         let useful = Nanos::from_ns(self.covered.as_ns() / (SLICES_MAX as u64 / 2)).times(9);
         let useful = Nanos::from_ns(useful.as_ns() / 8);
         self.target = self.target.max(useful).max(Nanos::from_ns(1));
@@ -123,7 +124,7 @@ mod tests {
         Interval { start: RecTime::from_secs(second), length, phase, cpus: vec![cpu] }
     }
 
-    /// (slices, samples in them, skips in them, covered time)
+    /// The numbers of slices, of activations that ran and of skipped releases, and the total length of the slices.
     fn sums(slices: &TimeLine) -> (usize, u64, u64, Nanos) {
         let cpus = || slices.iter().flat_map(|slice| slice.cpus.values());
         let covered = slices.iter().fold(Nanos::ZERO, |total, slice| total.plus(slice.length));

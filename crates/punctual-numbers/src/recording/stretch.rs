@@ -1,7 +1,7 @@
-//! A stretch of a recording as a recording of its own: only what happened in it is folded.
+//! Reads a stretch of time of a recording as a recording of its own: only frames of that time are folded.
 //!
-//! Nothing finer than intervals is known, so the stretch is widened to their edges. What is known only of the whole run is
-//! left out: warm-ups, what loads achieved, the size of the trace.
+//! Latencies are known only by interval, so the stretch is widened to the edges of intervals. Frames that describe a
+//! whole run are left out: warm-ups, the work of loads, the size of the trace.
 
 use super::{Event, Frame, Interval, Mark, MarkKind, RecTime, Worst};
 use crate::trace::{LateList, LateTotal};
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 /// A stretch of time, relative to the epoch of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Beginning and end as they were asked for.
+    /// The beginning and the end that the caller gave.
     pub from: RecTime,
     pub to: RecTime,
-    /// `None`: no interval lies in the stretch.
+    /// Edges of the intervals in the stretch; `None` if there are none.
     pub edges: Option<Edges>,
 }
 
-/// From the start of the first interval that lies in a stretch, if only in part, to the end of the last.
+/// The start of the first interval and the end of the last interval that overlap a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edges {
     pub from: RecTime,
@@ -55,12 +55,12 @@ impl Stretch {
     }
 }
 
-/// Lets through what happened in a stretch.
+/// Passes on the frames, or parts of frames, that belong to a stretch.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pub(super) stretch: Stretch,
     pub(super) epoch: MonoTime,
-    /// The latest activations of the run that lie in the stretch, by CPU and release.
+    /// The activations of the run with the largest latencies in the stretch, by CPU and release.
     worst: BTreeMap<u32, BTreeMap<MonoTime, Worst>>,
 }
 
@@ -81,7 +81,7 @@ impl Filter {
             Frame::Late(list) => Some(Frame::Late(self.late(list))),
             Frame::WarmUp(_) | Frame::LoadDone(_) | Frame::TraceTotals(_) => None,
             Frame::FurtherRun(further) => {
-                // Each run has its own list of the worst.
+                // Each run has its own list of worst activations.
                 self.worst.clear();
                 Some(Frame::FurtherRun(further))
             }
@@ -98,8 +98,8 @@ impl Filter {
         self.stretch.holds(RecTime::of(release, self.epoch))
     }
 
-    /// Whether a mark belongs to the stretch. Marks of phases always do, because they name the phase of the stretch.
-    /// Notes made before the run concern all of it.
+    /// Whether a mark belongs to the stretch. Marks of phases always do, because the stretch's phase may have begun
+    /// earlier. Notes made at the epoch concern the whole run.
     fn says(&self, mark: &Mark) -> bool {
         match mark.kind {
             MarkKind::PhaseStart(_) | MarkKind::PhaseEnd(_) => true,
@@ -144,7 +144,8 @@ impl Filter {
     }
 }
 
-/// Removes maxima of seconds that began before the interval: such a second is only partly in the stretch.
+/// Removes the maxima of seconds that began before the interval, because those seconds may lie partly outside the
+/// stretch.
 fn whole_seconds(mut interval: Interval) -> Interval {
     let first = interval.start.as_ns() / Nanos::from_secs(1).as_ns();
     for cpu in &mut interval.cpus {

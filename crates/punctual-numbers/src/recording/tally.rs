@@ -1,11 +1,12 @@
 //! A histogram that takes only as much memory as its non-empty buckets.
 //!
-//! There is one for each CPU and load phase, and one for each CPU and point of the time line: too many for 30 KB each.
+//! A recording has one for each CPU and load phase, and one for each CPU and slice of the time line. These are too many
+//! for full histograms of 30 KB each.
 
 use super::CpuInterval;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 
-/// Non-empty buckets with the extremes and the sum of what was counted.
+/// The non-empty buckets, and the extremes and the sum of the counted values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pairs: Vec<(u16, u64)>,
@@ -20,7 +21,7 @@ pub struct CpuTallies {
     pub ran: Tally,
     /// Time from skipped releases to the next wake-up.
     pub skipped: Tally,
-    /// Activations that ran later than the budget.
+    /// Activations whose latency exceeded the budget.
     pub over_budget: u64,
 }
 
@@ -39,7 +40,7 @@ impl CpuTallies {
 }
 
 impl Tally {
-    /// Adds ascending pairs that lie within `limits`.
+    /// Adds (bucket, count) pairs in ascending order, whose values lie within `limits`.
     pub(super) fn add(&mut self, pairs: &[(u16, u64)], limits: (Nanos, Nanos), sum: Nanos) {
         self.merge(pairs, narrowed(pairs, limits), sum);
     }
@@ -86,12 +87,14 @@ impl Tally {
         above.fold(0, |total, (_, n)| total.saturating_add(*n))
     }
 
-    /// Largest value; `None` when empty. Exact where it is the whole run's, else at most 1.6 % above the true one.
+    /// Largest value; `None` when empty. Exact if it is also the largest value of the whole run, else at most 1.6 % too
+    /// large.
     pub fn max(&self) -> Option<Nanos> {
         self.extremes.map(|(_, max)| max)
     }
 
-    /// Smallest value; `None` when empty. Exact where it is the whole run's, else at most 1.6 % below the true one.
+    /// Smallest value; `None` when empty. Exact if it is also the smallest value of the whole run, else at most 1.6 %
+    /// too small.
     pub fn min(&self) -> Option<Nanos> {
         self.extremes.map(|(min, _)| min)
     }
@@ -111,7 +114,8 @@ impl Tally {
     }
 }
 
-/// The outer edges of ascending pairs, moved inwards to `limits`; `None` when nothing is counted.
+/// The lower edge of the first non-empty bucket and the upper edge of the last, narrowed to `limits`; `None` if all
+/// counts are 0.
 pub(super) fn narrowed(pairs: &[(u16, u64)], limits: (Nanos, Nanos)) -> Option<(Nanos, Nanos)> {
     let (first, _) = pairs.iter().find(|(_, n)| *n > 0)?;
     let (last, _) = pairs.iter().rfind(|(_, n)| *n > 0)?;

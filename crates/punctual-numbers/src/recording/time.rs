@@ -1,4 +1,4 @@
-//! Instants of a recording.
+//! The type for instants of a recording.
 
 use punctual_hist::{MonoTime, Nanos};
 use std::fmt;
@@ -21,7 +21,8 @@ impl RecTime {
         Self(Nanos::from_secs(n))
     }
 
-    /// The instant `at` of the monotonic clock in a recording whose epoch is `epoch`. Earlier instants are at the epoch.
+    /// The instant `at` of the monotonic clock in a recording whose epoch is `epoch`. Instants before the epoch become
+    /// the epoch.
     pub const fn of(at: MonoTime, epoch: MonoTime) -> Self {
         Self(at.since(epoch))
     }

@@ -1,5 +1,5 @@
-//! Windows of a recording, kept packed: ten thousand of them take some 30 MB packed and half a gigabyte unpacked. Each
-//! is unpacked only while it is read.
+//! Keeps the windows of a recording in packed form: ten thousand windows take some 30 MB packed and half a gigabyte
+//! unpacked. Each is unpacked only while it is read.
 
 use super::wire;
 use crate::trace::{Kept, Window};
@@ -27,7 +27,7 @@ impl Packed {
 }
 
 impl Windows {
-    /// Keeps a window, which replaces another in the same slot.
+    /// Keeps a window. If its slot already holds a window, that window is replaced.
     pub fn keep(&mut self, window: &Window) {
         let Window { kept, cpu, release, woke, .. } = *window;
         self.packed.insert(window.slot, Packed { kept, cpu, release, woke, bytes: wire::pack(window).into() });
@@ -56,7 +56,7 @@ impl Windows {
         self.packed.values().filter(|packed| packed.kept != Kept::Ordinary).filter_map(Packed::unpack)
     }
 
-    /// The window of the late activation whose body ran at this instant.
+    /// The window of the late activation whose thread woke at this instant.
     pub fn woken_at(&self, woke: MonoTime) -> Option<Window> {
         let late = self.packed.values().filter(|packed| packed.kept != Kept::Ordinary);
         late.filter(|packed| packed.woke == woke).find_map(Packed::unpack)

@@ -1,7 +1,7 @@
-//! Raw events to records: by what a kernel's `format` files say, learned before.
+//! Decodes raw events into records, by layouts that were learned before from the kernel's `format` files.
 //!
-//! Knows no page and no file. An event whose fields are not what is needed is not learned at all, so that it gives no
-//! record instead of a wrong one. Nothing is allocated for an event but for a name not met before.
+//! This module knows neither pages nor files. An event that lacks a needed field is not learned at all, so that it
+//! gives no record instead of a wrong one. Decoding an event allocates memory only for a name that is new.
 
 use super::decode_events::{EVENTS, Wanted};
 use super::decode_fields::{Fields, NUMBERS, Number, TEXTS, Text, int, set};
@@ -11,11 +11,11 @@ use super::{Context, Names, Record, What};
 
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
-    /// What was learned of each event, by the number that the kernel gave it.
+    /// The layout of each learned event, by the number that the kernel gave the event.
     learned: Vec<Option<Learned>>,
 }
 
-/// Where the fields are in one kind of event.
+/// The places of the fields in one kind of event.
 #[derive(Clone, Copy, Debug)]
 struct Learned {
     wanted: &'static Wanted,
@@ -67,15 +67,15 @@ impl Decoder {
         self.learned.iter().flatten().map(|learned| learned.wanted)
     }
 
-    /// What an event says; `None` when it was not learned. Names in it are put into `names`. Of several CPUs that were
-    /// asked for an interrupt at once, only the first is told: see [`Self::decode_each`].
+    /// Decodes an event; `None` if its kind was not learned. Names in the event are added to `names`. If the event
+    /// names a mask of several CPUs, only the record of the first CPU is returned: see [`Self::decode_each`].
     pub fn decode(&self, event: &RawEvent<'_>, names: &mut Names) -> Option<Record> {
         let mut first = None;
         self.decode_each(event, names, |record| first = first.take().or(Some(record)));
         first
     }
 
-    /// Like [`Self::decode`], but hands out one record for each CPU that was asked for an interrupt.
+    /// Like [`Self::decode`], but hands out one record for each CPU in the event's mask of CPUs.
     pub fn decode_each(&self, event: &RawEvent<'_>, names: &mut Names, mut each: impl FnMut(Record)) {
         let Some(learned) = self.find(event.payload) else { return };
         let Learned { wanted, numbers, texts, .. } = learned;
@@ -89,7 +89,8 @@ impl Decoder {
         }
     }
 
-    /// Every record begins with the number of its event.
+    /// Finds the layout of an event by its number, with which the payload begins. `None` if that number was not learned
+    /// or the payload is too short.
     fn find(&self, payload: &[u8]) -> Option<&Learned> {
         let id = u16::from_le_bytes(*payload.first_chunk()?);
         self.learned.get(usize::from(id))?.as_ref().filter(|learned| payload.len() >= learned.needs)

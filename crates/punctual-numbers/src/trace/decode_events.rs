@@ -1,11 +1,12 @@
-//! Which events of the kernel's trace are understood, and which of their fields are read.
+//! The events of the kernel's trace that are understood, and the fields of them that are read.
 //!
-//! Names only: sizes and offsets come from a kernel's `format` files. The code that enables events uses this list.
+//! The list holds only names: sizes and offsets come from the running kernel's `format` files. The code that enables
+//! events uses this list, too.
 
 use super::decode_fields::{Fields, took};
 use super::{NoiseKind, Rung, Vector, What};
 
-/// An event worth recording. Below `events`, `group` is a folder and `name` a folder in it.
+/// An event worth recording, which tracefs has as the folder `events/GROUP/NAME`.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     pub group: &'static str,
@@ -13,8 +14,8 @@ pub struct Wanted {
     /// Whether every kernel from 4.19 on should have the event, on any architecture. If it is missing, some causes
     /// cannot be seen.
     pub everywhere: bool,
-    /// [`Rung::Tracefs`] marks events that are always wanted, [`Rung::Timerlat`] those of the tracer of that name,
-    /// wanted beside the others where it runs.
+    /// [`Rung::Tracefs`] marks events that are always recorded; [`Rung::Timerlat`] marks events of the tracer
+    /// `timerlat`, which are recorded in addition if that tracer runs.
     pub rung: Rung,
     /// The event of the same group that marks the other end of a span: both must be enabled, or none.
     pub pair: Option<&'static str>,
@@ -24,12 +25,13 @@ pub struct Wanted {
     pub(super) is_for_each_cpu: bool,
     pub(super) numbers: &'static [&'static str],
     pub(super) texts: &'static [&'static str],
-    /// What happened, from the numbers and texts above, by their places.
+    /// Makes the record from the values of the fields `numbers` and `texts`, which it takes by their positions in those
+    /// lists.
     pub(super) what: fn(&mut Fields<'_>) -> What,
 }
 
 impl Wanted {
-    /// As `set_event` takes it: `group:name`.
+    /// The event as the file `set_event` expects it: `group:name`.
     pub fn path(&self) -> String {
         format!("{}:{}", self.group, self.name)
     }
@@ -71,7 +73,7 @@ impl Wanted {
     }
 }
 
-/// Both events of an interrupt that no device raised.
+/// The entry and the exit event of an interrupt that no device raised.
 macro_rules! vector {
     ($group:literal, $name:literal, $vector:ident) => {{
         const ENTRY: &str = concat!($name, "_entry");
@@ -118,9 +120,9 @@ const VECTORS: &[[Wanted; 2]] = &[
     vector!("ipi", "ipi", Ipi),
 ];
 
-/// Mask of the states of a task. The bit above the mask says that the task was pre-empted, from kernel 4.15 on.
+/// Mask of the states in `prev_state`. From kernel 4.15 on, the bit above the mask means that the task was pre-empted.
 const STATES: u32 = 0xff;
-/// What `cpu_idle` says when the CPU woke.
+/// Value of the state in the event `cpu_idle` when the CPU wakes.
 const WOKE: u32 = u32::MAX;
 
 const PLAIN: &[Wanted] = &[

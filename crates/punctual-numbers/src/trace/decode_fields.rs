@@ -1,18 +1,18 @@
-//! Fields of a raw event: from where in its bytes a number or a text is taken, and what happened according to them.
+//! Reads numbers and texts from the bytes of a raw event, and makes records from them.
 //!
-//! Knows no event. A field that lies outside of the bytes is 0 or empty: the decoder has checked that those an event needs
-//! are there.
+//! This module knows no particular event. A field that lies outside the bytes is read as 0 or empty. The decoder has
+//! already checked that the event is long enough for all its fields.
 
 use super::format::{Field, Kind};
 use super::page::{RawEvent, little};
 use super::{Address, Names, NoiseKind, Tid, What};
 use punctual_hist::Nanos;
 
-/// Numbers and texts of the event that has most of them.
+/// Largest number of numeric fields, and of text fields, that are read from any event.
 pub(super) const NUMBERS: usize = 5;
 pub(super) const TEXTS: usize = 2;
 
-/// The fields of one event, by the places they have in its [`Wanted`](super::Wanted).
+/// The fields of one event, at the positions that they have in its [`Wanted`](super::Wanted).
 pub(super) struct Fields<'a> {
     pub(super) numbers: &'a [Number; NUMBERS],
     pub(super) texts: &'a [Text; TEXTS],
@@ -43,7 +43,7 @@ impl Fields<'_> {
         Address(self.number(place))
     }
 
-    /// A task, whose name is noted. The idle task has none: it is another one on each CPU.
+    /// Reads a task id and notes the task's name. No name is noted for id 0, which the idle tasks of all CPUs share.
     pub(super) fn task(&mut self, place: usize, text: usize) -> Tid {
         let tid = self.int(place);
         let bytes = self.texts[text].read(self.event.payload);
@@ -55,7 +55,7 @@ impl Fields<'_> {
         tid
     }
 
-    /// The line of an interrupt, whose handler is noted.
+    /// Reads the number of an interrupt line and notes the name of its handler.
     pub(super) fn line(&mut self, place: usize, text: usize) -> u32 {
         let irq = self.small(place);
         replace(&mut self.names.irqs.entry(irq).or_default().action, self.texts[text].read(self.event.payload));
@@ -70,8 +70,8 @@ impl Fields<'_> {
         What::Fault { address: self.address(0), ip: self.address(1), user }
     }
 
-    /// A noise record. Its start is computed, because the kernel's field `start` is read from the clock `local`,
-    /// whatever the clock of the trace is.
+    /// Makes a noise record. Its start is computed from the end, because the kernel's field `start` always counts on
+    /// the clock `local`, even if the trace uses another clock.
     pub(super) fn noise(&self, kind: NoiseKind) -> What {
         let took = took(self.number(0));
         What::Noise { kind, id: self.int(1), start: self.event.at.minus(took), took }
@@ -95,7 +95,7 @@ fn replace(known: &mut String, bytes: &[u8]) {
     }
 }
 
-/// A number in place. One of no bytes is read as 0.
+/// The position of a number in the payload. A number of size 0 is read as 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Number {
     at: usize,
@@ -130,7 +130,7 @@ impl Number {
     }
 }
 
-/// Bytes in place, or the place where a number says that they are.
+/// The position of a text in the payload: fixed, or given by a number (16 bits offset, 16 bits length) at `at`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Text {
     Fixed { at: usize, size: usize },
@@ -183,7 +183,7 @@ fn signed(number: u64) -> i64 {
     i64::from_le_bytes(number.to_le_bytes())
 }
 
-/// A length of time; one that the kernel counts as negative is zero.
+/// Converts the kernel's signed length of time; a negative length becomes zero.
 pub(super) fn took(number: u64) -> Nanos {
     Nanos::from_ns(u64::try_from(signed(number)).unwrap_or(0))
 }

@@ -1,13 +1,15 @@
-//! What a kernel says of the layout of an event: the text of its `format` file.
+//! Reads the layout of an event from the text of its `format` file.
 //!
-//! Offsets and sizes differ between kernels, so none is known here. Knows no event and no page.
+//! Offsets and sizes differ between kernels, so none is built in. This module knows neither particular events nor
+//! pages.
 
 use std::fmt;
 
-/// Why an event, or the head of a page, cannot be read on this kernel. Nothing is guessed: the event stays unknown.
+/// Why the layout of an event, or of the head of a page, cannot be read. Nothing is guessed: the event is then not
+/// decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError {
-    /// What was to be read: `group:name`, or `header_page`.
+    /// The event whose layout was to be read, as `group:name`, or `header_page`.
     pub of: String,
     pub why: FormatFault,
 }
@@ -16,15 +18,15 @@ pub struct FormatError {
 pub enum FormatFault {
     /// The event is not in `EVENTS`.
     NotWanted,
-    /// There is no line `ID:` with a number that fits.
+    /// There is no line `ID:` with a valid number.
     NoId,
-    /// The kernel's text has no such field.
+    /// The kernel's text lacks the field with this name.
     Missing(String),
-    /// This line cannot be understood.
+    /// This line of the kernel's text cannot be understood.
     Line(String),
-    /// The size or the kind of this field cannot be read.
+    /// The field with this name has a size or a kind that cannot be read.
     Unfit(String),
-    /// Another event has the same number.
+    /// Another event already has this number.
     SameId(u16),
     BigEndian,
 }
@@ -46,16 +48,16 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// How the bytes of a field are meant.
+/// How the bytes of a field are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A number, or an address.
+    /// The field is a number or an address.
     Number,
-    /// Bytes in place, as many as the size of the field.
+    /// The field itself consists of the bytes of the text.
     Array,
-    /// Where the bytes are, from the start of the record, and how many.
+    /// The field holds the offset of the bytes from the start of the record, and their number.
     Located,
-    /// Where the bytes are, from the end of this field, and how many.
+    /// The field holds the offset of the bytes from the end of the field, and their number.
     Relative,
 }
 
@@ -89,7 +91,7 @@ impl EventFormat {
     }
 }
 
-/// The fields that a text declares, up to the line that says how it is printed.
+/// The fields that a `format` file declares. They end at the line `print fmt:`.
 pub(super) fn fields(text: &str) -> Result<Vec<Field>, FormatFault> {
     text.lines()
         .take_while(|line| !line.starts_with("print fmt:"))
@@ -98,7 +100,7 @@ pub(super) fn fields(text: &str) -> Result<Vec<Field>, FormatFault> {
         .collect()
 }
 
-/// `TYPE NAME; offset:N; size:N; signed:N;`, with tabs between.
+/// Reads a line `TYPE NAME; offset:N; size:N; signed:N;`, whose parts are separated by tabs.
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.split(';').map(str::trim);
     let declared = parts.next()?;

@@ -1,37 +1,38 @@
-//! Which activations get a window kept: all late ones have the same chance, the worst are always there.
+//! Decides whose windows are kept: each late activation has the same chance, and the worst are always kept.
 //!
-//! Each CPU has slots of its own. Late activations are drawn into the sampled ones by Vitter's Algorithm R, so that a
-//! spike of the last minute is as likely kept as one of the first. The worst ones are kept besides: one that is drawn
-//! out of the sample moves to a slot of the worst. Pure arithmetic: whoever cuts windows is told where they go.
+//! Each CPU has slots of its own. Vitter's Algorithm R draws late activations for the sampled slots, so that a spike of
+//! the last minute is kept as likely as one of the first. The worst activations are kept in addition: if another draw
+//! takes the sampled slot of one, its window moves to a slot of the worst. This module only computes slots; the caller
+//! cuts and stores the windows.
 
 use super::Kept;
 use punctual_hist::Nanos;
 use punctual_hist::SplitMix;
 use std::collections::BTreeMap;
 
-/// Windows of the worst activations of each CPU, where there is room.
+/// Number of windows of worst activations per CPU, if that is at most a quarter of the CPU's slots.
 const WORST: u32 = 64;
-/// Windows of ordinary activations of all CPUs together, where there is room.
+/// Number of windows of ordinary activations of all CPUs together, unless the number of slots or CPUs demands another.
 const ORDINARY: u32 = 200;
 
-/// How many of the worst of each CPU are kept, if there are at most `windows_max` windows.
+/// Number of worst activations kept per CPU, if all CPUs together have at most `windows_max` windows.
 pub fn worst_max(windows_max: u32, cpus: usize) -> u32 {
     let share = windows_max / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
     WORST.min(share / 4)
 }
 
-/// Where a window goes in the recording.
+/// The slot of a window in the recording, and why the window is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSlot {
     pub slot: u32,
     pub kept: Kept,
 }
 
-/// Where the window of a late activation goes.
+/// The slot of the window of a late activation, and the move that must come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     pub place: WindowSlot,
-    /// Where the window that is in `place` has to go before: it is among the worst.
+    /// The slot to which the window that is now in `place` must first be moved, because it is among the worst.
     pub moved: Option<WindowSlot>,
 }
 
@@ -43,8 +44,8 @@ pub struct Keeper {
     sparing: u32,
 }
 
-/// After this many calls of [`Keeper::be_sparing`], an activation is among the worst only if it exceeds the least of
-/// them by a quarter. Latencies that keep growing slowly then cause few windows.
+/// After this many calls of [`Keeper::be_sparing`], a new activation replaces the least of the worst only if it is
+/// later by more than a quarter. Latencies that keep growing slowly then cause few windows.
 const VERY_SPARING: u32 = 4;
 
 /// The slots of one CPU: sampled ones first, then those of the worst, then ordinary ones.
@@ -56,7 +57,7 @@ struct OneCpu {
     ordinary: u32,
     late_seen: u64,
     ordinary_seen: u64,
-    /// The worst of all that were seen: (latency, slot), in no order.
+    /// The worst activations so far, unsorted: (latency, slot of the window).
     top: Vec<(Nanos, u32)>,
 }
 
@@ -77,8 +78,8 @@ impl Keeper {
         Self { cpus: (0..).zip(cpus).map(slots).collect(), random: SplitMix::new(seed), sparing: 0 }
     }
 
-    /// Halves the slots into which later activations may be drawn, sampled and ordinary ones alike. Slots that remain
-    /// in use stay a sample of the whole run; the others stay a sample of the time until now. The worst are still kept.
+    /// Halves the number of sampled and of ordinary slots that may still be overwritten. Slots that remain in use stay
+    /// a sample of the whole run; the others stay a sample of the time until now. The worst are still kept.
     pub fn be_sparing(&mut self) {
         self.sparing += 1;
     }
@@ -87,7 +88,7 @@ impl Keeper {
         self.sparing
     }
 
-    /// A late activation of a CPU: where its window is to be kept, if at all.
+    /// Registers a late activation of a CPU; returns where its window is to be kept, or `None` if it is not kept.
     pub fn late(&mut self, cpu: u32, latency: Nanos) -> Option<Keep> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.late_seen += 1;
@@ -103,7 +104,7 @@ impl Keeper {
         Some(Keep { place: WindowSlot { slot, kept: Kept::Worst }, moved: None })
     }
 
-    /// An ordinary activation of a CPU: where its window is to be kept, if at all.
+    /// Registers an ordinary activation of a CPU; returns where its window is to be kept, or `None` if it is not kept.
     pub fn ordinary(&mut self, cpu: u32) -> Option<WindowSlot> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.ordinary_seen += 1;
@@ -112,7 +113,7 @@ impl Keeper {
         Some(WindowSlot { slot: cpu.first_slot + cpu.sampled + cpu.worst + n, kept: Kept::Ordinary })
     }
 
-    /// Whether the window in this slot may have to move, so that whoever cuts windows must hold on to it.
+    /// Whether the window in this slot may have to move later, so that the caller must keep a copy of it.
     pub fn may_move(&self, cpu: u32, slot: u32) -> bool {
         self.cpus
             .get(&cpu)
@@ -121,7 +122,7 @@ impl Keeper {
 }
 
 impl OneCpu {
-    /// Where the window in this slot has to move before it is replaced; `None` if it is not among the worst.
+    /// The slot to which the window in `slot` must move before it is replaced; `None` if it is not among the worst.
     fn move_away(&mut self, slot: u32) -> Option<WindowSlot> {
         let at = self.top.iter().position(|(_, in_slot)| *in_slot == slot)?;
         let to = self.unused_worst_slot()?;
@@ -129,7 +130,7 @@ impl OneCpu {
         Some(WindowSlot { slot: to, kept: Kept::Worst })
     }
 
-    /// A slot of the worst for an activation that is not sampled, if it is bad enough.
+    /// A slot of the worst for an activation that was not drawn; `None` if its latency is not among the worst.
     fn free_worst_slot(&mut self, latency: Nanos, sparing: bool) -> Option<u32> {
         if self.top.len() < self.worst as usize {
             return self.unused_worst_slot();
@@ -139,7 +140,7 @@ impl OneCpu {
         if latency <= needed {
             return None;
         }
-        // The least of the worst makes room. If its window was in a slot of the worst, that slot becomes free.
+        // The least of the worst is dropped. If its window was in a slot of the worst, that slot becomes free.
         self.top.swap_remove(at);
         self.unused_worst_slot()
     }
@@ -162,7 +163,7 @@ fn halved(slots: u32, times: u32) -> u32 {
     slots.checked_shr(times).unwrap_or(0)
 }
 
-/// Algorithm R: which of `slots` the `seen`-th item gets, if any.
+/// Algorithm R: draws which of `slots` the `seen`-th item gets; `None` if it gets none.
 fn draw(random: &mut SplitMix, seen: u64, slots: u32) -> Option<u32> {
     let seen = usize::try_from(seen).unwrap_or(usize::MAX);
     let n = if seen <= slots as usize { seen - 1 } else { random.below(seen) };
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Plays the recording: what is in each slot after these latencies came in order.
+    /// Acts as the recording: returns the contents of each slot after late activations with these latencies.
     fn kept(windows_max: u32, seed: u64, latencies: &[u64]) -> BTreeMap<u32, (Kept, u64)> {
         let mut keeper = Keeper::new([3], windows_max, seed);
         let mut slots: BTreeMap<u32, (Kept, u64)> = BTreeMap::new();
@@ -213,7 +214,7 @@ mod tests {
             let kept = kept(40, seed, &latencies);
             early += kept.values().filter(sampled).filter(|(_, latency)| *latency < 1_000).count();
         }
-        // 20 slots, 200 times: 2000 of the first half are expected, with a deviation of 32.
+        // In 200 runs with 20 slots each, 2000 windows of the first half are expected, with a standard deviation of 32.
         assert!((1_850..2_150).contains(&early), "{early}");
     }
 
@@ -227,7 +228,7 @@ mod tests {
                 if n == 200 {
                     keeper.be_sparing();
                 }
-                // The worst comes late.
+                // The largest latency comes near the end of the run.
                 let latency = if n == 1_500 { 9_000 } else { n % 1_000 };
                 let Some(Keep { place, moved }) = keeper.late(3, Nanos::from_ns(latency)) else { continue };
                 written += u32::from(n >= 200);
@@ -237,7 +238,7 @@ mod tests {
                 slots.insert(place.slot, n);
             }
             assert!(slots.values().any(|n| *n == 1_500), "the worst of all");
-            // Of 20 slots of the sample ten still take part.
+            // After one halving, 10 of the 20 sampled slots can still be overwritten.
             late_ones += slots.range(..10).filter(|(_, n)| **n >= 1_000).count();
         }
         assert!((850..1_150).contains(&late_ones), "{late_ones} of 2000 are of the second half");

@@ -1,9 +1,9 @@
-//! Remembers how much counters grew, step by step, and tells how much they grew around an activation and how much they
-//! usually do.
+//! Remembers how much counters grew from reading to reading, and computes how much they grew around an activation and
+//! how much they usually grow.
 //!
-//! Only growth is remembered, so that half a minute of thousands of counters that stand still costs nothing. A counter
-//! speaks for a stretch of time only if it was read at every step of it: absent is not zero. Must not know where values
-//! come from.
+//! A step is one reading of all counters. Only growth is stored, so that thousands of counters that stand still take no
+//! memory. The growth of a counter over a stretch of time is known only if the counter was read at every step of it: a
+//! missing value is not zero. This module must not know where values come from.
 
 use super::{Around, Counter, Growth};
 use punctual_hist::{MonoTime, Nanos};
@@ -13,19 +13,19 @@ use std::collections::{BTreeMap, VecDeque};
 const REACH: Nanos = Nanos::from_secs(30);
 const MOST_GROWTHS: usize = 1 << 20;
 
-/// What a slot counts. The two kinds of cycles give a counter only together, as their ratio.
+/// What a slot counts. `Actual` and `Nominal` cycles become a counter only together, as their ratio.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counted {
     Plain(Counter),
-    /// A line of a device, which is told only once it has interrupted.
+    /// An interrupt line of a device, which is reported only if it has interrupted during the run.
     Device(Counter),
-    /// Cycles at the frequency the CPU had.
+    /// Cycles at the actual frequency of the CPU.
     Actual,
-    /// Cycles at the nominal frequency.
+    /// Cycles at the nominal frequency of the CPU.
     Nominal,
 }
 
-/// A place in the ledger: one counter of one CPU.
+/// Index of one counter of one CPU in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(usize);
 
@@ -34,7 +34,7 @@ pub struct Ledger {
     counters: Vec<Counted>,
     slots: Vec<Held>,
     steps: VecDeque<Step>,
-    /// The number of steps that are forgotten. The first of all steps has the number 1.
+    /// Number of steps that have been forgotten. Steps are numbered from 1.
     forgotten: u64,
     growths: usize,
     open: Step,
@@ -45,10 +45,11 @@ struct Held {
     cpu: u32,
     counter: usize,
     value: u64,
-    /// First and last step of the newest unbroken series of readings, by their numbers; 0 if the counter was never read.
+    /// Numbers of the first and the last step of the newest unbroken series of readings; 0 if the counter was never
+    /// read.
     since: u64,
     until: u64,
-    /// Growth in all unbroken stretches, and their length.
+    /// Sum of the growth over all unbroken series of readings, and the sum of their lengths.
     total: u128,
     time: Nanos,
 }
@@ -57,7 +58,7 @@ struct Held {
 struct Step {
     begun: MonoTime,
     done: MonoTime,
-    /// (slot, growth since the step before).
+    /// Growth of each slot that grew since the step before: (slot, growth).
     grown: Vec<(usize, u64)>,
 }
 
@@ -81,7 +82,7 @@ impl Ledger {
         let number = self.number(self.steps.len());
         let since_last = self.steps.back().map(|last| self.open.begun.since(last.begun));
         let Some(held) = self.slots.get_mut(slot.0).filter(|held| held.until != number) else { return };
-        // A counter that fell was reset.
+        // A counter that fell was reset, so its growth is unknown.
         let growth = value.checked_sub(held.value);
         match growth.zip(since_last).filter(|_| held.until != 0 && held.until + 1 == number) {
             Some((growth, time)) => {
@@ -113,8 +114,8 @@ impl Ledger {
         self.steps.back().map(|step| step.begun)
     }
 
-    /// What changed on this CPU between the last step that was over by `from` and the first that began at `to` or
-    /// later; `None` where one of the two is forgotten or has not been taken yet.
+    /// Growth of this CPU's counters between the last step that was over by `from` and the first that began at `to` or
+    /// later. `None` if one of the two steps is forgotten or has not been taken yet.
     pub fn around(&self, cpu: u32, from: MonoTime, to: MonoTime) -> Option<Around> {
         let before = self.steps.partition_point(|step| step.done <= from).checked_sub(1)?;
         let after = self.steps.partition_point(|step| step.begun < to).max(before + 1);
@@ -147,12 +148,13 @@ impl Ledger {
 struct Grown<'a> {
     counted: &'a Counted,
     by: u64,
-    /// Growth elsewhere in the run, and the length of that time.
+    /// Growth outside the stretch of time around the activation, and the length of the time outside.
     elsewhere: (u128, Nanos),
 }
 
 impl Grown<'_> {
-    /// Usual growth in a time of this length. `None` until at least this much time was observed elsewhere in the run.
+    /// Usual growth in a time of this length. `None` unless the counter was observed for at least as long elsewhere in
+    /// the run.
     fn usually(&self, length: Nanos) -> Option<u64> {
         let (total, time) = (self.elsewhere.0, u128::from(self.elsewhere.1.as_ns()));
         let length = u128::from(length.as_ns());
@@ -175,7 +177,7 @@ fn changes(grown: &[Grown<'_>], length: Nanos) -> Vec<Growth> {
     plain.map(change).chain(frequency(grown)).collect()
 }
 
-/// Cycles at the actual frequency for each thousand at the nominal one.
+/// The ratio of actual to nominal cycles, in thousandths.
 fn frequency(grown: &[Grown<'_>]) -> Option<Growth> {
     let of = |wanted: &Counted| grown.iter().find(|grown| grown.counted == wanted);
     let (actual, nominal) = (of(&Counted::Actual)?, of(&Counted::Nominal)?);
@@ -183,7 +185,7 @@ fn frequency(grown: &[Grown<'_>]) -> Option<Growth> {
         let thousandths = actual.saturating_mul(1_000).checked_div(nominal)?;
         u64::try_from(thousandths).ok()
     };
-    // A CPU that slept all the time had no frequency.
+    // A CPU that slept all the time counted no nominal cycles, so there is no ratio.
     let by = ratio(u128::from(actual.by), u128::from(nominal.by))?;
     Some(Growth { counter: Counter::FrequencyRatio, by, usually: ratio(actual.elsewhere.0, nominal.elsewhere.0) })
 }
@@ -199,7 +201,8 @@ mod tests {
         MonoTime::from_ns(ms * 1_000_000)
     }
 
-    /// One step each 100 ms, which takes 1 ms; values in the order of the slots, `None`: not read.
+    /// Adds a step of 1 ms every 100 ms. The values are in the order of the slots; `None` stands for a counter that was
+    /// not read.
     fn steps<const N: usize>(ledger: &mut Ledger, slots: [Slot; N], values: &[[Option<u64>; N]]) {
         for values in values {
             let at = ms(100 * ledger.number(ledger.steps.len()));
@@ -264,7 +267,7 @@ mod tests {
         let nothing = || Some(vec![]);
         let growth = |by, usually| Some(vec![(by, usually)]);
         for (what, values, asked) in [
-            // Nothing was seen elsewhere.
+            // The counter was never read outside the stretch, so its usual growth is unknown.
             (STEAL, vec![Some(1), Some(9)], vec![(150, growth(8, None))]),
             // The counter disappears, comes back at an unknown instant, and disappears again.
             (
@@ -272,9 +275,9 @@ mod tests {
                 vec![Some(1), Some(2), None, Some(90), Some(91), None],
                 vec![(250, nothing()), (350, nothing()), (450, growth(1, Some(1))), (550, nothing())],
             ),
-            // A counter that fell was reset.
+            // A counter that fell was reset, so its growth is unknown.
             (STEAL, vec![Some(10), Some(12), Some(3), Some(4)], vec![(250, nothing()), (350, growth(1, Some(2)))]),
-            // A line of a device is told once it has interrupted in the run.
+            // A line of a device is reported only if it has interrupted during the run.
             (
                 device(),
                 vec![Some(10), Some(10), Some(10), Some(11)],

@@ -1,9 +1,9 @@
-//! What the kernel says it did: records of its trace, and the windows around late activations that a recording keeps.
+//! Records of the kernel's trace, and the windows around late activations that a recording keeps.
 //!
-//! Values only. A [`Record`] is one event of one CPU, whatever engine saw it; a [`Window`] is all that is known of one
-//! late activation and can be explained without anything else, on any machine. Who was to blame is decided in
-//! [`explain`](crate::explain), how records are got is known to `punctual-linux` alone.
-//! Instants are those of `CLOCK_MONOTONIC`.
+//! This module only defines and decodes values. A [`Record`] is one event of one CPU, in the same form for every
+//! engine. A [`Window`] holds everything known of one late activation, so that it can be explained on any machine.
+//! [`explain`](crate::explain) finds the causes; only `punctual-linux` knows how to collect records. All instants are
+//! those of `CLOCK_MONOTONIC`.
 
 mod decode;
 mod decode_events;

@@ -1,13 +1,13 @@
-//! Pages of the kernel's ring buffer, as `trace_pipe_raw` gives them: bytes to events with their times.
+//! Splits pages of the kernel's ring buffer, as `trace_pipe_raw` gives them, into raw events with their times.
 //!
-//! Knows nothing of what is in an event. Strange bytes give an error or an end, never a panic and never an endless walk:
-//! each step goes forward by four bytes at least.
+//! This module does not know what is in an event. Invalid bytes give an error or the end of the page, never a panic or
+//! an endless loop: each step goes forward by at least four bytes.
 
 use super::format::{Field, FormatError, FormatFault, Kind, fields};
 use punctual_hist::MonoTime;
 use std::fmt;
 
-/// Where things are in a page, as `events/header_page` says.
+/// Offsets and sizes of the parts of a page, as the file `events/header_page` gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLayout {
     stamp: usize,
@@ -51,7 +51,8 @@ impl PageLayout {
         })
     }
 
-    /// Bytes of a whole page (a sub-buffer, which may be several pages of memory): the amount to read at once.
+    /// Length in bytes of a whole page (a sub-buffer, which may be several pages of memory). Callers read this much at
+    /// once.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -61,7 +62,7 @@ impl PageLayout {
         let short = |needs| PageError::TooShort { has: bytes.len(), needs };
         let head = bytes.get(..self.data).ok_or(short(self.data))?;
         let start = little(head.get(self.stamp..).unwrap_or_default(), 8).ok_or(short(self.data))?;
-        // A 32-bit kernel's word has its flags at the same places.
+        // The commit word of a 32-bit kernel has its flags at the same bits.
         let commit = little(head.get(self.commit..).unwrap_or_default(), self.commit_bytes).ok_or(short(self.data))?;
         let length = usize::try_from(commit & LENGTH).unwrap_or(usize::MAX);
         let end = self.data.saturating_add(length);
@@ -74,7 +75,8 @@ impl PageLayout {
         Ok(Page { start: MonoTime::from_ns(start), missed, data })
     }
 
-    /// The number behind the data is a `long`, as the commit word is; all ones stand for an unknown number.
+    /// Reads the number of lost records that stands behind the data. It is a `long`, like the commit word; all ones
+    /// stand for an unknown number.
     fn stored(&self, behind: &[u8]) -> Missed {
         match little(behind, self.commit_bytes) {
             Some(u64::MAX) | None => Missed::Unknown,
@@ -84,14 +86,14 @@ impl PageLayout {
     }
 }
 
-/// The first `size` bytes as a number; `None` where there are fewer.
+/// Reads the first `size` bytes as a little-endian number; `None` if there are fewer.
 pub(super) fn little(bytes: &[u8], size: usize) -> Option<u64> {
     let mut number = [0; 8];
     number.get_mut(..size)?.copy_from_slice(bytes.get(..size)?);
     Some(u64::from_le_bytes(number))
 }
 
-/// How many records the kernel lost, where it tells the number.
+/// Number of records that the kernel lost, if it states the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
     Count(u64),
@@ -109,7 +111,7 @@ impl Missed {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// The time from which the first event counts.
+    /// The instant to which the time difference of the first event is added.
     pub start: MonoTime,
     /// Records lost between the page before and this one.
     pub missed: Option<Missed>,
@@ -129,9 +131,10 @@ impl<'a> Page<'a> {
 /// Why bytes are not a page of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageError {
-    /// There are fewer bytes than the page says it has.
+    /// There are fewer bytes than the head of the page states.
     TooShort { has: usize, needs: usize },
-    /// The event at this offset of the data is longer than the page, or has no length. What follows cannot be read.
+    /// The event at this offset of the data is longer than the page, or has no valid length. The events behind it
+    /// cannot be read.
     Event { offset: usize },
 }
 
@@ -149,11 +152,11 @@ impl std::error::Error for PageError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawEvent<'a> {
     pub at: MonoTime,
-    /// The event from its common fields on; zeroes may follow up to a multiple of four bytes.
+    /// The bytes of the event, beginning with its common fields. Zeros may follow up to a multiple of four bytes.
     pub payload: &'a [u8],
 }
 
-/// The events of a page. After an error there is nothing more.
+/// Iterates over the events of a page and ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Events<'a> {
     data: &'a [u8],
@@ -161,13 +164,13 @@ pub struct Events<'a> {
     now: u64,
 }
 
-/// Kinds of entries that are no records. A smaller kind is the length of a record in words, and 0 says that the length is
-/// in the next word.
+/// Kinds of entries that are no records. A smaller kind is the length of a record in words of 4 bytes; 0 means that the
+/// next word holds the length in bytes.
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 const WORD: usize = 4;
-/// Bits of an absolute time; those above are taken from the time so far.
+/// Number of bits of an absolute time; higher bits are taken from the time of the entry before.
 const STAMP_BITS: u32 = 59;
 
 impl<'a> Events<'a> {
@@ -176,7 +179,7 @@ impl<'a> Events<'a> {
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     }
 
-    /// The next entry: `Ok(None)` where it is no record and the walk goes on.
+    /// Reads the next entry; `Ok(None)` if it is no record.
     fn step(&mut self) -> Result<Option<RawEvent<'a>>, PageError> {
         let offset = self.at;
         let cut_off = PageError::Event { offset };
@@ -218,7 +221,7 @@ impl<'a> Events<'a> {
         RawEvent { at: MonoTime::from_ns(self.now), payload: &self.data[from..next] }
     }
 
-    /// Where an entry of `length` bytes from `body` on ends; `None` past the end of the data.
+    /// Offset of the end of an entry of `length` bytes that begins at `body`; `None` if it exceeds the data.
     fn past(&self, body: usize, length: u32) -> Option<usize> {
         let length = usize::try_from(length).ok()?.checked_next_multiple_of(WORD)?;
         body.checked_add(length).filter(|end| *end <= self.data.len())
@@ -243,7 +246,8 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
-/// The time whose lower bits are `stamp`, not long before or after `now`.
+/// The time whose lower bits are `stamp` and whose upper bits are those of `now`, with a wrap of the stamp taken into
+/// account.
 fn absolute(now: u64, stamp: u64) -> u64 {
     let stamp = stamp & ((1 << STAMP_BITS) - 1);
     let whole = stamp | (now >> STAMP_BITS << STAMP_BITS);

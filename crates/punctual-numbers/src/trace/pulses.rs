@@ -1,8 +1,8 @@
-//! How long all our threads stood still: instants at which one of them was seen running (pulses), and the longest time
-//! between two of them.
+//! Finds how long all our threads stood still. A pulse is an instant at which one of our threads was seen running; a
+//! standstill is the longest time between two pulses.
 //!
-//! A pulse shows that its CPU ran. Its absence means something only where one would have been due. Must not know which
-//! threads give the pulses.
+//! A pulse shows that its CPU ran. A missing pulse means something only if pulses usually come more often. This module
+//! must not know which threads give the pulses.
 
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::VecDeque;
@@ -14,14 +14,14 @@ const MOST: usize = 16_384;
 const LEARNT_FROM: usize = 256;
 const LEARNT_FROM_AT_LEAST: usize = 8;
 
-/// Instants at which a thread of ours ran.
+/// The instants at which any of our threads was seen running, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Pulses {
     at: VecDeque<MonoTime>,
 }
 
 impl Pulses {
-    /// A thread of ours ran at this instant. Instants may come in any order.
+    /// Notes that one of our threads ran at this instant. Instants may come in any order.
     pub fn saw(&mut self, at: MonoTime) {
         let place = self.at.iter().rposition(|earlier| *earlier <= at).map_or(0, |place| place + 1);
         self.at.insert(place, at);
@@ -31,8 +31,8 @@ impl Pulses {
         }
     }
 
-    /// The longest time without a pulse between two instants; `None` where pulses usually are as far apart as the two, or
-    /// are not known on both sides.
+    /// The longest time without a pulse between `from` and `to`. `None` if pulses are usually at least as far apart as
+    /// `from` and `to`, if there are too few pulses before `from`, or if there is none after `to`.
     pub fn standstill(&self, from: MonoTime, to: MonoTime) -> Option<Nanos> {
         let (first, last) = (self.at.partition_point(|at| *at <= from), self.at.partition_point(|at| *at < to));
         if last == self.at.len() || self.usual_distance(first)? >= to.since(from) {
@@ -48,7 +48,7 @@ impl Pulses {
         Some(longest)
     }
 
-    /// The median distance of the pulses before this place.
+    /// The median distance of the pulses before index `place`; `None` if there are too few.
     fn usual_distance(&self, place: usize) -> Option<Nanos> {
         let from = place.saturating_sub(LEARNT_FROM);
         let before = self.at.range(from..place);

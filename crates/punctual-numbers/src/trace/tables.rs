@@ -1,23 +1,23 @@
-//! Reads the tables in which the kernel counts for each CPU: interrupts, softirqs, time stolen, time waited.
+//! Reads the tables of counters that the kernel keeps for each CPU: interrupts, softirqs, time stolen, time waited.
 //!
-//! The tables are read ten times a second during a measurement, so they are read by bytes: only the columns of CPUs that
-//! matter become numbers, and a row becomes a name once. A row that is cut off or not understood is left out, never taken
-//! for zero. Must not know where the texts come from.
+//! The tables are read ten times a second during a measurement, so they are read by bytes: only the columns of wanted
+//! CPUs are converted to numbers, and the name of a row is stored once. A row that is cut off or not understood is left
+//! out, never taken for zero. This module must not know where the texts come from.
 
 use punctual_facts::cpu_set::CpuSet;
 
-/// Rows that count for the machine as a whole.
+/// Labels of rows with a single count for the whole machine, which are skipped.
 const OF_NO_CPU: [&[u8]; 3] = [b"ERR", b"MIS", b"Err"];
-/// Bounds memory; the largest machines have some thousands of interrupts.
+/// Largest number of rows, to bound memory; the largest machines have some thousands of interrupts.
 const MOST_ROWS: usize = 16_384;
 
-/// A table with a heading of CPUs and a row for each thing that is counted: `/proc/interrupts`, `/proc/softirqs`. Rows
-/// are remembered, so that the next reading compares instead of searching.
+/// A table with a heading of CPUs and one row per counter, such as `/proc/interrupts` or `/proc/softirqs`. The rows are
+/// remembered, so that each row of the next reading is compared with the expected one instead of being searched.
 #[derive(Clone, Debug)]
 pub struct CountTable {
     wanted: CpuSet,
     heading: Vec<u8>,
-    /// (column, CPU) of the wanted CPUs, in order.
+    /// Index of the column and CPU number of each wanted CPU, in the order of the columns.
     columns: Vec<(usize, u32)>,
     width: usize,
     rows: Vec<CountRow>,
@@ -30,7 +30,7 @@ pub struct CountRow {
 }
 
 impl CountRow {
-    /// The text before the colon: the number of a line, or letters.
+    /// The text before the colon: the number of an interrupt line, or letters such as `LOC`.
     pub fn label(&self) -> String {
         String::from_utf8_lossy(&self.label).into_owned()
     }
@@ -49,12 +49,12 @@ impl CountTable {
         Self { wanted: wanted.clone(), heading: Vec::new(), columns: Vec::new(), width: 0, rows: Vec::new() }
     }
 
-    /// The rows seen so far. A row keeps its place.
+    /// The rows seen so far. A row keeps its index.
     pub fn rows(&self) -> &[CountRow] {
         &self.rows
     }
 
-    /// Calls `tell` with each count of the text: (place of the row, CPU, count).
+    /// Calls `tell` with each count of a wanted CPU: (index into [`Self::rows`], CPU, count).
     pub fn read(&mut self, text: &[u8], mut tell: impl FnMut(usize, u32, u64)) {
         let mut rows = lines(text);
         let heading = rows.next().unwrap_or_default();
@@ -88,7 +88,7 @@ impl CountTable {
         self.columns = cpus.iter().enumerate().filter_map(wanted).collect();
     }
 
-    /// Collects the counts of wanted CPUs and gives the text behind them; `None` where a count is missing.
+    /// Collects the counts of wanted CPUs and returns the text behind the last count; `None` if a count is missing.
     fn counts<'a>(&self, mut numbers: &'a [u8], counts: &mut Vec<u64>) -> Option<&'a [u8]> {
         counts.clear();
         let mut wanted = self.columns.iter().map(|(column, _)| *column).peekable();
@@ -104,7 +104,7 @@ impl CountTable {
         (self.width > 0).then_some(numbers)
     }
 
-    /// The place of this row, most likely the one after the row before.
+    /// The index of this row, which is most likely `expected`. A new row is added; `None` if there is no room for it.
     fn place(&mut self, expected: usize, label: &[u8], text: &[u8]) -> Option<usize> {
         let is_it = |row: &CountRow| row.label == label && row.text == text;
         if self.rows.get(expected).is_some_and(is_it) {
@@ -157,16 +157,16 @@ fn split_word(text: &str) -> Option<(&str, &str)> {
     (end > 0).then(|| text.split_at(end))
 }
 
-/// The numbers of each `cpuN` line, counted from 0: number 7 of `/proc/stat` is time stolen in ticks, number 7 of
-/// `/proc/schedstat` time waited in ns.
+/// Calls `tell` with the `nth` number (from 0) of the `cpuN` line of each wanted CPU. Number 7 is the time stolen, in
+/// ticks, in `/proc/stat`, and the time waited, in ns, in `/proc/schedstat`.
 pub fn lines_of_cpus(text: &[u8], nth: usize, wanted: &CpuSet, mut tell: impl FnMut(u32, u64)) {
     for row in lines(text) {
-        // From here on, `/proc/stat` has its longest line, and no CPUs.
+        // The line `intr` of `/proc/stat` is very long, and no `cpuN` lines follow it.
         if row.starts_with(b"intr") {
             return;
         }
         let Some(row) = row.strip_prefix(b"cpu") else { continue };
-        // The first line is the sum of all: its name has no number.
+        // The first line is the sum of all CPUs: its name has no number.
         let name = row.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         let cpu = number(name).and_then(|cpu| u32::try_from(cpu).ok()).filter(|cpu| wanted.contains(*cpu));
         let value = |_| words(row).nth(nth + 1).and_then(number);
@@ -176,7 +176,7 @@ pub fn lines_of_cpus(text: &[u8], nth: usize, wanted: &CpuSet, mut tell: impl Fn
     }
 }
 
-/// A part of `/proc/PID/stat`. Minor faults are served from memory, major ones from disk.
+/// Some of the fields of `/proc/PID/stat`. Minor faults are served from memory, major faults from disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskStat {
     pub minor_faults: u64,
@@ -187,7 +187,7 @@ pub struct TaskStat {
 
 impl TaskStat {
     pub fn parse(text: &[u8]) -> Option<Self> {
-        // The name, in parentheses, may hold anything. After it comes field 3.
+        // The name of the task, in parentheses, may contain any character, also `)`. Field 3 follows the last `)`.
         let end = text.iter().rposition(|b| *b == b')')?;
         let mut fields = words(text.get(end + 1..)?).map(number);
         let minor_faults = fields.nth(7)??;
@@ -197,7 +197,7 @@ impl TaskStat {
     }
 }
 
-/// The number after `name` in a file of `name value` lines; a colon after the name belongs to it.
+/// The number after `name` in a file of `name value` lines. If the file has a colon after the name, `name` includes it.
 pub fn named(text: &[u8], name: &[u8]) -> Option<u64> {
     let (_, value) = lines(text).map(word).find(|(first, _)| *first == name)?;
     number(word(value).0)
@@ -225,7 +225,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// What stands before the first colon, without blanks, and what follows.
+/// The text before the first colon, without blanks, and the text after it.
 fn labelled(row: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = row.iter().position(|b| *b == b':')?;
     let (label, rest) = row.split_at(colon);
@@ -248,7 +248,7 @@ mod tests {
         CpuSet::parse_list(list).unwrap()
     }
 
-    /// Label, meaning, CPU and count of each row.
+    /// Reads `text` and returns the label, meaning, CPU and count of each row as text.
     fn told(table: &mut CountTable, text: &str) -> Vec<String> {
         let mut told = Vec::new();
         table.read(text.as_bytes(), |row, cpu, count| told.push((row, cpu, count)));

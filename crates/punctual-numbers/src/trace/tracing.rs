@@ -1,21 +1,21 @@
-//! How causes were looked for: the engine, what its self-test found, and what it cannot see.
+//! How causes were looked for: the engine, the result of its self-test, and its blind spots.
 
 use punctual_hist::Nanos;
 
-/// The engine by which causes were looked for, best first.
+/// The engines that can look for causes, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rung {
-    /// The kernel's trace and the events of its own latency tracers.
+    /// The kernel's trace, with the events of its own latency tracers.
     Timerlat,
     /// The kernel's trace, without events of its latency tracers.
     Tracefs,
-    /// A program of ours that runs in the kernel.
+    /// A BPF program of ours that runs in the kernel.
     Bpf,
     /// Counters read before and after each late activation.
     Deltas,
-    /// Only the counters that the process has of itself.
+    /// Only the counters that the kernel shows a process about itself.
     InProcess,
 }
 
@@ -38,12 +38,12 @@ pub struct Tracing {
     pub clock: String,
     /// Bytes of the kernel's buffer for each measured CPU.
     pub buffer_bytes: u64,
-    /// Larger latencies were late; `None`: those above the 99.9th percentile of the run so far.
+    /// Activations with larger latencies were late; `None` stands for the 99.9th percentile of the run so far.
     #[serde(rename = "threshold_ns")]
     pub threshold: Option<Nanos>,
     /// The largest number of windows that are kept.
     pub windows_max: u32,
-    /// How many events of known timers were seen, by CPU.
+    /// The self-test of the trace on each CPU: how many events of known timers were seen.
     pub self_test: Vec<SelfTest>,
 }
 
@@ -57,7 +57,7 @@ pub struct SelfTest {
     pub wakings: u32,
     /// Switches to the thread of the timers.
     pub switches: u32,
-    /// Largest difference between a record's clock and the thread's own reading that contradicts their order.
+    /// Largest amount by which a record's time and the thread's own reading of the clock are in the wrong order.
     #[serde(rename = "warp_ns")]
     pub warp: Nanos,
 }
@@ -71,8 +71,8 @@ impl SelfTest {
         self.misses_timers() || self.switches < self.timers
     }
 
-    /// Whether expiries or wakings are missing, so that no window can be trusted. Where only switches are missing, each
-    /// window shows what it lacks.
+    /// Whether expiries or wakings are missing, so that no window can be trusted. If only switches are missing, the
+    /// windows show where.
     pub fn misses_timers(&self) -> bool {
         self.expiries.min(self.wakings) < self.timers
     }
@@ -82,24 +82,24 @@ impl SelfTest {
     }
 }
 
-/// Something that an engine cannot see.
+/// A blind spot of an engine: something it cannot see on this kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Blind {
     /// There are no records at all, only counters.
     Records,
-    /// An event the kernel does not have or does not give: `group:name`.
+    /// An event that the kernel lacks or does not let us record: `group:name`.
     Event(String),
-    /// Sections with interrupts or pre-emption off are seen only by what they delay.
+    /// Sections with interrupts or pre-emption off leave no records; only the delays they cause are seen.
     CriticalSections,
-    /// What ran in a gap without records, where nothing counts interruptions by firmware.
+    /// Interruptions by firmware are not counted, so a gap without records cannot be explained.
     Firmware,
-    /// What the host of this guest did.
+    /// The actions of the host on which this guest runs.
     Hypervisor,
     /// Records of this CPU have holes that the kernel did not report: the self-test or a missing switch showed them.
     Holes(u32),
-    /// A counter that cannot be read: what it is and of which CPUs, and why.
+    /// A counter that cannot be read: first its name and CPUs, then the reason.
     Witness(String, String),
 }
 

@@ -1,9 +1,10 @@
-//! Time and memory that this process takes, for tests that print figures.
+//! Measures the time and the memory that this process takes, for tests that print figures.
 
 use punctual_numbers::recording::{Recording, RecordingReader};
 use std::path::Path;
 
-/// Processor time of this process so far, in seconds: other work on the machine does not count.
+/// Processor time of this process so far, in seconds. Unlike elapsed time, it does not include other work on the
+/// machine.
 pub fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -11,7 +12,7 @@ pub fn cpu_seconds() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// The most memory that was in use since [`forget_peak`], in kilobytes.
+/// The largest amount of memory in use at any time since [`forget_peak`], in kilobytes.
 pub fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM")).unwrap();

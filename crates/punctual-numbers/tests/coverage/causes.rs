@@ -1,5 +1,5 @@
-//! Levels beyond the run (rung L4) for each of two causes, whose late activations follow laws of their own. The sum of
-//! both follows no law.
+//! Tests the estimate of rare levels (rung L4) for each of two causes, whose latencies follow different laws. The
+//! latencies of both together follow no single law.
 
 use super::asked;
 use super::header::header as made_up;
@@ -14,20 +14,20 @@ use punctual_numbers::scenario::Amount;
 use punctual_numbers::trace::Kept;
 use std::collections::BTreeMap;
 
-/// Seconds of a run. Levels are those exceeded once an hour.
+/// Length of a run in seconds. The level to estimate is the latency that is exceeded once an hour.
 const SECONDS: u32 = 720;
 const EACH: u32 = 100;
 const PERIOD: Nanos = Nanos::from_ms(10);
 const EPOCH: MonoTime = MonoTime::from_ns(1_000_000_000);
-/// Latencies of a cause exceed this many microseconds, and all others are smaller.
+/// Latencies of a cause exceed this many microseconds, and all other latencies are smaller.
 const LATE: f64 = 15.0;
 const ORDINARY: Nanos = Nanos::from_us(3);
 
-/// When a cause strikes.
+/// At which times, and with which latencies, a cause strikes.
 #[derive(Clone, Copy)]
 enum Kind {
     Chance,
-    /// In every second minute, and then twice as often.
+    /// In one of every two minutes, but then twice as often.
     Minutes,
     /// At any time, and always with about the same latency.
     Size,
@@ -67,7 +67,7 @@ impl Source {
     /// The late activations of a run: (number of the activation, latency).
     fn run(&self, dice: &mut Dice) -> Vec<(u32, Nanos)> {
         let (mut at, mut found) = (0.0, Vec::new());
-        // Of each two successive minutes, the cause strikes in one.
+        // The minutes in which the cause strikes: one of every two successive minutes, chosen at random.
         let minutes: Vec<bool> =
             (0..SECONDS / 120).map(|_| dice.draw() < 0.5).flat_map(|first| [first, !first]).collect();
         let often = if matches!(self.kind, Kind::Minutes) { 2.0 * self.often } else { self.often };
@@ -87,7 +87,7 @@ impl Source {
         }
     }
 
-    /// The level that latencies of this cause exceed once an hour.
+    /// The level that latencies of this cause exceed once an hour on average.
     fn truth(&self) -> Nanos {
         Nanos::from_ns(((LATE + (self.law)(1.0 / (self.often * 3_600.0))) * 1e3) as u64)
     }
@@ -166,7 +166,7 @@ fn spike(number: u32, latency: Nanos, of: &Source) -> Spike {
     }
 }
 
-/// The outcome for each cause, and for the whole, which must be refused.
+/// The outcome for each cause, and for both causes together, for which a level must be refused.
 fn levels(number: usize, mixture: &Mixture, runs: u64) -> Vec<Told> {
     let hour = Nanos::from_secs(3_600);
     let mut whole = LevelOutcome::default();
@@ -183,14 +183,14 @@ fn levels(number: usize, mixture: &Mixture, runs: u64) -> Vec<Told> {
     of_causes.chain([("both together", Expected::Refused, whole)]).collect()
 }
 
-/// The outcomes of all pairs with a cause that is asked for.
+/// The outcomes of all pairs that contain a cause whose name `asked` accepts.
 pub fn families(runs: u64, asked: impl Fn(&str) -> bool) -> impl Iterator<Item = Told> {
     let asked = move |mixture: &Mixture| mixture.0.iter().any(|source| asked(source.name));
     let asked = MIXTURES.iter().enumerate().filter(move |(_, mixture)| asked(mixture));
     asked.flat_map(move |(number, mixture)| levels(number, mixture, runs))
 }
 
-/// Prints the table and returns the causes whose outcome is not as expected.
+/// Prints the table and returns the names of the causes whose outcome is not as expected.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("level of an hour that each of two causes makes, from {SECONDS} s, {runs} runs of each pair");
     outcome::table(families(runs, asked))

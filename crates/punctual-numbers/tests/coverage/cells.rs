@@ -1,5 +1,5 @@
-//! Levels beyond the run (rung L4) from a histogram of another program, in cells of a microsecond. Only the largest
-//! values of a run are drawn one by one; all others are in one cell.
+//! Tests the estimate of rare levels (rung L4) from a histogram of another program, in cells of a microsecond. Only the
+//! largest values of a run are drawn individually; all others are in one cell.
 
 use super::asked;
 use super::laws::{
@@ -12,12 +12,12 @@ use punctual_numbers::claims::SeriesClaims;
 use punctual_numbers::foreign::{Cell, ForeignRun, Series};
 use std::collections::BTreeMap;
 
-/// Number of values of a run, which are a millisecond apart.
+/// Number of values of a run; the period is a millisecond.
 const N: u64 = 1_000_000;
 const SECONDS: f64 = 1_000.0;
 /// Number of values in an hour.
 const AN_HOUR: f64 = 3.6e6;
-/// The number of largest values that are drawn.
+/// How many of the largest values are drawn individually.
 const DRAWN: u32 = 4_000;
 const WIDTH: Nanos = Nanos::from_us(1);
 /// Mean length of a burst, in which latencies are twice as large, in seconds.
@@ -26,11 +26,11 @@ const BURST: f64 = 1.0;
 #[derive(Clone, Copy)]
 enum Kind {
     Independent,
-    /// Large values decay over some steps, so exceedances come in fives.
+    /// A large value decays over the next steps, so that five successive values on average exceed a level.
     Decaying,
-    /// Seconds in which every latency is twice as large.
+    /// There are bursts of a second on average, in which every latency is twice as large.
     Bursts,
-    /// With this probability a value is 150 to 200 us.
+    /// A second mode: a value is 150 to 200 us with this probability.
     Mode(f64),
 }
 
@@ -55,7 +55,7 @@ fn wide(p: f64) -> f64 {
 }
 
 impl Family {
-    /// The largest values of a run in us, and the number of them that are of the rare mode.
+    /// The largest values of a run in us, and the number of them that belong to the rare mode.
     fn largest(&self, dice: &mut Dice) -> (Vec<f64>, u64) {
         let all = N as f64;
         match self.kind {
@@ -96,7 +96,7 @@ impl Family {
         (Series { period: Some(Nanos::from_ms(1)), cells, ..Series::default() }, rare)
     }
 
-    /// The level that is exceeded once an hour.
+    /// The true level, which is exceeded once an hour on average.
     fn truth(&self) -> Nanos {
         let us = match self.kind {
             Kind::Bursts => quantile(|us| above_in_bursts(self.law, us), AN_HOUR),
@@ -107,8 +107,8 @@ impl Family {
     }
 }
 
-/// The largest of `all` independent values, in descending order: their probabilities to be exceeded are the waiting times of
-/// a Poisson process.
+/// The largest of `all` independent values, in descending order. `all` times the probability to exceed each of them is
+/// an event time of a Poisson process of rate 1.
 fn largest(law: Law, all: f64, dice: &mut Dice) -> impl Iterator<Item = f64> {
     let mut passed = 0.0;
     (0..DRAWN).map(move |_| {
@@ -117,7 +117,7 @@ fn largest(law: Law, all: f64, dice: &mut Dice) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The largest values of a decaying series, each of whose values is drawn.
+/// The largest values of a decaying series. All values of the series are drawn, because they depend on each other.
 fn largest_decaying(law: Law, dice: &mut Dice) -> Vec<f64> {
     let least = N as f64 / f64::from(DRAWN);
     let mut state = -1.0 / dice.draw().ln();
@@ -131,7 +131,7 @@ fn largest_decaying(law: Law, dice: &mut Dice) -> Vec<f64> {
     values
 }
 
-/// The part of a run that is in bursts.
+/// The share of the time of a run that lies in bursts.
 fn in_bursts(dice: &mut Dice) -> f64 {
     let (mut slow, mut at, mut passed) = (dice.draw() < IN_BURSTS, 0.0, 0.0);
     while at < SECONDS {

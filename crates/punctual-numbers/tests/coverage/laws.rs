@@ -1,8 +1,8 @@
-//! Laws of latency whose percentiles are known, and random numbers.
+//! Laws of latency with known percentiles, and random numbers for the tests.
 
 use punctual_numbers::stats::normal;
 
-/// `SplitMix64`, as numbers above 0 and below 1.
+/// The generator `SplitMix64`, which here returns numbers above 0 and below 1.
 pub struct Dice(u64);
 
 impl Dice {
@@ -67,7 +67,7 @@ pub fn quantile(above: impl Fn(f64) -> f64, one_in: f64) -> f64 {
     low
 }
 
-/// The share of all values that is in bursts.
+/// The share of all values that lie in bursts.
 pub const IN_BURSTS: f64 = 0.2;
 
 /// The probability of a larger value, if values in bursts are twice as large.
@@ -75,27 +75,27 @@ pub fn above_in_bursts(law: Law, value: f64) -> f64 {
     (1.0 - IN_BURSTS) * above(law, value) + IN_BURSTS * above(law, value / 2.0)
 }
 
-/// A value of the rare mode.
+/// Draws a value of the rare mode, in microseconds.
 pub fn of_mode(dice: &mut Dice) -> f64 {
     150.0 + 50.0 * dice.draw()
 }
 
-/// The level that one in `values` values exceeds, if one in `1 / often` is of the rare mode: a level of the mode, or that of
-/// the law if the mode is too rare.
+/// The level that one in `values` values exceeds, if a value belongs to the rare mode with the probability `often`. The
+/// level lies in the mode, or in the tail of the law if the mode is too rare.
 pub fn level_with_mode(law: Law, often: f64, values: f64) -> f64 {
     (200.0 - 50.0 / (values * often)).max(law(1.0 / values))
 }
 
-/// Share of its last value that an autoregressive series keeps in one step.
+/// Factor by which an autoregressive series multiplies its last value in each step.
 pub const KEPT: f64 = 0.9;
 
-/// The next value of a series that is standard normal and keeps `KEPT` of the last.
+/// The next value of an autoregressive series with a standard normal distribution.
 pub fn autoregressive(dice: &mut Dice, last: f64) -> f64 {
     KEPT * last + (1.0 - KEPT * KEPT).sqrt() * dice.normal()
 }
 
-/// The level that such a series exceeds for the first time after `steps` steps on average. Steps that stay below the
-/// level form a kernel, whose largest eigenvalue is 1 minus the probability of leaving in one step.
+/// The level that an autoregressive series exceeds for the first time after `steps` steps on average. Steps that stay
+/// below the level form a kernel, whose largest eigenvalue is 1 minus the probability to exceed the level in one step.
 pub fn autoregressive_level(steps: f64) -> f64 {
     let (mut low, mut high) = (1.0, 9.0);
     for _ in 0..30 {
@@ -123,13 +123,13 @@ fn lost_in_a_step(level: f64) -> f64 {
     shares.iter().zip(&places).map(lost).sum()
 }
 
-/// The next value of X = max(0.8 X', 0.2 Z) with Frechet margins: each large value decays by a fifth, so that
-/// exceedances come in fives (extremal index 1/5).
+/// The next value of X = max(0.8 X', 0.2 Z) with Frechet margins: a large value decays by a fifth in each step, so that
+/// five successive values on average exceed a level (extremal index 1/5).
 pub fn decaying(dice: &mut Dice, last: f64) -> f64 {
     (0.8 * last).max(-0.2 / dice.draw().ln())
 }
 
-/// The probability that a value of such a series is exceeded.
+/// The probability that a value with a Frechet distribution, as in a decaying series, exceeds `value`.
 pub fn of_frechet(value: f64) -> f64 {
     -(-1.0 / value).exp_m1()
 }

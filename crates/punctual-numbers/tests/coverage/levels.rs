@@ -1,6 +1,5 @@
-//! Levels beyond the run (rung L4) from block maxima. Maxima are drawn from their exact law where there is one (the
-//! largest of n independent values has the quantile function of one value at u^(1/n)), so that an hour is drawn in a
-//! moment.
+//! Tests the estimate of rare levels (rung L4) from block maxima. If values are independent, only the maxima are drawn,
+//! which is fast: the largest of n values has the quantile function of one value at u^(1/n).
 
 use super::asked;
 use super::laws::{
@@ -11,28 +10,28 @@ use super::outcome::{self, Expected, LevelOutcome, Told, family};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::{Maxima, beyond};
 
-/// Seconds of a run, each of which is a block of `EACH` activations.
+/// Length of a run in seconds. Each second is a block of `EACH` activations.
 const BLOCKS: u32 = 3_600;
 const EACH: f64 = 1_000.0;
 /// The level to estimate is exceeded once in this many runs on average.
 const TIMES: u64 = 10;
-/// Activations in a block of an autoregressive series, each of which is drawn.
+/// Activations in a block of an autoregressive series. They are fewer, because each of them is drawn.
 const EACH_DRAWN: u32 = 100;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Independent,
-    /// Large values decay over some steps, so exceedances come in fives.
+    /// A large value decays over the next steps, so that five successive values on average exceed a level.
     Decaying,
-    /// The logarithm of each value depends on the last.
+    /// The logarithm of each value depends on the value before.
     Autoregressive,
-    /// Minutes in which every latency is twice as large.
+    /// There are minutes in which every latency is twice as large.
     Minutes,
     /// Latencies grow by a third over the run.
     Drifting,
-    /// With this probability a latency is 150 to 200 us.
+    /// A second mode: a latency is 150 to 200 us with this probability.
     Mode(f64),
-    /// A latency of 120 to 130 us every 20 s.
+    /// Every 20 s there is a latency of 120 to 130 us.
     Schedule,
 }
 
@@ -55,7 +54,7 @@ static FAMILIES: [Family; 14] = [
     family("bimodal 3e-7", exponential, Kind::Mode(3e-7), Expected::RefusedIfSeen),
 ];
 
-/// Block maxima of a run in us, and the number of them that are of the rare mode.
+/// The block maxima of a run in us, and the number of blocks with a value of the rare mode.
 fn run(family: &Family, dice: &mut Dice) -> (Vec<f64>, u64) {
     let (mut slow, mut rare) = (false, 0);
     let mut state = if family.kind == Kind::Decaying { -1.0 / dice.draw().ln() } else { dice.normal() };
@@ -88,8 +87,8 @@ fn run(family: &Family, dice: &mut Dice) -> (Vec<f64>, u64) {
     ((0..BLOCKS).map(&mut block).collect(), rare)
 }
 
-/// The largest of a block of a decaying series, whose last value is left in `state`. Values more than 100 steps before the
-/// end have decayed by then.
+/// The largest value of a block of a decaying series; `state` becomes the last value. Only the last 100 values are
+/// drawn one by one, because earlier ones have decayed at the end of the block.
 fn largest_decaying(dice: &mut Dice, state: &mut f64) -> f64 {
     let early = -(EACH - 100.0) / dice.draw().ln();
     let (mut largest, mut value) = ((0.8 * *state).max(0.2 * early), 0.0f64);
@@ -101,7 +100,7 @@ fn largest_decaying(dice: &mut Dice, state: &mut f64) -> f64 {
     largest
 }
 
-/// The level that is exceeded once in `TIMES` runs on average.
+/// The true level, which is exceeded once in `TIMES` runs on average.
 fn truth(family: &Family) -> f64 {
     let values = f64::from(BLOCKS) * TIMES as f64 * EACH;
     match family.kind {

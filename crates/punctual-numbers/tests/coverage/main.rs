@@ -1,7 +1,7 @@
-//! Checks with synthetic runs of known laws that intervals of 95 % hold the truth in 95 % of runs, and that runs which break
-//! the method are refused. `cargo test --release -p punctual-numbers --test coverage -- --ignored --nocapture` prints the
-//! table, with 2000 runs of each family (`RUNS=200` before it for a quick look, `ONLY=bimodal` for some families). A small
-//! version is among the ordinary tests.
+//! Checks with synthetic runs of known laws that intervals of 95 % hold the truth in 95 % of runs, and that runs which
+//! break the method are refused. `cargo test --release -p punctual-numbers --test coverage -- --ignored --nocapture`
+//! prints the table, with 2000 runs of each family. In the environment, `RUNS=200` makes it quick and `ONLY=bimodal`
+//! selects families by name. The ordinary tests do the same with few runs.
 
 #![allow(clippy::print_stdout, reason = "a table for whoever asked for it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -19,12 +19,12 @@ mod rungs;
 
 use outcome::Expected;
 
-/// Whether this family is asked for: its name contains what `ONLY` says.
+/// Whether the family is selected: its name contains the value of `ONLY`, or `ONLY` is not set.
 fn asked(name: &str) -> bool {
     std::env::var("ONLY").map_or(true, |only| name.contains(&only))
 }
 
-/// Prints a table; fails where a family is not covered, or not refused.
+/// Prints a table; fails if the outcome of any family is not as expected.
 fn whole(table: fn(u64) -> Vec<&'static str>) {
     const RUNS: u64 = 2_000;
     let runs = std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS);
@@ -56,7 +56,7 @@ fn the_table_of_percentiles() {
     whole(rungs::table);
 }
 
-/// Runs of each family in the ordinary tests.
+/// Number of runs of each family in the ordinary tests.
 const FEW: u64 = 6;
 
 fn some(name: &str, expected: Expected) -> bool {
@@ -78,7 +78,7 @@ fn levels_by_cause_hold_and_what_breaks_the_method_is_refused() {
     outcome::assert_six(causes::families(FEW, |_| true));
 }
 
-/// Of 12 intervals or bounds at 95 %, four or more miss with a probability of 1 in 450.
+/// Of 12 intervals or bounds at 95 %, four or more miss the true value with a probability of 1 in 450.
 #[test]
 fn percentiles_and_bounds_hold_for_clustered_latencies() {
     for (number, family) in rungs::FAMILIES.iter().enumerate().filter(|(_, family)| family.name == "decaying, fives") {

@@ -1,4 +1,4 @@
-//! The outcome of many runs of a family, and whether it is as expected.
+//! Collects the outcome of many runs of a family, and checks whether it is as expected.
 
 use super::laws::Law;
 use punctual_hist::Nanos;
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Expected {
-    /// Intervals of claims hold the truth.
+    /// The intervals contain the true value in 95 % of the runs.
     Held,
     Refused,
-    /// The method is refused if the run has enough values of the rare mode to tell it from chance.
+    /// The method is refused if the run has enough values of the rare mode to distinguish it from chance.
     RefusedIfSeen,
-    /// The data do not show what breaks the method: intervals are too narrow, and the condition stated beside them is
-    /// violated.
+    /// The data do not show that a condition of the method is violated, so the intervals are too narrow. The report
+    /// states the condition beside them.
     Unseen,
 }
 
-/// Runs whose latencies follow one law and come about in one way.
+/// Runs whose latencies follow one law and depend on each other in one way.
 pub struct Family<Kind> {
     pub name: &'static str,
     pub law: Law,
@@ -35,12 +35,13 @@ pub struct LevelOutcome {
     answered: u64,
     covered: u64,
     refused: BTreeMap<String, u64>,
-    /// (runs, answered runs) by the number of values of the rare mode.
+    /// The numbers of (runs, answered runs) by the number of values of the rare mode in a run.
     by_rare: BTreeMap<u64, (u64, u64)>,
 }
 
 impl LevelOutcome {
-    /// Adds a run with `rare` values of the rare mode: its claim, and the level that is truly exceeded once in `time`.
+    /// Adds a run with `rare` values of the rare mode. `told` is the claim about it; the true level that is exceeded
+    /// once in `time` is `truth`.
     pub fn add(&mut self, told: &Result<Beyond, Refusal>, (time, truth): (Nanos, Nanos), rare: u64) {
         let seen = self.by_rare.entry(rare).or_default();
         (self.runs, seen.0) = (self.runs + 1, seen.0 + 1);
@@ -62,7 +63,7 @@ impl LevelOutcome {
         100.0 * self.covered as f64 / self.answered.max(1) as f64
     }
 
-    /// (runs, answered runs) with at least this many values of the rare mode.
+    /// The numbers of (runs, answered runs) with at least `least` values of the rare mode.
     fn with_rare(&self, least: u64) -> (u64, u64) {
         self.by_rare.range(least..).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1))
     }
@@ -72,13 +73,14 @@ impl LevelOutcome {
         match expected {
             Expected::Held => (93.0..=99.5).contains(&self.percent()) && self.answered * 2 > self.runs,
             Expected::Refused => refused((self.runs, self.answered)),
-            // A single value of the rare mode is mistaken for a heavy tail in nine runs of ten.
+            // Only runs with at least two values of the rare mode count: a single one is mistaken for a heavy tail in
+            // nine runs of ten.
             Expected::RefusedIfSeen => refused(self.with_rare(2)),
             Expected::Unseen => self.percent() < 93.0,
         }
     }
 
-    /// Prints one or two lines of the table.
+    /// Prints the lines of a family in the table: one, or two if a rare mode matters.
     fn print(&self, name: &str, expected: Expected) {
         let refused = 100.0 * (self.runs - self.answered) as f64 / self.runs as f64;
         println!(
@@ -93,8 +95,8 @@ impl LevelOutcome {
         }
     }
 
-    /// Whether the outcome of 6 runs is as expected, with room for chance: of 6 intervals at 95 % three or more miss with odds
-    /// of 1 in 500.
+    /// Whether the outcome of 6 runs is as expected, with room for chance: of 6 intervals at 95 %, three or more miss
+    /// with a probability of 1 in 500.
     fn is_as_in_six(&self, expected: Expected) -> bool {
         match expected {
             Expected::Held => self.answered >= 4 && self.covered + 2 >= self.answered,
@@ -104,7 +106,7 @@ impl LevelOutcome {
     }
 }
 
-/// The name of a family, what is expected of it, and the outcome of its runs.
+/// The name of a family, the expected outcome, and the actual outcome of its runs.
 pub type Told = (&'static str, Expected, LevelOutcome);
 
 /// Prints a line for each family, and returns the names of those that are not as expected.
@@ -113,7 +115,7 @@ pub fn table(families: impl Iterator<Item = Told>) -> Vec<&'static str> {
     printed.filter(|(_, expected, outcome)| !outcome.is_as(*expected)).map(|(name, ..)| name).collect()
 }
 
-/// Fails if a family of which there were 6 runs is not as expected.
+/// Fails if the outcome of a family, with 6 runs, is not as expected.
 pub fn assert_six(families: impl Iterator<Item = Told>) {
     for (name, expected, outcome) in families {
         assert!(outcome.is_as_in_six(expected), "{name}: {outcome:?}");

@@ -1,4 +1,5 @@
-//! Claims about a recording (rungs L1 to L3): percentiles, the bound of misses, the odds of a new maximum.
+//! Tests the claims about a recording (rungs L1 to L3): percentiles, the bound of misses, the probability of a new
+//! maximum.
 
 use super::asked;
 use super::header::header as made_up;
@@ -13,11 +14,11 @@ use punctual_numbers::scenario::Amount;
 use punctual_numbers::stats::moods::Spectrum;
 use punctual_numbers::stats::order;
 
-/// Seconds of a run, each of which has `EACH` activations.
+/// Length of a run in seconds. Each second has `EACH` activations.
 const SECONDS: u32 = 256;
 const EACH: u32 = 400;
 const N: usize = (SECONDS * EACH) as usize;
-/// The percentiles that are asked for: (name, one in this many values is larger).
+/// The percentiles to estimate: (name, the number of values of which one is larger).
 const ASKED: [(&str, u64); 3] = [("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -25,7 +26,7 @@ enum Kind {
     Independent,
     Decaying,
     Autoregressive,
-    /// Latencies are twice as large for this many successive activations on average.
+    /// There are bursts, of this many activations on average, in which latencies are twice as large.
     Bursts(f64),
     /// One latency in a hundred is 60 us longer.
     Bimodal,
@@ -78,7 +79,7 @@ impl Family {
         (0..N).map(next).collect()
     }
 
-    /// The probability of a value larger than this.
+    /// The probability of a value larger than `value`.
     fn above(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Bursts(_) => above_in_bursts(self.law, value),
@@ -133,7 +134,7 @@ fn claimed(values: &[f64], budget: Nanos) -> PhaseClaims {
     Claims::of(&recording, None).phases.remove(0)
 }
 
-/// How often something held.
+/// In how many cases a claim was true, and the number of cases.
 #[derive(Clone, Copy, Default)]
 pub struct Held {
     pub times: u64,
@@ -152,12 +153,13 @@ impl Held {
 
 #[derive(Default)]
 pub struct RungOutcome {
-    /// Intervals of percentiles as claimed, in buckets.
+    /// Intervals of the three percentiles as the program claims them, with limits rounded to buckets.
     pub told: [Held; 3],
-    /// Intervals by ranks, without buckets, and intervals as if the values were independent.
+    /// The same intervals with exact values as limits: `ranks` takes the dependence of values into account, `plain`
+    /// does not.
     pub ranks: [Held; 3],
     pub plain: [Held; 3],
-    /// The bound of misses if one release in 200 is missed, and if one in 10 000 is.
+    /// The bound of misses, if one release in 200 is missed, and if one in 10 000 is missed.
     pub misses: [Held; 2],
     /// Whether the next run of the same length has a new maximum.
     pub next: Held,
@@ -191,7 +193,7 @@ pub fn rungs(number: usize, family: &Family, runs: u64) -> RungOutcome {
     outcome
 }
 
-/// The same intervals without the buckets of a histogram, and as if all values were independent.
+/// Computes the intervals of `ranks` and `plain` from the sorted values, without a histogram.
 fn by_ranks(values: &[f64], truths: &[f64; 3], outcome: &mut RungOutcome) {
     let mut sorted: Vec<f64> = values.to_vec();
     let (top, _, _) = sorted.select_nth_unstable_by(N / 20, |a, b| b.total_cmp(a));
@@ -216,7 +218,7 @@ fn by_ranks(values: &[f64], truths: &[f64; 3], outcome: &mut RungOutcome) {
     }
 }
 
-/// Prints the table and returns the families that are not covered.
+/// Prints the table and returns the families whose intervals contain the true value too rarely or too often.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("percentiles and bounds of {N} activations in {SECONDS} s, {runs} runs of each family");
     let mut failed = Vec::new();
@@ -238,8 +240,8 @@ pub fn table(runs: u64) -> Vec<&'static str> {
             shown(&outcome.misses),
             outcome.next.percent()
         );
-        // Ranks are whole numbers: with few independent values above a percentile, its limits hold more often than
-        // asked for.
+        // Because ranks are whole numbers, intervals can hold more often than in 95 % of runs. With as many independent
+        // values as here above p99, they must not do so in more than 97.5 %.
         let many = !matches!(family.kind, Kind::Independent) || outcome.ranks[0].percent() <= 97.5;
         let held = outcome.told.iter().chain(&outcome.misses).all(|held| held.percent() >= 93.0);
         if !many || !held {

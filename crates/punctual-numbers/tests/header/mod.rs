@@ -1,4 +1,4 @@
-//! A recording's header with made-up contents, for tests that do not depend on it.
+//! A recording's header with made-up contents, for tests that do not depend on these contents.
 
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;

@@ -1,4 +1,5 @@
-//! Whole stages, as text: `BLESS=1 cargo test -p punctual-numbers` writes the expectations anew.
+//! Tests that compare the output of whole stages with committed text. `BLESS=1 cargo test -p punctual-numbers` writes
+//! the expected text again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Tables of interrupts of captured machines.
+//! Reads the tables of interrupts that were captured on real machines.
 
 use punctual_facts::tree::{MemTree, Tree as _};
 use punctual_numbers::trace::tables::CountTable;

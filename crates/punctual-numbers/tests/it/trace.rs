@@ -1,4 +1,5 @@
-//! Raw pages of real kernels: what they are decoded to, and whether the kernel's own text of the same events agrees.
+//! Decodes raw pages of real kernels, and compares the records with expected text and with the kernel's own text of the
+//! same events.
 
 use super::{check, repository};
 use punctual_numbers::trace::{
@@ -13,7 +14,7 @@ struct Kernel {
     name: String,
     folder: PathBuf,
     layout: PageLayout,
-    /// `group:name` to the text of its `format` file.
+    /// The text of the `format` file of each event, by `group:name`.
     formats: BTreeMap<String, String>,
 }
 
@@ -61,7 +62,7 @@ impl Kernel {
         self.formats.contains_key(&format!("{group}:{name}"))
     }
 
-    /// Dumps of pages beside the formats: name, and the pages' bytes.
+    /// The dumps of pages in the same folder as the formats: (name, bytes of each page).
     fn dumps(&self) -> Vec<(String, Vec<Vec<u8>>)> {
         let mut dumps = Vec::new();
         for entry in std::fs::read_dir(&self.folder).unwrap() {
@@ -176,7 +177,7 @@ fn the_kernels_own_text_agrees() {
     }
 }
 
-/// Compares a record with a line of the kernel's `trace`: `COMM-TID [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT`.
+/// Compares a record with a line of the kernel's file `trace`: `COMM-TID [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT`.
 fn agrees(record: &Record, line: &str) -> Option<()> {
     let (head, rest) = line.split_once(" [00")?;
     let tid: i32 = head.trim_end().rsplit_once('-')?.1.parse().ok()?;
@@ -202,7 +203,7 @@ fn flags_agree(record: &Record, letters: &str) -> bool {
         (false, false, true) => 's',
         (false, false, false) => '.',
     };
-    // Real-time kernels print one more column, for a lazy wish to reschedule.
+    // Some real-time kernels print one more column, for a lazy reschedule request.
     let columns = letters.len();
     let digit = |nibble: u8| if nibble == 0 { '.' } else { char::from_digit(nibble.into(), 16).unwrap_or('?') };
     (flags & FLAG_IRQS_OFF != 0) == matches!(letters[0], 'd' | 'D')
@@ -217,7 +218,8 @@ fn boost(number: &dyn Fn(&str, i64) -> bool, tid: i32, from: i32, prio: i32) -> 
 }
 
 fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
-    // A name of a task may hold spaces and signs: the last word of that key counts.
+    // The name of a task may contain blanks and `=`, and so look like another key. Therefore the last word that begins
+    // with the key counts.
     let value = |key: &str| text.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     let number =
         |key: &str, is: i64| value(key).map(|text| text.trim_end_matches(',')) == Some(is.to_string().as_str());

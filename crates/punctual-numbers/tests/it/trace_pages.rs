@@ -1,5 +1,5 @@
-//! Pages written by hand and at random: what was written is read, and random bytes give events or errors and come to an
-//! end.
+//! Tests pages that the tests themselves write: each written event is read, and random bytes give events or errors,
+//! never an endless loop.
 
 use proptest::prelude::*;
 use punctual_hist::MonoTime;
@@ -23,8 +23,8 @@ const HEADER_32: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
 /// An entry to write into a page.
 #[derive(Clone, Debug)]
 enum Entry {
-    /// A record with these bytes, this many nanoseconds after the entry before. With `false` it has the short form if
-    /// it fits.
+    /// A record: (nanoseconds after the entry before, payload, whether the long form is used even if the short form
+    /// fits).
     Record(u64, Vec<u8>, bool),
     /// An entry that was discarded after it was written: (nanoseconds after the entry before, bytes).
     Discarded(u32, usize),
@@ -92,7 +92,8 @@ impl Writer {
         }
     }
 
-    /// The bytes of the page. Lost records are marked by a flag, or by their number behind the data.
+    /// The bytes of the page. `missed` is written as a flag in the commit word and, if the number of lost records is
+    /// known, as that number behind the data.
     fn page(&self, missed: Option<Missed>, word: usize) -> Vec<u8> {
         let flags: u64 = match missed {
             None => 0,

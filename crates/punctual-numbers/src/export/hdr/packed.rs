@@ -1,8 +1,8 @@
-//! A histogram as `HdrHistogram` packs it: version 2 of its encoding, three digits, deflated, in Base64.
+//! Packs a histogram as `HdrHistogram` does: version 2 of its encoding, three digits, deflated, in Base64.
 //!
-//! Values below 2048 have a cell each; of every later octave there are 1024 cells, each twice as wide as those of the octave
-//! before. Only the counts up to the largest value are written, each as a number of one to nine bytes; successive empty cells
-//! are one negative number. The reader of the same encoding is `foreign/hdr.rs`.
+//! Each value below 2048 has its own cell. Every later octave has 1024 cells, twice as wide as those of the octave
+//! before. Only the counts up to the largest value are written, each as a number of one to nine bytes. Successive empty
+//! cells are written as one negative number. The reader of the same encoding is `foreign/hdr.rs`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use std::collections::BTreeMap;
 
 const DIGITS: u32 = 3;
-/// Base-2 logarithm of the number of cells of one width, which is half of the first power of two not below 2 *
+/// Base-2 logarithm of the number of cells per octave, which is half the smallest power of two that is at least 2 *
 /// 10^`DIGITS`.
 const HALF: u32 = 10;
 const PLAIN: u32 = 0x1c84_9313;
@@ -36,7 +36,7 @@ impl Packed {
         (within << octave) + ((1 << octave) - 1)
     }
 
-    /// The packed text. Its header states `highest` as the largest value that could have been counted.
+    /// The packed text. Its header states `highest` as the largest value that the histogram can count.
     pub fn text(&self, highest: u64) -> Result<String, &'static str> {
         let mut counts = Vec::new();
         let mut next = 0;
@@ -65,7 +65,7 @@ fn deflated(plain: &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut deflate = Compress::new(Compression::default(), true);
     let mut deflated = Vec::new();
     loop {
-        // The compressor writes into free room only.
+        // `compress_vec` writes only into reserved room and never grows the vector.
         deflated.reserve(plain.len().max(1 << 10));
         let rest = usize::try_from(deflate.total_in()).ok().and_then(|taken| plain.get(taken..)).unwrap_or_default();
         match deflate.compress_vec(rest, &mut deflated, FlushCompress::Finish) {

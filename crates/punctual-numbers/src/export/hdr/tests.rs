@@ -1,4 +1,4 @@
-//! Logs over time: each line is in its place, and all lines together are the run.
+//! Logs over time: each line has the right tag and time, and the lines add up to the run.
 
 use super::*;
 use crate::export::run_of;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use punctual_hist::{Counts, bucket_index};
 use std::collections::BTreeMap;
 
-/// A recording of CPUs 0 and 1 with these load phases and seconds.
+/// A recording of CPUs 0 and 1 with the phases `loads` and one interval for each of `seconds`: (phase, latencies).
 fn recording(loads: &[&[&str]], seconds: &[(u16, Vec<u64>)]) -> Recording {
     let mut recording = begun(loads);
     measure(&mut recording, seconds);
@@ -25,7 +25,7 @@ fn begun(loads: &[&[&str]]) -> Recording {
     Recording::new(header)
 }
 
-/// Adds seconds with their load phases and the latencies on CPU 0. Those on CPU 1 are half as large.
+/// Adds an interval for each of `seconds`: (load phase, latencies on CPU 0). The latencies on CPU 1 are half as large.
 fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
     let mut so_far = [Counts::new(), Counts::new()];
     for (second, (phase, values)) in (0u64..).zip(seconds) {
@@ -51,7 +51,7 @@ fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
     }
 }
 
-/// (tag, start, length) of each line, times in seconds.
+/// The tag, the start and the length of each line; times are in seconds.
 fn lines(log: &str) -> Vec<(String, u64, u64)> {
     let line = |line: &str| {
         let fields: Vec<&str> = line.strip_prefix("Tag=")?.splitn(5, ',').collect();
@@ -61,7 +61,7 @@ fn lines(log: &str) -> Vec<(String, u64, u64)> {
     log.lines().filter_map(line).collect()
 }
 
-/// The number of values by CPU and our bucket.
+/// The number of values by (CPU, index of our bucket).
 fn held(run: &ForeignRun) -> BTreeMap<(u32, usize), u64> {
     let mut held = BTreeMap::new();
     for series in &run.series {

@@ -1,11 +1,11 @@
-//! Where a histogram ends: values beyond its last cell, the width of its top cell, files that stop before their end, and
-//! results that are nothing above a threshold.
+//! The upper end of histograms: values above the last cell, the width of the top cell, files that are cut off, and
+//! results without any value above a threshold.
 
 use super::*;
 use crate::claims::{Refusal, SeriesClaims};
 use crate::export::{Gate, gate, ktap, prometheus};
 
-/// What `latency -g` writes of these cells of 1 us.
+/// The output of `latency -g` for these counts in cells of 1 us.
 fn latency(cells: &[u64], max: &str) -> String {
     let seconds = cells.iter().sum::<u64>() / 1_000;
     let rows = lines(cells.iter().zip(0u32..).map(|(count, cell)| format!("{cell}.5 {}", count + 1)));
@@ -18,12 +18,13 @@ fn latency(cells: &[u64], max: &str) -> String {
     )
 }
 
-/// The last cell of `latency` is where it counts whatever is later than `-H`.
+/// `latency` counts all values above its histogram (`-H`) in the last cell.
 #[test]
 fn what_latency_counts_in_its_last_cell_is_at_least_that_late() {
     let mut cells = vec![60_000, 25_000, 13_480];
     cells.extend([200; 6]);
-    // Whole: 300 values beyond 9 us, the latest in the cell of 33 us. Cut: the same in the last of 10 cells.
+    // `whole` has 320 values above 9 us, the largest in the cell of 33 us. `cut` has the same values in the last of 10
+    // cells.
     let whole = [&cells[..], &[100], &[0; 14], &[150], &[0; 8], &[70]].concat();
     let cut = [&cells[..], &[320]].concat();
     let (whole, cut) = (taken(&latency(&whole, "33.714")), taken(&latency(&cut, "33.714")));
@@ -38,7 +39,7 @@ fn what_latency_counts_in_its_last_cell_is_at_least_that_late() {
         "320 of 100000 values are from 9 us on, where the histogram ends: a percentile among them is at least that",
     );
     assert!(doubts(&cut).is_empty(), "{:?}", cut.notes);
-    // A maximum within the last cell is no overflow.
+    // If the maximum lies within the last cell, that cell holds no larger values.
     let sound = taken(&latency(&[&cells[..], &[320]].concat(), "9.714"));
     assert_eq!((sound.series[0].beyond, at(&sound, 998_000).0), (None, Some(Nanos::from_ns(9_714))));
 }
@@ -54,7 +55,7 @@ fn nothing_is_claimed_of_a_file_that_was_cut_or_is_doubted() {
     }
     let oslat = taken(&cut_after(&file("oslat.txt"), "030 (us):\t 36\n"));
     assert_eq!(oslat.series[0].unfit, Some(Unfit::Doubted), "{:?}", oslat.notes);
-    // The last count of a table may have lost its last digits.
+    // If the last line of a table has no line end, its count may have lost digits.
     let open = taken(HISTOGRAM.trim_end());
     assert!(open.series.iter().all(|series| series.unfit == Some(Unfit::Doubted)), "{:?}", open.notes);
     assert_eq!(taken(HISTOGRAM).series[0].unfit, None);
@@ -70,7 +71,7 @@ fn releases_that_nothing_accounts_for_may_be_larger_than_all() {
     assert_eq!((claims.percentiles[0].high, claims.next.len()), (None, 0), "p99 may lie among them");
 }
 
-/// Our copies count a bucket of 1.6 % in the row where it ends, and keep minimum and mean exact.
+/// Files that punctual writes count a bucket of 1.6 % in the row where it ends, and state minimum and mean exactly.
 #[test]
 fn a_copy_of_a_long_latency_does_not_contradict_itself() {
     let mut counts = punctual_hist::Counts::new();
@@ -83,7 +84,7 @@ fn a_copy_of_a_long_latency_does_not_contradict_itself() {
     assert!(copy.series[0].cells[0].low > Nanos::from_us(1_000), "the case occurs: {copy:?}");
 }
 
-/// Rows and maximum of oslat are named by their upper edges.
+/// oslat names rows by their upper edges and rounds the maximum up.
 #[test]
 fn a_maximum_within_the_table_of_oslat_is_no_doubt() {
     let run = taken(&file("oslat-inside.txt"));
@@ -126,7 +127,7 @@ fn nothing_above_a_threshold_is_a_result_of_the_time_that_was_observed() {
     let above = claims.above.unwrap();
     let half = Nanos::from_secs(300);
     assert_eq!((above.threshold, above.count, above.observed), (Nanos::from_us(10), 0, Some(half)));
-    // By the rule of three there were fewer than 2.9957 in 300 s.
+    // By the rule of three, the upper limit is 2.9957 events in 300 s.
     assert!((above.per_hour_upper.unwrap() - 2.9957 * 12.0).abs() < 0.01, "{above:?}");
     assert_eq!(claims.time, Some(half));
     assert!((claims.next[0].odds - 3_600.0 / 3_900.0).abs() < 1e-9, "{:?}", claims.next);
@@ -137,7 +138,7 @@ fn nothing_above_a_threshold_is_a_result_of_the_time_that_was_observed() {
     assert!(gate(&cut, &cut.series[0], Some(Nanos::from_us(10))) != Gate::Held);
 }
 
-/// `OpenMetrics` 1.0: `_count` if and only if `_sum`.
+/// `OpenMetrics` 1.0 requires `_count` if and only if there is `_sum`.
 #[test]
 fn a_histogram_of_metrics_has_its_sum_and_its_count_or_neither() {
     let mut run = taken(HISTOGRAM);
@@ -150,7 +151,7 @@ fn a_histogram_of_metrics_has_its_sum_and_its_count_or_neither() {
     for series in &mut run.series {
         series.mean = None;
     }
-    // 5 at most 1.999 us, 1 at most 2.999 us.
+    // The sum of upper edges: 5 values of at most 1.999 us, and 1 value of at most 2.999 us.
     assert_eq!(value(&run, "sum").as_deref(), Some("0.000012994"));
     for series in &mut run.series {
         (series.max, series.beyond) = (None, Some(Beyond { from: Nanos::from_us(3), count: 1 }));
@@ -187,8 +188,8 @@ fn queuelat_leaves_out_cells_that_are_like_the_next_one() {
     };
     let run = taken(&table("...\n[200 - 299] = 0\n...\n[500 - 599] = 7\n[600 - 699] = 1\n...\n[70000 - END] = 2\n"));
     let cells: Vec<(u64, u64)> = run.series[0].cells.iter().map(|cell| (cell.low.as_ns(), cell.count)).collect();
-    // Rows that are left out have the count of the next row: 300 to 499 that of 500, and those above 700 that of the
-    // end.
+    // Rows that are left out have the count of the next printed row: those from 300 to 499 ns the count of the row 500,
+    // and those above 700 ns that of the last row.
     assert_eq!(cells[..4], [(300, 7), (400, 7), (500, 7), (600, 1)]);
     assert_eq!((cells.len(), cells[4], run.series[0].counted()), (697, (700, 2), 22 + 693 * 2 + 2));
     assert_eq!(run.series[0].beyond, Some(Beyond { from: Nanos::from_us(70), count: 2 }));

@@ -38,7 +38,8 @@ fn runs_lie_apart_as_the_wall_clock_has_them_and_lose_nothing() {
     let cpu = &recording.cpus[&1];
     assert_eq!((cpu.ran.count(), cpu.ran.max(), cpu.blocks), (15_000, Some(Nanos::from_us(44)), 15));
     assert_eq!(cpu.worst_block, Some((3604, Nanos::from_us(44))));
-    // The lists of the worst are merged and sorted by latency, with times from the start of the merged recording.
+    // The lists of worst activations are merged and sorted by latency, with times from the start of the merged
+    // recording.
     let list: Vec<(Nanos, Nanos)> = recording.worst[&1]
         .iter()
         .map(|w| (w.activation.latency(), w.activation.release.since(recording.header.epoch)))
@@ -46,7 +47,7 @@ fn runs_lie_apart_as_the_wall_clock_has_them_and_lose_nothing() {
     assert_eq!(list.len(), 15);
     assert_eq!(list[0], (Nanos::from_us(44), s(3604)));
     assert_eq!(list[14], (Nanos::from_us(5), s(0)));
-    // No slice of the time line reaches over the hour between.
+    // No slice of the time line spans the hour between the two runs.
     assert!(recording.slices.iter().all(
         |slice| slice.start.plus(slice.length) <= RecTime::from_secs(10) || slice.start >= RecTime::from_secs(3600)
     ));
@@ -71,7 +72,8 @@ fn a_run_that_was_cut_off_stays_one_that_was() {
     assert_eq!(last.cut_off.unwrap().reason, CutReason::Unfinished);
 }
 
-/// In another order the merged file could begin with a run without a header, and could not be read.
+/// If the runs changed their order, the merged file could begin with a further run, which has no header, and could not
+/// be read.
 #[test]
 fn runs_of_one_recording_keep_their_order_though_the_clock_was_set_back() {
     let mut set_back = merged(&[done(1000, 10, 5), done(2000, 10, 6)]).unwrap();
@@ -96,7 +98,7 @@ fn what_does_not_follow_is_refused() {
         panic!("not an overlap")
     };
     assert_eq!(until - from, 5_000_000_000);
-    // By less than clocks are set now and then, they follow each other, and do not overlap in the whole.
+    // An overlap of at most `OVERLAP_MAX` is accepted, and the later run is moved behind the earlier one.
     let recording = fold(&merged(&[done(0, 10, 5), done(9, 10, 5)]).unwrap());
     assert_eq!(recording.runs[1].at, RecTime::from_secs(10));
     let nothing = vec![Frame::Header(Box::new(header(70)))];

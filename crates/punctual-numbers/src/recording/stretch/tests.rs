@@ -1,4 +1,4 @@
-//! Stretches of a small run, and what must be in them.
+//! Cuts stretches out of a small run and checks their contents.
 
 use super::super::sample::{fold, fold_stretch, run};
 use super::super::{EndReason, EventKind};
@@ -19,7 +19,8 @@ fn a_stretch_has_what_happened_in_it_and_nothing_else() {
     let recording = fold_stretch(&frames, Stretch::new(RecTime::from_secs(3), RecTime::from_secs(6)));
     assert_eq!(recording.covered, s(3));
     let cpu = &recording.cpus[&1];
-    // Seconds 3, 4 and 5 are 8, 9 and 10 us late; what the run had seen up to then narrows the bucket of the largest.
+    // The latencies of seconds 3, 4 and 5 are 8, 9 and 10 us. The largest is exact because the run's maximum up to then
+    // narrows its bucket.
     assert_eq!((cpu.ran.count(), cpu.ran.max()), (3000, Some(Nanos::from_us(10))));
     assert_eq!(cpu.blocks, 3);
     let worst: Vec<Nanos> = recording.worst[&1].iter().map(|w| w.activation.latency()).collect();

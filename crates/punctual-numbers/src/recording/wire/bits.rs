@@ -1,8 +1,8 @@
 //! A stream of bits, and numbers in it.
 //!
-//! A recording of weeks is counts and maxima that differ little from their neighbours; in whole bytes they would not
-//! fit. One number code serves everything: exponential Golomb of a stated order, short near zero and never longer than
-//! 129 bits plus the order. This module knows numbers and bytes, not what they mean.
+//! A recording of weeks consists mostly of counts and maxima that differ little from their neighbours; in whole bytes
+//! the file would be too large. All numbers use one code: exponential Golomb of a given order, which is short near zero
+//! and never longer than 129 bits plus the order. This module knows numbers and bytes, not what they mean.
 
 /// Why the payload of a frame cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl<'a> BitWriter<'a> {
         Self { bytes, pending: 0, filled: 0 }
     }
 
-    /// The low `width` bits of `value`; `width` is at most 64.
+    /// Appends the low `width` bits of `value`; `width` is at most 64.
     pub(crate) fn bits(&mut self, value: u64, width: u32) {
         if width > 32 {
             self.bits(value, 32);
@@ -38,7 +38,8 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// `value` in exponential Golomb code: numbers below `2^order` take `order + 1` bits, each doubling two more.
+    /// Appends `value` in exponential Golomb code. Numbers below `2^order` take `order + 1` bits, and each doubling
+    /// beyond takes two bits more.
     #[allow(clippy::cast_possible_truncation, reason = "the head's top bit is written as a one, the rest has 64 bits")]
     pub(crate) fn number(&mut self, order: u32, value: u64) {
         let head = u128::from(value >> order) + 1;
@@ -49,7 +50,7 @@ impl<'a> BitWriter<'a> {
         self.bits(value, order);
     }
 
-    /// A difference, small in either direction.
+    /// Appends the difference `to - from`, which takes few bits if it is near zero, positive or negative.
     pub(crate) fn difference(&mut self, order: u32, from: u64, to: u64) {
         self.number(order, zigzag(to.wrapping_sub(from)));
     }
@@ -60,14 +61,14 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Whole bytes, at the next byte boundary, so that text in a recording can be found by `grep`.
+    /// Appends whole bytes at the next byte boundary, so that `grep` can find text in a recording.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.align();
         self.bytes.extend_from_slice(bytes);
     }
 }
 
-/// Reads what [`BitWriter`] wrote. Any bytes may be given to it.
+/// Reads what [`BitWriter`] wrote. Arbitrary bytes give an error at worst, never a panic.
 #[derive(Clone)]
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -79,12 +80,12 @@ impl<'a> BitReader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Bits that have not been read.
+    /// Number of bits that have not been read.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len().saturating_mul(8).saturating_sub(self.at)
     }
 
-    /// The next 57 bits or more, with zeros behind the end of the bytes.
+    /// At least the next 57 bits; zeros stand for bits past the end of the bytes.
     fn window(&self) -> u64 {
         let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
         let word = if let Some(eight) = rest.first_chunk::<8>() {
@@ -181,7 +182,7 @@ const fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
-/// Signed differences as small numbers: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
+/// Maps signed differences near zero to small unsigned numbers: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
 pub(crate) const fn zigzag(difference: u64) -> u64 {
     let sign = if difference >> 63 == 1 { u64::MAX } else { 0 };
     (difference << 1) ^ sign

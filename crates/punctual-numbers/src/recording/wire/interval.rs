@@ -1,7 +1,7 @@
-//! Encodes intervals in few bits, because nearly every byte of a long recording belongs to one.
+//! Encodes intervals in few bits, because nearly every byte of a long recording belongs to an interval.
 //!
 //! Neighbouring buckets hold similar counts and neighbouring seconds similar maxima, so each is written as the
-//! difference to the one before, in a code as wide as that difference usually is.
+//! difference to the one before, in a code that is shortest for differences of the usual size.
 
 use super::bits::{BitReader, BitWriter, Damage, zigzag};
 use super::values::Wire;
@@ -9,7 +9,8 @@ use crate::recording::{Counters, CpuInterval, Interval, RecTime};
 use punctual_facts::cpu_set::CPU_LIMIT;
 use punctual_hist::{BUCKETS, Nanos};
 
-/// Whether the interval can be written and read again: known CPUs, buckets and seconds in ascending order.
+/// Whether the interval can be written and read again: its CPUs and buckets are within their limits, and its buckets
+/// and seconds are in ascending order.
 pub(super) fn is_ordered(interval: &Interval) -> bool {
     let buckets = |pairs: &[(u16, u64)]| {
         pairs.is_sorted_by(|(a, _), (b, _)| a < b) && pairs.last().is_none_or(|(last, _)| usize::from(*last) < BUCKETS)
@@ -22,15 +23,15 @@ pub(super) fn is_ordered(interval: &Interval) -> bool {
     })
 }
 
-/// A field that is written with a stated order of the number code, so that its usual values take few bits. For a list,
-/// `order` is that of its length.
+/// A value that is written in the number code of a given order, chosen so that usual values take few bits. For a list,
+/// `order` is the order in which its length is written.
 trait Coded: Sized {
     fn put_as(&self, order: u32, to: &mut BitWriter);
     fn take_as(order: u32, from: &mut BitReader) -> Result<Self, Damage>;
 }
 
-/// Writes the fields of a struct in order, each with the order of its code. A field without an order is written by
-/// [`Wire`].
+/// Implements [`Wire`] for structs, field by field. The number behind a field is the order of its code; a field without
+/// a number is written by its own [`Wire`].
 macro_rules! coded {
     (@put $field:expr, $to:ident) => { $field.put($to) };
     (@put $field:expr, $to:ident, $order:literal) => { $field.put_as($order, $to) };
@@ -95,7 +96,7 @@ impl Coded for Option<Nanos> {
     }
 }
 
-/// Non-empty buckets: the gap from each to the next, and the count as a difference to the count before.
+/// Writes non-empty buckets as the gap to the bucket before and the difference to the count before.
 impl Coded for Vec<(u16, u64)> {
     fn put_as(&self, order: u32, to: &mut BitWriter) {
         to.number(order, self.len() as u64);
@@ -124,17 +125,18 @@ impl Coded for Vec<(u16, u64)> {
     }
 }
 
-/// Code order of the gap to the next bucket: the first bucket can be anywhere, and later ones are mostly neighbours.
+/// Code order of the gap before a bucket: the first bucket can be anywhere, and most later ones directly follow the one
+/// before.
 const fn gap_order(position: usize) -> u32 {
     if position == 0 { 9 } else { 0 }
 }
 
-/// Code order of the difference between two counts, which scatter by about their square root.
+/// Code order of the difference to the next count. Neighbouring counts differ by about the square root of a count.
 const fn noise_order(count: u64) -> u32 {
     (64 - count.leading_zeros()) / 2
 }
 
-/// Seconds, ascending, each with its maximum.
+/// Writes seconds in ascending order, each with its maximum.
 impl Coded for Vec<(u32, Nanos)> {
     fn put_as(&self, order: u32, to: &mut BitWriter) {
         to.number(order, self.len() as u64);

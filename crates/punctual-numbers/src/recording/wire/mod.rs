@@ -1,4 +1,4 @@
-//! The recording format: bytes to frames and back, and nothing that opens a file.
+//! The recording format: converts frames to bytes and back, and opens no files.
 //!
 //! A recording is one line of text (the words of `MAGIC` and the number of the format) followed by frames. A frame is
 //! `[u32 length][u8 kind][payload][u32 crc32]`, little endian. The length is that of the payload, and the checksum
@@ -19,7 +19,7 @@ use crate::trace::Window;
 use bits::{BitReader, BitWriter};
 use values::Wire;
 
-/// The format this module writes, and the newest it reads.
+/// Number of the format that this module writes, and of the newest format that it reads.
 pub const FORMAT: u32 = 1;
 /// First words of a recording. The number of the format and a line feed follow.
 pub(super) const MAGIC: &[u8] = b"punctual recording ";
@@ -34,7 +34,7 @@ pub(super) const PAYLOAD_MAX: usize = 8 << 20;
 pub enum Unencodable {
     /// The frame would be longer than any reader accepts.
     TooLong,
-    /// An interval whose CPUs, buckets or seconds are out of range or out of order.
+    /// The CPUs, buckets or seconds of an interval are out of range or out of order.
     Unordered,
 }
 
@@ -55,7 +55,7 @@ pub fn encode_preamble(to: &mut Vec<u8>) {
     to.push(b'\n');
 }
 
-/// Appends `frame`; leaves `to` as it was if that cannot be done.
+/// Appends `frame` to `to`, which is unchanged if the frame cannot be written.
 pub fn encode(frame: &Frame, to: &mut Vec<u8>) -> Result<(), Unencodable> {
     if matches!(frame, Frame::Interval(interval) if !interval::is_ordered(interval)) {
         return Err(Unencodable::Unordered);
@@ -90,13 +90,13 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Window> {
     Window::take(&mut BitReader::new(bytes)).ok()
 }
 
-/// Kind number of events and of lost maxima: format 1 wrote lost maxima as events.
+/// Kind number of both events and lost maxima, because the first versions wrote lost maxima as events.
 const HAPPENED: u8 = 8;
 
 /// The kind numbers of all other frames, for writing and for reading.
 macro_rules! kinds {
     ($($number:literal => $variant:ident),+) => {
-        /// Appends what the frame holds; gives its kind.
+        /// Appends the payload of the frame and returns the number of its kind.
         fn put_payload(frame: &Frame, to: &mut Vec<u8>) -> u8 {
             let mut to = BitWriter::new(to);
             let kind = match frame {
@@ -161,7 +161,7 @@ mod tests {
 
         #[test]
         fn any_payload_is_decoded_or_refused(kind in 0u8..19, payload in prop::collection::vec(any::<u8>(), 0..300)) {
-            // A payload that is accepted must be a frame that can be written.
+            // Every frame that `decode` accepts must also be one that `encode` can write.
             if let Ok(Some(frame)) = decode(kind, &payload) {
                 let mut again = Vec::new();
                 prop_assert_eq!(encode(&frame, &mut again), Ok(()));
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(encode(&Frame::Mark(note), &mut Vec::new()), Err(Unencodable::TooLong));
     }
 
-    /// Old recordings hold lost maxima as an event of kind 7, whose length is one second for each lost maximum.
+    /// Lost maxima are written as an event of kind 7, whose length is one second for each lost maximum.
     #[test]
     fn lost_maxima_of_an_old_recording_are_as_many_as_its_event_has_seconds() {
         use super::super::MaximaLost;

@@ -1,8 +1,9 @@
-//! Every frame there can be, for property tests.
+//! Makes arbitrary frames for property tests.
 //!
-//! The macros that say how a value is written also say how it is made of random numbers ([`Made`]). Values are mostly
-//! small and alike, so that tasks, timers and CPUs of a window meet each other. When the numbers have run out, every
-//! further one is 0: a shorter list makes a simpler value, which is how failures shrink.
+//! The macros that define how a value is written also define how it is made of random numbers ([`Made`]). Values are
+//! mostly small and taken from a few, so that the records of a window often name the same task, timer or CPU. After the
+//! random numbers have run out, every further number is 0. So fewer numbers make a simpler value, and failing cases can
+//! be shrunk.
 
 use crate::recording::{Counters, CpuInterval, Frame, Header, Interval, MaximaLost, RecTime, Worst};
 use crate::trace::{Address, Context, Record, Window};
@@ -48,7 +49,7 @@ impl Numbers {
         self.next() % limit
     }
 
-    /// Numbers of every magnitude alike.
+    /// A number of random magnitude: small and large ones are about equally frequent.
     fn wide(&mut self) -> u64 {
         let number = self.next();
         number >> (number % 64)
@@ -62,8 +63,8 @@ impl Numbers {
         of[usize::try_from(self.below(of.len() as u64)).unwrap()].clone()
     }
 
-    /// One of several items, of which earlier ones are more likely. Of record kinds the first are switches and wakings,
-    /// which refer to each other.
+    /// One of several items, of which earlier ones are more likely. The kinds of records begin with switches and
+    /// wakings, so that windows have many records that refer to each other.
     pub(super) fn early<T: Clone>(&mut self, of: &[T]) -> T {
         let end = 1 + usize::try_from(self.below(of.len() as u64)).unwrap();
         self.one(&of[..end])
@@ -173,7 +174,7 @@ fn character(of: &mut Numbers) -> char {
     u32::try_from(of.wide()).ok().and_then(char::from_u32).filter(|c| *c != '\n').unwrap_or('x')
 }
 
-/// Buckets in ascending order, as a measurement has them.
+/// Random (bucket, count) pairs in ascending order of the buckets.
 fn buckets(of: &mut Numbers) -> Vec<(u16, u64)> {
     let bucket = |of: &mut Numbers| u16::try_from(of.below(BUCKETS as u64)).unwrap();
     of.list::<_, BTreeMap<_, _>>(60, |of| (bucket(of), of.wide())).into_iter().collect()

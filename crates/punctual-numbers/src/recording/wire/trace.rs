@@ -1,5 +1,5 @@
-//! How windows of the kernel's trace are written: times of records as differences, each record a number for its kind
-//! and what it holds.
+//! Encodes windows of the kernel's trace. A record is written as the difference of its time to the record before, the
+//! number of its kind and its fields.
 
 use super::bits::{BitReader, BitWriter, Damage};
 #[cfg(test)]

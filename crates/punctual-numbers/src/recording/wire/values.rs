@@ -1,7 +1,7 @@
-//! How each value of a recording is written: its fields, in this order, and nothing else.
+//! How each type of a recording is written: its fields, in the order in which they are listed here, and nothing else.
 //!
-//! The types themselves do not know that they can be written. A new field or variant needs a new format number; a new kind
-//! of frame does not, because readers skip frames they do not know.
+//! The types themselves do not depend on the format. A new field or variant needs a new format number; a new kind of
+//! frame does not, because readers skip frames they do not know.
 
 use super::bits::{BitReader, BitWriter, Damage};
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub(super) trait Wire: Sized {
 pub(super) const UNKNOWN_VARIANT: Damage = Damage("a value is none of those this format has");
 pub(super) const TOO_LARGE: Damage = Damage("a number is too large for its field");
 
-/// Writes structs as their fields, in this order.
+/// Implements [`Wire`] for structs: the fields are written in the listed order.
 macro_rules! fields {
     ($($type:ident { $($field:ident),+ })+) => { $(
         impl Wire for $type {
@@ -47,7 +47,7 @@ macro_rules! fields {
     )+ };
 }
 
-/// Writes an enum as a number and then the fields of the variant, under the names they have in the pattern.
+/// Implements [`Wire`] for enums: the number of the variant is written, then its fields, which the pattern names.
 macro_rules! variants {
     ($($type:ident { $($number:literal => $variant:ident $(($($inner:ident),+))? $({ $($field:ident),+ })?),+ })+) => { $(
         impl Wire for $type {
@@ -128,8 +128,8 @@ variants! {
     Amount { 0 => Time(length), 1 => Activations(n) }
 }
 
-/// The kind of event that format 1 has for lost maxima. Their number is written as a length in seconds, where an event has
-/// its length.
+/// The kind of event as which lost maxima are written. The number of lost maxima, as a time in seconds, stands in the
+/// place of the event's length.
 const MAXIMA_LOST: u64 = 7;
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -143,7 +143,7 @@ impl MaximaLost {
     }
 }
 
-/// Reads an event or lost maxima, which share a kind.
+/// Reads an event or lost maxima, which share one kind of frame.
 pub(super) fn take_happened(from: &mut BitReader) -> Result<Frame, Damage> {
     let (at, length) = (Wire::take(from)?, Nanos::take(from)?);
     let mut ahead = from.clone();
@@ -241,7 +241,7 @@ impl<T: Wire> Wire for Vec<T> {
         }
     }
     fn take(from: &mut BitReader) -> Result<Self, Damage> {
-        // The vector grows while it is read, so that a wrong count reserves no memory.
+        // The vector grows item by item, so that a damaged count does not reserve memory.
         (0..from.count(4)?).map(|_| T::take(from)).collect()
     }
 }
@@ -265,10 +265,10 @@ impl<T: Wire> Wire for Box<T> {
     }
 }
 
-/// A CPU set is written as the distance from each CPU to the next.
+/// A CPU set is written as its size and the gap before each CPU.
 impl Wire for CpuSet {
     fn put(&self, to: &mut BitWriter) {
-        // A CPU past the limit is left out: no reader would take it.
+        // A CPU at or above `CPU_LIMIT` is left out, because readers refuse the whole set.
         let cpus = || self.iter().filter(|cpu| *cpu < CPU_LIMIT);
         to.number(4, cpus().count() as u64);
         let mut next = 0;
@@ -290,7 +290,8 @@ impl Wire for CpuSet {
     }
 }
 
-/// Lists of the worst are written often, so each takes 17 bytes instead of the 40 of plain fields.
+/// Lists of worst activations are written often, so an entry has a code of its own: 17 bytes instead of 40 with plain
+/// fields.
 impl Wire for Worst {
     fn put(&self, to: &mut BitWriter) {
         let late = &self.activation;
