@@ -53,12 +53,12 @@ impl Held {
         share(self.right, self.claimed)
     }
 
-    /// Whether so few answers were right that chance does not explain it.
+    /// Whether the number of right answers is too small to be explained by chance.
     pub fn breaks_coverage(&self) -> bool {
         self.claimed > 0 && binomial::chance_of_at_most(self.right, self.claimed, COVERAGE_MIN) < CHANCE
     }
 
-    /// Whether so many equal pairs were found to differ that chance does not explain it.
+    /// Whether the number of equal pairs that were found to differ is too large to be explained by chance.
     pub fn breaks_false(&self) -> bool {
         self.runs > 0 && binomial::at_least(self.claimed, self.runs, FALSE_MAX) < CHANCE
     }

@@ -105,7 +105,7 @@ struct JudgeWords {
 
 #[derive(clap::Args)]
 struct RunWords {
-    /// The product's program
+    /// Path of the program `punctual` that is tested
     #[arg(long)]
     punctual: PathBuf,
     /// The CPU that is measured

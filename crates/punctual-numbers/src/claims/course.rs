@@ -10,7 +10,7 @@ use super::{CONFIDENCE, Moods};
 use crate::stats::moods::{self, Cell, Spectrum};
 use punctual_hist::Nanos;
 
-/// Levels that fewer values exceed are not tested: so few exceedances do not show how they cluster.
+/// Levels that fewer values exceed are not tested, because fewer exceedances do not show how they cluster.
 pub(super) const LARGEST: u64 = 200;
 /// Probability from which on moods are taken to exist.
 const BELIEVED: f64 = 0.9;

@@ -191,7 +191,7 @@ impl Mood {
         self.run.as_secs_f64() / self.length.as_secs_f64().max(1e-9)
     }
 
-    /// Whether the run saw so few moods that measuring both sides alternately is advised instead of a longer run.
+    /// Whether the run saw fewer moods than `MOODS_MIN`. Then measuring both sides alternately is advised, not a longer run.
     pub fn is_long(&self) -> bool {
         self.seen() < MOODS_MIN
     }

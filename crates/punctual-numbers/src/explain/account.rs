@@ -56,7 +56,8 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
     account
 }
 
-/// Whether so much time lacks a known owner that a record must be missing, although none was counted as lost.
+/// Whether the time without a known owner is too long to be complete: a record must be missing, although none was
+/// counted as lost.
 fn has_holes(window: &Window, spans: &[Span], rules: &Rules) -> bool {
     let untold = spans.iter().filter(|span| span.owner == Owner::Untold || span.guessed).map(Span::length);
     let untold = untold.filter(|length| *length > rules.switch_cost).fold(Nanos::ZERO, Nanos::plus);

@@ -60,8 +60,8 @@ const NOT_RUN: i32 = 3;
 const LONGEST_NS: u64 = 2_200_000;
 /// Words of the guest's command line. `tsc=reliable`: the clock does not pass evenly, and the kernel must not compare
 /// it with others. `maxcpus=1`: where time is counted in instructions, Linux 6.1 would wait forever for a second CPU
-/// early in boot, so that CPU is started later. `noirqdebug`: the serial line interrupts so often that the kernel would
-/// disable it.
+/// early in boot, so that CPU is started later. `noirqdebug`: without it, the kernel would disable the serial line, which
+/// interrupts very often.
 const WORDS: &str = "tsc=reliable maxcpus=1 noirqdebug";
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {

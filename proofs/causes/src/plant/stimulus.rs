@@ -34,7 +34,7 @@ pub enum Stimulus {
     Keys,
 }
 
-/// A running activity.
+/// The threads of a stimulus that was started.
 #[derive(Debug)]
 pub struct Running {
     /// Id of the thread to which burning is limited.

@@ -21,7 +21,7 @@ crate::named! {
         SystemdBoot = "systemd-boot",
         /// A kernel image that contains its command line.
         Uki = "unified kernel image",
-        /// systemd-boot as Pop!_OS sets it up.
+        /// The loader systemd-boot in the way in which Pop!_OS sets it up.
         Kernelstub = "systemd-boot (kernelstub)",
         /// `extlinux.conf`, read by U-Boot or by extlinux itself.
         Extlinux = "extlinux.conf",

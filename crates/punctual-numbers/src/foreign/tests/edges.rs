@@ -84,7 +84,7 @@ fn a_copy_of_a_long_latency_does_not_contradict_itself() {
     assert!(copy.series[0].cells[0].low > Nanos::from_us(1_000), "the case occurs: {copy:?}");
 }
 
-/// oslat names rows by their upper edges and rounds the maximum up.
+/// The program oslat names rows by their upper edges and rounds the maximum up.
 #[test]
 fn a_maximum_within_the_table_of_oslat_is_no_doubt() {
     let run = taken(&file("oslat-inside.txt"));
