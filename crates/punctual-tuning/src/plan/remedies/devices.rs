@@ -69,7 +69,7 @@ pub(super) fn sata(site: &Site<'_>) -> Found {
     })
 }
 
-/// Keeps those NVMe drives awake that choose their sleep states themselves.
+/// Keeps those `NVMe` drives awake that choose their sleep states themselves.
 pub(super) fn nvme(site: &Site<'_>) -> Found {
     let folder = "/sys/class/nvme";
     site.each(folder, "there is no NVMe drive", POWER, "pm_qos_latency_tolerance_us", |draft, case, drive| {
