@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
-use punctual_linux::live::LiveTree;
+use punctual_linux::live::Unpacked;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     fs::write(modules.join(&file), rest).expect("write the module");
     let info: &[u8] = if way & 8 == 0 { b"" } else { rest };
     fs::write(modules.join("modules.builtin.modinfo"), info).expect("write the built-in ones");
-    if let Fact::Known(answer) = LiveTree::new(folder).read("punctual:/modinfo/x") {
+    if let Fact::Known(answer) = Unpacked::open(folder).expect("a system").read("punctual:/modinfo/x") {
         let text = String::from_utf8(answer).expect("the answer is text");
         let mut lines = text.lines();
         let first = lines.next().expect("a first line");
