@@ -9,7 +9,7 @@
 #[derive(Debug)]
 pub struct Program {
     pub name: &'static str,
-    /// The units of systemd that start the program, the one to silence first.
+    /// The systemd units that start the program. The first of them is stopped to silence the program.
     pub units: &'static [&'static str],
     /// The names of the program's processes, as the kernel cuts them to 15 bytes.
     pub processes: &'static [&'static str],

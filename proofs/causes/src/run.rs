@@ -19,7 +19,7 @@ pub struct Run {
     /// The CPU that is measured.
     pub cpu: u32,
     pub kinds: Vec<Kind>,
-    /// Seconds of planting in each round.
+    /// Seconds for which delays are caused on purpose in each round.
     pub seconds: u64,
     /// Number of late activations that a verdict needs.
     pub least: u64,

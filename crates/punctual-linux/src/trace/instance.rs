@@ -241,7 +241,7 @@ mod tests {
         }
         std::fs::write(folder.join("current_tracer"), "osnoise\n").unwrap();
         let tracefs = TraceFolder::of(dir.path());
-        // Only a tracefs removes a folder that contains files.
+        // This is an ordinary folder: unlike on a tracefs, it cannot be removed while it contains files, so `sweep` removes nothing.
         assert_eq!(sweep(&tracefs), [""; 0]);
         assert_eq!(tracefs.read("osnoise/options").unwrap(), "OSNOISE_WORKLOAD");
         assert_eq!(tracefs.read("osnoise/cpus").unwrap(), "0-3");

@@ -87,7 +87,8 @@ pub struct PhaseClaims {
     #[serde(flatten, serialize_with = "answered")]
     #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
-    /// L4 for each cause, most frequent first; empty if causes were not looked for.
+    /// L4 for each cause: the levels that its latencies exceed, most frequent cause first; empty if causes were not looked
+    /// for.
     pub by_cause: Vec<CauseClaims>,
     /// Signs of where the latencies come from.
     pub signs: Vec<Sign>,
@@ -117,7 +118,7 @@ pub struct Moods {
     /// The time for which the machine stays as it is, twice its correlation time. `None` if no moods were found.
     #[serde(rename = "mood_ns")]
     pub length: Option<Nanos>,
-    /// Number of independent stretches that the run holds: moods, or the cells it was cut into if there are none.
+    /// Number of independent stretches in the run: its moods or, if it has none, the cells into which it was cut.
     #[serde(rename = "independent_stretches")]
     pub stretches: f64,
     /// Whether the moods are too long for this run: it may hold fewer than eight, which are too few to predict the next

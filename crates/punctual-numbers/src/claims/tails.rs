@@ -87,8 +87,9 @@ fn different(tails: &[Tail], time: Nanos) -> f64 {
     levels.first().map_or(0.0, |chosen| (high - low) / chosen)
 }
 
-/// Levels from the threshold of `tail`. If there is a `highest` threshold, their intervals include its intervals: only
-/// the highest threshold shows a rare mechanism that makes the farthest values.
+/// The level for each of `times`, from the fit `tail`. If `highest`, the fit above the highest threshold, is given, each
+/// interval is widened to contain the interval of that fit: only that fit shows a rare mechanism that makes the
+/// largest values.
 fn answer(tail: &Tail, highest: Option<&Tail>, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
     #[allow(clippy::cast_precision_loss, reason = "a length of time")]
     let run = cut.each.as_secs_f64() * cut.size as f64;

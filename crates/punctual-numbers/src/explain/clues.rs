@@ -127,7 +127,8 @@ impl<'a> Clues<'a> {
         })
     }
 
-    /// The longest time in which no other CPU has a record. The CPUs of a guest do not all resume at once.
+    /// The longest time between `from` and `to` in which no other CPU has a record. The CPUs of a guest that was stopped do
+    /// not all resume at once, so the others may be silent for less than the whole time.
     fn quiet_elsewhere(&self, from: MonoTime, to: MonoTime) -> Nanos {
         let elsewhere = self.window.elsewhere.iter().map(|(_, record)| record.at);
         let mut at: Vec<MonoTime> = elsewhere.filter(|at| from < *at && *at < to).chain([from, to]).collect();

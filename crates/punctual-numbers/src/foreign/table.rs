@@ -39,7 +39,7 @@ impl Table {
         self.last.map_or(Nanos::ZERO, |last| last.plus(Nanos::from_ns(1)))
     }
 
-    /// Sets the number of columns; refuses more than [`MOST_COLUMNS`].
+    /// Widens the table to at least `columns` columns, and refuses more than [`MOST_COLUMNS`].
     pub fn widen(&mut self, columns: usize, line: u64) -> Result<(), Problem> {
         if columns > MOST_COLUMNS {
             let what = format!("{columns} columns; no machine has more than {MOST_COLUMNS}. Is it the right file?");

@@ -7,7 +7,8 @@ use punctual_tuning::plan::Keep;
 /// The reason why [`go_on`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The campaign is complete and everything is put back. `is_home`: the machine runs as it did at the start.
+    /// The campaign is complete and all files are put back. `is_home` is false if the machine still runs with settings
+    /// that only the next boot takes back.
     Ended { is_home: bool },
     /// The machine is restarting.
     Rebooting,

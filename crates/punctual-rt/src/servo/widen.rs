@@ -15,9 +15,9 @@ impl Widener {
         Self { last: None }
     }
 
-    /// The time whose low half is `low_ns`, read at `local`. The first time is taken as it is. Every later one is the
-    /// time nearest to what the local clock predicts, so gaps may be long: the clocks only need to agree to 2 s since
-    /// the last call.
+    /// The time whose low half is `low_ns`, read at `local`. The first call has nothing to predict from, and returns
+    /// the value with 2^32 added. Every later call returns the time nearest to what the local clock predicts, so gaps
+    /// may be long: the clocks only need to agree to 2 s since the last call.
     ///
     /// # Real-time
     /// Only computes, in bounded time.

@@ -34,7 +34,7 @@ crate::named! {
         UBootEnv = "U-Boot",
         UbuntuCore = "Ubuntu Core",
         NixOs = "NixOS",
-        /// A node of `OpenShift`, whose words come from a `MachineConfig`.
+        /// A node of `OpenShift`, whose kernel command line is set by a `MachineConfig`.
         MachineConfig = "MachineConfig",
         Talos = "Talos",
         /// An image of Yocto or `OpenEmbedded`.

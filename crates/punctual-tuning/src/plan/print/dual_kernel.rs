@@ -53,7 +53,7 @@ pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords,
                 .to_owned()
         });
     }
-    // A mask with the highest bit cannot be written at run time, because the kernel reads that file as a signed number.
+    // The kernel reads /proc/xenomai/affinity as a signed number, so a mask with the highest bit cannot be written there.
     if !cpus.contains(BOOT_CPU) && bits(cpus) >> (MASK_BITS - 1) == 0 {
         notes.push(format!(
             "Threads are kept off CPU 0 by writing {:#x} to /proc/xenomai/affinity at boot, before the first is made.",
