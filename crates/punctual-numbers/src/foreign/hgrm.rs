@@ -134,7 +134,9 @@ impl Reader {
         if let Some(cell) = self.cells.last_mut().filter(|cell| cell.high == value) {
             cell.count = cell.count.saturating_add(count);
         } else {
-            let low = before.map_or(Nanos::ZERO, |before| before.plus(Nanos::from_ns(1)));
+            // A row of the same value that counted nothing has left no cell.
+            let below = before.filter(|before| *before < value).or_else(|| Some(self.cells.last()?.high));
+            let low = below.map_or(Nanos::ZERO, |below| below.plus(Nanos::from_ns(1)));
             self.cells.push(Cell { low, high: value, count });
         }
         Ok(())

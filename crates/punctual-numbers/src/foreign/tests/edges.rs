@@ -199,6 +199,15 @@ fn queuelat_leaves_out_cells_that_are_like_the_next_one() {
     assert_eq!(taken(&file("queuelat.txt")).series[0].counted(), 400_000);
 }
 
+/// A damaged first row counts nothing, and the row below it has the same value.
+#[test]
+fn rows_of_one_value_make_one_sound_cell() {
+    let text = file("python.hgrm").replacen("0.000000000000       3100", "0.000000000000       0", 1);
+    let run = taken_as(&text, in_unit(Unit::Us));
+    let first = run.series[0].cells[0];
+    assert!(first.low <= first.high && first.count == 3_100, "{first:?}");
+}
+
 #[test]
 fn a_percentile_table_has_the_counts_of_its_rows() {
     let text = file("python.hgrm");
