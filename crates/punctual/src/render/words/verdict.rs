@@ -109,11 +109,10 @@ pub fn bound(report: &Report) -> Option<String> {
     let counted = verdict.independent.filter(|independent| *independent < verdict.due / 20 * 19);
     let worth = counted.map(|independent| units::count(units::two_leading_digits(independent)));
     let why = match (verdict.missed, worth) {
-        (0, None) => format!(" {due} without a miss cannot show more.", due = units::capitalised(&due)),
+        (0, None) => format!(" {due} without a miss cannot show more."),
         (0, Some(worth)) => format!(
             " {due} without a miss count as {worth} here, because large latencies come in clusters, and n releases \
-             without a miss show fewer than 3 in n.",
-            due = units::capitalised(&due)
+             without a miss show fewer than 3 in n."
         ),
         (_, None) => String::new(),
         (_, Some(worth)) => format!(" These {due} count as {worth}, because large latencies come in clusters."),
