@@ -63,7 +63,7 @@ struct Wish {
     bless: bool,
     fresh: bool,
     cache: Option<PathBuf>,
-    /// Names of scenarios, claims and kernels.
+    /// Names of scenarios, claims, kernels and stories.
     names: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Names of the methods, in the order of their verdicts.
 pub const NAMES: [&str; 3] = ["block bootstrap", "Mann-Whitney on stretches", "Poisson on clusters"];
 
-/// Whether the second run is larger; `None` if no difference is found.
+/// Whether the latencies of the second run are larger; `None` if no difference is found.
 pub type Verdict = Option<bool>;
 
 /// A change by less than this factor is not a difference.

@@ -47,7 +47,6 @@ impl Shift {
     }
 }
 
-/// A simulated machine of a family.
 #[derive(Debug)]
 pub struct Machine<'a> {
     family: &'a Family,

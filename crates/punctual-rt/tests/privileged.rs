@@ -10,7 +10,7 @@ use punctual_rt::{
 use std::process::Command;
 use std::sync::{Arc, Barrier, OnceLock};
 
-/// Environment variable of a program that was started again as another user.
+/// Environment variable that marks a process which a test has started from this program, mostly as another user.
 const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
 
 fn wanted() -> Setup {

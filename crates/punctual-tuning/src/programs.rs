@@ -294,7 +294,7 @@ pub const PROGRAMS: &[Program] = &[
         .ends_for(&["pm.sleep_targets"]),
 ];
 
-/// Process names of display servers and compositors.
+/// Process names of display servers, compositors and display managers. Any of them shows that a desktop runs.
 #[rustfmt::skip]
 const DESKTOPS: &[&str] = &[
     "Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "kwin_x11", "plasmashell", "xfwm4", "cinnamon", "sway",

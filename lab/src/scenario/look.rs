@@ -57,7 +57,7 @@ impl Look<'_> {
         )
     }
 
-    /// The first lines of these files. Files that do not exist are left out.
+    /// The first line of each file, by its path. Files that cannot be read are left out.
     pub fn files<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) -> Result<BTreeMap<String, String>> {
         let mut text = String::new();
         // The commands are shorter than the 4000 bytes that a line of the terminal takes.

@@ -14,7 +14,7 @@ pub struct MachineFacts {
     pub model: Option<String>,
     /// Release of the kernel, as `uname -r` prints it.
     pub kernel_release: Option<String>,
-    /// How the kernel treats real-time threads, by name.
+    /// How far the kernel can be preempted, as `stock`, `stock (PREEMPT_DYNAMIC)` or `PREEMPT_RT`.
     pub kernel_flavour: Option<String>,
     /// Architecture of the kernel, by name.
     pub architecture: Option<String>,

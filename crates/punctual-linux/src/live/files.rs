@@ -1,6 +1,6 @@
-//! Careful reading of one file. Files are not opened if opening may have effects (only regular files and one known
-//! device are), not read without a limit, and not read if they contain secrets. Every failure becomes a fact. The time
-//! limit is not decided here.
+//! Reads one file with care. Only regular files and one known device are opened, because opening another file may have
+//! effects. No more than a limit is read, and nothing that may hold secrets. Every failure becomes a fact. The caller
+//! decides how long a read may take.
 
 use super::inside;
 use punctual_facts::fact::Fact;

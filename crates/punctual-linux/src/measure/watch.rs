@@ -69,7 +69,6 @@ impl Accounted {
     }
 }
 
-/// An event of the machine, at an instant of the monotonic clock.
 pub type Incident = Event<MonoTime>;
 
 pub struct StandstillWatch {

@@ -157,7 +157,8 @@ fn child_supervises() {
     std::process::exit(status.code().unwrap_or_else(|| 200 + status.signal().unwrap()));
 }
 
-/// A file beside the machine's folder, so that it is not part of the machine.
+/// The file into which the command writes the value that it saw. The file lies beside the machine's folder, so that it is
+/// not part of the machine.
 fn seen(root: &Path) -> PathBuf {
     root.join("..").join(format!("{}.seen", root.file_name().unwrap().to_str().unwrap()))
 }

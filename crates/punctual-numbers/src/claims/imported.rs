@@ -138,8 +138,8 @@ impl SeriesClaims {
     }
 }
 
-/// Number of values equal to the largest one. Values in one cell are equal if the cell is as wide as the resolution of
-/// the program.
+/// Number of values equal to the largest one: the count of the last cell, if the cell is no wider than the resolution of
+/// the program and no value lies beyond the histogram. Otherwise nothing shows that values are equal, and the number is 1.
 fn ties(series: &Series) -> u64 {
     let last = series.cells.last().filter(|cell| {
         series.beyond.is_none_or(|beyond| beyond.count == 0) && cell.high.minus(cell.low) < series.grain

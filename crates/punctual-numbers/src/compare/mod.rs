@@ -88,8 +88,9 @@ impl Comparison {
     /// paths.
     ///
     /// # Errors
-    /// If a recording should not be compared and `anyway` is off, or if it has no CPU and load in common with the
-    /// first.
+    /// [`Refused::Alone`] if there are fewer than two recordings, [`Refused::Margin`], and
+    /// [`Refused::NothingInCommon`] if a recording has no CPU and load in common with the first. Without `anyway` also
+    /// [`Refused::Incomparable`] and [`Refused::Unfit`].
     pub fn of<'a, M: Into<Measured<'a>> + Copy>(recordings: &[(String, M)], options: Options) -> Result<Self, Refused> {
         let named: Vec<(String, Measured<'a>)> =
             recordings.iter().map(|(name, of)| (name.clone(), (*of).into())).collect();

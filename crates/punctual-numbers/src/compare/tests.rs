@@ -349,7 +349,7 @@ fn rare_events_decide_nothing_where_what_the_hypervisor_took_would_make_as_many(
     assert_eq!((of_the_better.verdict, of_the_better.withheld), (Compared::Worse, None), "it made the first no better");
 }
 
-/// Latencies whose level changes every `mood` seconds, at random for each recording.
+/// Latencies with a level that is drawn anew every `mood` seconds; the levels depend on `seed`.
 fn moody(seed: u64, mood: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut level) = (SplitMix::new(seed), None, 1.0);
     move |at, _| {

@@ -71,7 +71,7 @@ fn timed(name: &str, grew: Nanos) -> Why {
     Why::Counter { name: name.to_owned(), grew: grew.as_ns(), is_time: true }
 }
 
-/// What the counters around one window show, together with the rules.
+/// What bears on the cause of one window besides its trace records: counters, standstills, and facts on machine and run.
 #[derive(Debug)]
 pub(super) struct Clues<'a> {
     rules: &'a Rules,

@@ -68,8 +68,8 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
     }
 }
 
-/// Doubts about loads. Without a load that did not run, the latencies may look better than they are under the need's
-/// loads.
+/// Doubts about loads. If a load of the need did not run, the latencies may be smaller than they would have been under
+/// all loads.
 fn from_loads(recording: &Recording, trust: &mut Trust) {
     for mark in &recording.marks {
         if let MarkKind::LoadSkipped { load, why } = &mark.kind {

@@ -260,7 +260,8 @@ impl Exceedances {
     }
 
     /// The level that is exceeded by one in `times` clusters, with its interval by profile likelihood. `wider` scales
-    /// the allowed drop of the profile; 1 gives the textbook's 95 % interval, which is right for many data.
+    /// the allowed drop of the profile; 1 gives the textbook's 95 % interval, which is right if there are many
+    /// values.
     pub fn level(&self, fit: &Fit, times: f64, wider: f64) -> Option<Estimate> {
         if times <= 1.0 || !times.is_finite() {
             return None;

@@ -90,8 +90,8 @@ impl StatsConfig {
 
 /// Creates the statistics of a task as a writing and a reading end.
 ///
-/// After a `fork` both processes share the same page. The child must not write to it; if it reads, it gets the parent's
-/// numbers. A task of the child needs statistics of its own.
+/// After a `fork`, parent and child share this memory, unless [`StatsReader::shared`] is an error. The child must not write
+/// to it, and reads the numbers of the parent. A task of the child needs statistics of its own.
 pub struct Stats;
 
 impl Stats {

@@ -44,8 +44,8 @@ impl<'a> Report<'a> {
         if mostly_slept { ("sleep overshoot", &snapshot.overshoot) } else { ("latency", &snapshot.latency) }
     }
 
-    /// The idle state whose exit latency is similar to the distance between the humps; `None` if there is only one
-    /// hump, or no state fits.
+    /// The idle state whose exit latency, or the difference to that of a lighter state, is similar to the distance
+    /// between the first and the last hump; `None` if there is only one hump, or no state fits.
     ///
     /// # Real-time
     /// Allocates, and reads all counts: not for the loop.

@@ -15,7 +15,8 @@ pub enum Phase {
     /// At this offset from the multiples of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), from its
     /// epoch.
     Offset(Nanos),
-    /// The first release is `offset` after a multiple of `multiple` on a clock, as that clock stands at the start.
+    /// The first release is `offset` after a multiple of `multiple` on a clock. The clock is read once, at the start: if it
+    /// is set later, the releases do not move.
     AlignedTo {
         /// The clock with the multiples.
         clock: PhaseClock,

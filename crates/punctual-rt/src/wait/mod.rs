@@ -95,7 +95,7 @@ pub(crate) enum Approach {
     There(Waited),
     /// The rest of the wait is to be polled.
     Near {
-        /// When the thread returned from the kernel.
+        /// When the polling began: after the sleep, or when the wait began if the thread did not sleep.
         back: MonoTime,
         overshoot: Option<Nanos>,
     },

@@ -73,7 +73,7 @@ pub struct Change {
     pub before: String,
     /// The values that will be in force after the change.
     pub after: String,
-    /// What the change does for the real-time work.
+    /// Why the change is made: mostly what the present state does to the real-time work.
     pub why: String,
     pub cost: String,
     /// What can go wrong with the change.

@@ -23,7 +23,6 @@ fn reader_in(tree: &dyn Tree) -> Reader {
     Reader { is_root: rustix::process::geteuid().is_root(), container: container(tree), typed: None }
 }
 
-/// The words of this process's command line, without the program's name.
 pub fn typed() -> impl Iterator<Item = String> {
     std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())
 }

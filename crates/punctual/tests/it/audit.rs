@@ -52,7 +52,7 @@ fn json_fits_its_schema() {
         for profile in ["periodic", "poll", "audio"] {
             let output = audit(&["--json", "--profile", profile], Some(name));
             let document: Value = serde_json::from_str(&output.out).unwrap();
-            assert_fits("audit-2", &document, &format!("{name}, {profile}"));
+            assert_fits("audit-3", &document, &format!("{name}, {profile}"));
             let findings = document["findings"].as_array().unwrap().len() as u64;
             let totals = document["totals"].as_object().unwrap().values();
             assert!(findings >= 34 && totals.map(|count| count.as_u64().unwrap()).sum::<u64>() == findings);
@@ -181,7 +181,7 @@ fn a_system_in_a_folder_is_judged_by_what_it_holds() {
     }
     let said = run.punctual(&["audit", "--root", "system", "--cpus", "2-3", "--all", "--json"]);
     let document: Value = serde_json::from_str(&said.out).unwrap();
-    assert_fits("audit-2", &document, "a system in a folder");
+    assert_fits("audit-3", &document, "a system in a folder");
     let state = |id: &str| {
         let finding = document["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == id);
         finding.unwrap_or_else(|| panic!("no {id}"))["state"].as_str().unwrap().to_owned()

@@ -31,6 +31,6 @@ fn the_json_of_a_check_fits_its_schema() {
 #[test]
 fn an_audit_in_json_names_the_machine_and_its_findings() {
     let report = Run::new().json(&["audit", "--json"]);
-    assert_eq!(report["schema"], "punctual/audit/2");
+    assert_eq!(report["schema"], "punctual/audit/3");
     assert!(report["findings"].as_array().unwrap().len() >= 30);
 }

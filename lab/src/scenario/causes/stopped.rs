@@ -176,8 +176,8 @@ struct Told {
     length: Duration,
 }
 
-/// All reported standstills: late activations that the explanation attributes to the machine or the hypervisor, and
-/// events in the report. During such an event no activation was late, because none ran.
+/// All reported standstills: late activations whose largest cause is a pause or the hypervisor, and the pauses among the
+/// report's events, which need not delay an activation.
 fn told(explanation: &Value, report: &Value) -> Vec<Told> {
     let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let epoch = explanation.get("epoch_ns").and_then(Value::as_u64).unwrap_or(0);

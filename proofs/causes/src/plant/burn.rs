@@ -113,8 +113,8 @@ fn attach(program: &OwnedFd, tracepoint: &str) -> Result<OwnedFd> {
 fn entry(words: &[u64]) -> Option<Burnt> {
     let [start_ns, end_ns, name @ .., function, gaps_ns, _, _] = words else { return None };
     let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
-    // A delay that has begun but not ended has an empty entry, which is skipped, or the complete entry of an older
-    // delay.
+    // A delay is counted just before its entry is written. Until then the entry is empty, and is skipped here, or still
+    // holds an older delay.
     (*end_ns > 0).then(|| Burnt {
         start_ns: *start_ns,
         end_ns: *end_ns,

@@ -1,10 +1,10 @@
-//! All findings as one JSON document, `punctual/audit/2`.
+//! All findings as one JSON document, `punctual/audit/3`.
 
 use super::{Advice, Audit, Totals};
 use crate::render::document::Published;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
-use punctual_facts::machine::MachineLine;
+use punctual_facts::machine::MachineFacts;
 use punctual_facts::profile::Kind;
 use punctual_tuning::knobs;
 use serde::Serialize;
@@ -13,8 +13,8 @@ use serde::Serialize;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditDocument<'a> {
-    /// Facts that identify the audited machine, one per line.
-    machine: Vec<MachineLine>,
+    /// What the audited machine is.
+    machine: MachineFacts,
     /// The need that the machine was judged for.
     need: JudgedFor<'a>,
     /// Number of findings of each kind: bad findings are counted by severity, all others by state.
@@ -41,7 +41,7 @@ struct Entry<'a> {
 }
 
 impl Published for AuditDocument<'_> {
-    const SCHEMA: &'static str = "punctual/audit/2";
+    const SCHEMA: &'static str = "punctual/audit/3";
 }
 
 impl<'a> AuditDocument<'a> {
@@ -53,7 +53,7 @@ impl<'a> AuditDocument<'a> {
             Some(Entry { finding, advice })
         };
         Self {
-            machine: case.machine.fingerprint(),
+            machine: MachineFacts::of(&case.machine.recorded()),
             need: JudgedFor { profile: case.need.kind, cpus: case.rt() },
             totals: Totals::of(audit.findings),
             findings: audit.findings.iter().filter_map(entry).collect(),

@@ -112,7 +112,7 @@ impl Scale {
     }
 }
 
-/// Time since the release, in five to ten round steps.
+/// Draws the axis: time since the release, with five to ten marks at round steps.
 fn axis(out: &mut String, scale: &Scale, release: MonoTime, plot: Plot) {
     let step = round_step(scale.length);
     let mut at = Nanos::ZERO;

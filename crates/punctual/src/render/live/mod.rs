@@ -34,8 +34,8 @@ const BETWEEN_PICTURES: Duration = Duration::from_millis(200);
 /// Capacity of the queue of news, in messages. If the queue is full, a message is dropped: the next progress holds
 /// newer values.
 const QUEUE: usize = 16;
-/// Size of the drawing thread's stack, in bytes. It is small, because locked memory counts all of it and the thread
-/// needs little.
+/// Size of the drawing thread's stack, in bytes. The thread needs little, and `mlockall` keeps the whole stack in memory
+/// and counts it against `RLIMIT_MEMLOCK`.
 const STACK: usize = 256 * 1024;
 
 /// A note for the recording, and the instant it belongs to.
