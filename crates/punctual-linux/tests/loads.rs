@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process, test_kill_pr
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const LIMIT: Nanos = Nanos::from_secs(20);
@@ -61,8 +62,11 @@ fn cpus() -> CpuSet {
     (0..1024_u32).filter(|cpu| mask.is_set(*cpu as usize)).take(2).collect()
 }
 
+/// No run here is interrupted.
+static GOING: AtomicBool = AtomicBool::new(false);
+
 fn start(name: &str, dir: &Path) -> RunningLoad {
-    launcher().start(name, &cpus(), dir, LIMIT).unwrap()
+    launcher().start(name, &cpus(), dir, LIMIT, &GOING).unwrap()
 }
 
 /// Ends a load long before its own limit would, and checks that no process of its group is left.
@@ -174,7 +178,7 @@ fn a_dropped_load_ends_too() {
 #[test]
 fn the_limit_ends_a_load_that_nobody_stops() {
     let dir = tempfile::tempdir().unwrap();
-    let load = launcher().start("switch", &cpus(), dir.path(), Nanos::from_ms(600)).unwrap();
+    let load = launcher().start("switch", &cpus(), dir.path(), Nanos::from_ms(600), &GOING).unwrap();
     let pid = load.id();
     assert!(soon(|| is_gone(pid)), "still there after its limit of one second");
     let outcome = stop(load);
@@ -245,17 +249,17 @@ fn loads_do_not_outlive_a_killed_parent() {
 
 #[test]
 fn an_unknown_load_names_the_known_ones() {
-    let error = launcher().start("memmory", &cpus(), Path::new("."), LIMIT).unwrap_err();
+    let error = launcher().start("memmory", &cpus(), Path::new("."), LIMIT, &GOING).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("did you mean 'memory'?") && text.contains("io-write"), "{text}");
 }
 
 #[test]
 fn a_load_without_cpus_or_on_a_missing_cpu_is_refused() {
-    let error = launcher().start("cpu", &CpuSet::new(), Path::new("."), LIMIT).unwrap_err();
+    let error = launcher().start("cpu", &CpuSet::new(), Path::new("."), LIMIT, &GOING).unwrap_err();
     assert!(matches!(error, LoadError::NoCpu { .. }));
     for list in ["1000", "5000"] {
-        let error = launcher().start("cpu", &CpuSet::parse_list(list).unwrap(), Path::new("."), LIMIT).unwrap_err();
+        let error = launcher().start("cpu", &CpuSet::parse_list(list).unwrap(), Path::new("."), LIMIT, &GOING).unwrap_err();
         assert!(error.to_string().contains(&format!("cannot run on CPUs {list}")), "{error}");
     }
 }
@@ -264,7 +268,7 @@ fn a_load_without_cpus_or_on_a_missing_cpu_is_refused() {
 fn a_directory_that_cannot_be_written_is_named() {
     for name in ["io-write", "io-read", "io-copy"] {
         for dir in ["/proc/self", "/no/such/directory"] {
-            let text = launcher().start(name, &cpus(), Path::new(dir), LIMIT).unwrap_err().to_string();
+            let text = launcher().start(name, &cpus(), Path::new(dir), LIMIT, &GOING).unwrap_err().to_string();
             assert!(text.contains(&format!("cannot create a file in '{dir}'")), "{text}");
             assert!(text.contains("give a directory"), "{text}");
         }
@@ -276,7 +280,7 @@ fn files_that_may_not_grow_are_reported_and_survived() {
     for name in ["io-write", "io-read", "io-copy"] {
         let dir = tempfile::tempdir().unwrap();
         let launcher = launcher_with("LOAD_FILE_BYTES=2500000");
-        let load = launcher.start(name, &cpus(), dir.path(), LIMIT).unwrap();
+        let load = launcher.start(name, &cpus(), dir.path(), LIMIT, &GOING).unwrap();
         rest(1_500);
         let outcome = stop(load);
         let failure = outcome.failure.unwrap();
@@ -312,17 +316,17 @@ fn full_disk_entry() {
     let dir = std::path::PathBuf::from(std::env::var("FULL_DIR").unwrap());
     // The file leaves too little room for even one block.
     std::fs::write(dir.join("user"), vec![1_u8; 5 << 20]).unwrap();
-    let load = launcher().start("io-write", &cpus(), &dir, LIMIT).unwrap();
+    let load = launcher().start("io-write", &cpus(), &dir, LIMIT, &GOING).unwrap();
     rest(1_000);
     let failure = stop(load).failure.unwrap();
     assert!(failure.contains("No space left") && failure.contains(dir.to_str().unwrap()), "{failure}");
-    let text = launcher().start("io-read", &cpus(), &dir, LIMIT).unwrap_err().to_string();
+    let text = launcher().start("io-read", &cpus(), &dir, LIMIT, &GOING).unwrap_err().to_string();
     assert!(text.contains("No space left") && text.contains("with room"), "{text}");
 }
 
 #[test]
 fn a_worker_that_does_not_listen_is_killed() {
-    let load = impostor("echo noise; echo ready; exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT).unwrap();
+    let load = impostor("echo noise; echo ready; exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT, &GOING).unwrap();
     let pid = load.id();
     let outcome = stop(load);
     assert!(outcome.failure.unwrap().contains("did not end within 2 s"));
@@ -331,12 +335,15 @@ fn a_worker_that_does_not_listen_is_killed() {
 
 #[test]
 fn a_worker_that_never_works_is_reported() {
-    let error = impostor("exit 7").start("cpu", &cpus(), Path::new("."), LIMIT).unwrap_err();
+    let error = impostor("exit 7").start("cpu", &cpus(), Path::new("."), LIMIT, &GOING).unwrap_err();
     assert!(error.to_string().contains("exit status: 7"), "{error}");
-    let error = impostor("exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT).unwrap_err();
+    let error = impostor("exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT, &GOING).unwrap_err();
     assert!(error.to_string().contains("not ready within 5 s"), "{error}");
+    let ended = AtomicBool::new(true);
+    let error = impostor("exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT, &ended).unwrap_err();
+    assert!(matches!(error, LoadError::Interrupted { .. }) && !error.may_pass(), "{error}");
     let launcher = Launcher { program: "/no/such/program".into(), arguments: Vec::new() };
-    let error = launcher.start("cpu", &cpus(), Path::new("."), LIMIT).unwrap_err();
+    let error = launcher.start("cpu", &cpus(), Path::new("."), LIMIT, &GOING).unwrap_err();
     assert!(error.to_string().contains("/no/such/program"), "{error}");
 }
 
@@ -357,7 +364,7 @@ fn an_outside_program_keeps_to_its_cpus() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("allowed");
     let name = format!("cmd:sh -c 'grep Cpus_allowed_list: /proc/self/status > {}; exec sleep 9'", file.display());
-    let load = launcher().start(&name, &only, dir.path(), LIMIT).unwrap();
+    let load = launcher().start(&name, &only, dir.path(), LIMIT, &GOING).unwrap();
     let said = || std::fs::read_to_string(&file).unwrap_or_default();
     assert!(soon(|| said().ends_with('\n')));
     assert_eq!(said().split_whitespace().nth(1).unwrap(), only.to_string());
@@ -376,8 +383,8 @@ fn an_outside_program_that_ends_by_itself_is_reported() {
 
 #[test]
 fn an_outside_program_that_is_not_found_is_reported() {
-    let error = launcher().start("cmd:no-such-program -x", &cpus(), Path::new("."), LIMIT).unwrap_err();
+    let error = launcher().start("cmd:no-such-program -x", &cpus(), Path::new("."), LIMIT, &GOING).unwrap_err();
     assert!(error.to_string().contains("'no-such-program'"), "{error}");
-    let error = launcher().start("cmd:sh -c 'x", &cpus(), Path::new("."), LIMIT).unwrap_err();
+    let error = launcher().start("cmd:sh -c 'x", &cpus(), Path::new("."), LIMIT, &GOING).unwrap_err();
     assert!(error.to_string().contains("quotation mark"), "{error}");
 }

@@ -20,6 +20,8 @@ pub enum LoadError {
     NoCpu { name: String },
     #[error("load '{name}': cannot {operation}: {source}")]
     Start { name: String, operation: String, source: io::Error },
+    #[error("load '{name}' did not start: the run was interrupted")]
+    Interrupted { name: String },
     /// The worker process ended or did not report in time that it was ready.
     #[error("load '{name}' did not start: {reason}")]
     NotReady { name: String, reason: String },

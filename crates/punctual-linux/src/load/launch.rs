@@ -13,10 +13,13 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a load may take to begin its work.
 const READY: Duration = Duration::from_secs(5);
+/// Longest time until an interruption is noticed while a load is awaited.
+const LOOK: Duration = Duration::from_millis(100);
 /// How long a load may take to end when asked, before it is killed.
 const END: Duration = Duration::from_secs(2);
 /// How long the end of a killed process may take. Only a process that hangs in the kernel takes longer.
@@ -37,9 +40,16 @@ impl Default for Launcher {
 }
 
 impl Launcher {
-    /// Starts a load and waits until it works. The load runs for at most `limit`. The kernel also ends it when the
-    /// calling thread ends, so this thread must outlive the load.
-    pub fn start(&self, name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<RunningLoad, LoadError> {
+    /// Starts a load and waits until it works, or until the run is interrupted. The load runs for at most `limit`. The
+    /// kernel also ends it when the calling thread ends, so this thread must outlive the load.
+    pub fn start(
+        &self,
+        name: &str,
+        on: &CpuSet,
+        dir: &Path,
+        limit: Nanos,
+        interrupted: &AtomicBool,
+    ) -> Result<RunningLoad, LoadError> {
         let spec = LoadSpec::parse(name)?;
         if on.is_empty() {
             return Err(LoadError::NoCpu { name: name.to_owned() });
@@ -61,7 +71,7 @@ impl Launcher {
         let lines = Lines { stdout, pending: Vec::new() };
         let mut load =
             RunningLoad { name: name.to_owned(), spec, child, stdin, lines, since: Instant::now(), gone: false };
-        load.await_ready()?;
+        load.await_ready(interrupted)?;
         Ok(load)
     }
 }
@@ -90,8 +100,14 @@ pub struct RunningLoad {
 
 impl RunningLoad {
     /// Starts a load as a worker process of this very program; see [`Launcher::start`].
-    pub fn start(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<Self, LoadError> {
-        Launcher::default().start(name, on, dir, limit)
+    pub fn start(
+        name: &str,
+        on: &CpuSet,
+        dir: &Path,
+        limit: Nanos,
+        interrupted: &AtomicBool,
+    ) -> Result<Self, LoadError> {
+        Launcher::default().start(name, on, dir, limit, interrupted)
     }
 
     /// Id of the worker process and of its process group.
@@ -109,17 +125,21 @@ impl RunningLoad {
         self.finish()
     }
 
-    fn await_ready(&mut self) -> Result<(), LoadError> {
+    fn await_ready(&mut self, interrupted: &AtomicBool) -> Result<(), LoadError> {
         let deadline = Instant::now() + READY;
         let mut said = None;
         let reason = loop {
-            match self.lines.next_before(deadline) {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(LoadError::Interrupted { name: self.name.clone() });
+            }
+            match self.lines.next_before(deadline.min(Instant::now() + LOOK)) {
                 Heard::Said(line) if line == "ready" => {
                     self.since = Instant::now();
                     return Ok(());
                 }
                 Heard::Said(line) => said = said.or(line.strip_prefix("error ").map(str::to_owned)),
                 Heard::End => break said.unwrap_or_else(|| format!("its process ended ({})", self.await_end())),
+                Heard::Late if Instant::now() < deadline => {}
                 Heard::Late => break format!("it was not ready within {} s", READY.as_secs()),
             }
         };

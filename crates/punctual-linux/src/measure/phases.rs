@@ -1,11 +1,12 @@
 //! Phases of load: their beginnings and ends, and the loads that run in them.
 
-use crate::load::{LoadOutcome, RunningLoad, stop_all};
+use crate::load::{LoadError, LoadOutcome, RunningLoad, stop_all};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Frame, LoadDone, Mark, MarkKind, RecTime};
 use punctual_numbers::scenario::{Amount, LoadPhase, Scenario};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 /// A load's own time limit ends this long after its phase, in case this process cannot end the load.
 const GRACE: Nanos = Nanos::from_secs(30);
@@ -94,15 +95,22 @@ impl Loads {
     }
 
     /// Starts the loads of a phase. A load that cannot be started at the second attempt either is skipped, and the
-    /// returned marks report it.
-    pub(super) fn start(&mut self, number: u16, phase: &LoadPhase, length: Nanos) -> Vec<MarkKind> {
+    /// returned marks report it. If the run is interrupted, the remaining loads are not started.
+    pub(super) fn start(
+        &mut self,
+        number: u16,
+        phase: &LoadPhase,
+        length: Nanos,
+        interrupted: &AtomicBool,
+    ) -> Vec<MarkKind> {
         self.phase = number;
         let mut skipped = Vec::new();
         for name in &phase.loads {
-            let start = || RunningLoad::start(name, &self.on, &self.dir, length.plus(GRACE));
+            let start = || RunningLoad::start(name, &self.on, &self.dir, length.plus(GRACE), interrupted);
             // The load may have failed only because the machine was busy for a moment.
             match start().or_else(|error| if error.may_pass() { start() } else { Err(error) }) {
                 Ok(load) => self.running.push(load),
+                Err(LoadError::Interrupted { .. }) => break,
                 Err(error) => skipped.push(MarkKind::LoadSkipped { load: name.clone(), why: error.to_string() }),
             }
         }

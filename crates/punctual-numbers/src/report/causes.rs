@@ -1,7 +1,7 @@
 //! What a report states about causes beyond the explanation itself: the load phases they belong to, and whether they
 //! explain the latency.
 
-use super::Report;
+use super::{PhaseRow, Report};
 use crate::explain::{CpuLate, LateCount};
 use crate::trace::Rung;
 
@@ -13,6 +13,8 @@ const UNEXPLAINED_MAX: f64 = 0.2;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CausesDoubt {
+    /// The run ended before the load phases in which late activations were to be captured.
+    NotReached,
     /// Activations were late, but no window of any late activation was kept.
     NothingKept,
     /// The evidence names causes, but not how much of the latency each of them made.
@@ -61,6 +63,13 @@ impl Report {
         })
     }
 
+    /// Whether no release came due in the load phases in which late activations were captured.
+    fn watched_nothing(&self) -> bool {
+        let tracing = self.causes.as_ref().and_then(|causes| causes.tracing.as_ref());
+        let is_watched = |row: &PhaseRow| tracing.is_none_or(|of| of.phases.contains(&row.phase));
+        !self.phases.iter().any(|row| is_watched(row) && row.row.due > 0)
+    }
+
     fn self_test_failed(&self) -> bool {
         let tracing = self.causes.iter().filter_map(|causes| causes.tracing.as_ref());
         tracing.flat_map(|tracing| &tracing.self_test).any(|test| test.misses_timers() || test.is_warped())
@@ -71,7 +80,7 @@ impl Report {
     pub fn causes_doubt(&self) -> Option<CausesDoubt> {
         let (causes, late) = (self.causes.as_ref()?, self.late());
         if late.late == 0 {
-            return None;
+            return self.watched_nothing().then_some(CausesDoubt::NotReached);
         }
         let seldom = |share: Option<f64>| share.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX);
         match causes.explained {

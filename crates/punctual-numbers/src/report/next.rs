@@ -116,7 +116,7 @@ impl Report {
                 steps.push(NextStep::MeasureLonger { length: *length, releases: *wanted, one_in: ONE_IN_VERDICT });
             }
             (Answer::Inconclusive, Some(Inconclusive::NothingRan | Inconclusive::TooFew { time: None, .. })) => {
-                steps.push(NextStep::LookAtThreads);
+                steps.push(if self.is_cut_short() { NextStep::Repeat } else { NextStep::LookAtThreads });
             }
             (Answer::Inconclusive, Some(Inconclusive::Doubt { .. }) | None) => steps.push(NextStep::Repeat),
         }
@@ -180,6 +180,14 @@ impl Report {
     fn is_worth_repeating(&self) -> bool {
         let cured = |doubt: &Distrust| !matches!(doubt.direction(), Direction::TooFew | Direction::MoodsLong);
         self.trust.reasons.iter().any(cured)
+    }
+
+    /// Whether the run ended before its time, or its recording does not hold all of it.
+    fn is_cut_short(&self) -> bool {
+        let is_short = |doubt: &Distrust| {
+            matches!(doubt, Distrust::EndedEarly { .. } | Distrust::CutOff | Distrust::Damaged { .. })
+        };
+        self.trust.reasons.iter().any(is_short)
     }
 
     /// A step for the CPU whose p99 of releases due most exceeds its p99 of activations that ran, if it is at least

@@ -37,8 +37,11 @@ pub(super) fn judge(recording: &Recording, cpus: &[CpuRow], claims: &Claims) -> 
 }
 
 impl Trust {
+    /// Adds a doubt. One that several phases or runs raise in the same words is kept once.
     fn doubt(&mut self, reason: Distrust) {
-        self.reasons.push(reason);
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
     }
 
     fn remark(&mut self, remark: Distrust) {
@@ -109,7 +112,9 @@ fn from_threads(recording: &Recording, trust: &mut Trust) {
     } else if threads.iter().any(|granted| granted.policy == Policy::Other) {
         trust.doubt(Distrust::NotRealTime);
     }
-    for granted in threads.iter().filter(|granted| !as_asked(granted, scenario)) {
+    // A thread without real-time priority has its own doubt above.
+    let refused = |granted: &Granted| granted.policy == Policy::Other && scenario.policy != Policy::Other;
+    for granted in threads.iter().filter(|granted| !refused(granted) && !as_asked(granted, scenario)) {
         trust.doubt(Distrust::GrantedOtherwise { cpu: granted.cpu });
     }
     let known: BTreeSet<u32> = threads.iter().map(|granted| granted.cpu).collect();

@@ -22,7 +22,7 @@ pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
-pub use value::{Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
+pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, one_of};

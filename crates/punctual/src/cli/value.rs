@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// Default `SCHED_FIFO` priority of the measuring threads.
 pub const PRIORITY: u8 = 90;
+/// Load phases of a check unless others are asked for, with their weights.
+pub const CHECK_LOADS: &str = "idle:1,cpu+memory+io-write+switch+net:2";
 
 /// A time with its unit: `50us`, `1.5ms`, `30s`, `10m`, `211h`, `3d`.
 pub fn parse_duration(text: &str) -> Result<Nanos, String> {

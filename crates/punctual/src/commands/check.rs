@@ -1,6 +1,6 @@
 //! `punctual check`: audits, measures under load, and says whether the need is held.
 
-use crate::cli::{CheckArgs, Form, Loads, PRIORITY, parse_loads};
+use crate::cli::{CHECK_LOADS, CheckArgs, Form, Loads, PRIORITY, parse_loads};
 use crate::commands::export::junit;
 use crate::commands::here::Here;
 use crate::commands::need::{Stated, Terms};
@@ -12,7 +12,6 @@ use crate::render::{self, text::Opening};
 use anyhow::{Error, Result, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
-use punctual_facts::finding::Finding;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
@@ -24,7 +23,6 @@ use punctual_tuning::audit::worst;
 const PERIOD: Nanos = Nanos::from_ms(1);
 const BUDGET: Nanos = Nanos::from_us(50);
 const DURATION: Nanos = Nanos::from_secs(30);
-const LOAD: &str = "idle:1,cpu+memory+io-write+switch+net:2";
 
 pub fn run(args: &CheckArgs) -> Result<Exit> {
     let here = Here::read();
@@ -46,8 +44,16 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     }
     // The refusal comes before the opening is printed, so that it stands alone.
     none_under_way()?;
-    let telling = open(args.form, &here, &need, profile.as_deref(), &setting.findings, &scenario)?;
-    quiet::before(&scenario, args.wait_quiet);
+    let opening = Opening {
+        machine: &here.machine(),
+        need: &need,
+        profile: profile.as_deref(),
+        config: args.need.config.as_deref(),
+        findings: Some(&setting.findings),
+        causes: &[],
+    };
+    let telling = open(args.form, &here, &opening, &scenario)?;
+    quiet::before(&scenario, args.wait_quiet, args.form.brief);
     let mut finished = session::run(&scenario, &setting, outputs, None)?;
     let exit = finished.tell(&telling)?;
     if let Some(path) = &args.junit {
@@ -90,27 +96,18 @@ impl Wanted {
             priority: stated.terms.priority.unwrap_or(PRIORITY),
             profile: stated.name,
             duration: stated.terms.duration.unwrap_or(DURATION),
-            load: stated.terms.load.map_or_else(|| parse_loads(LOAD).map_err(Error::msg), Ok)?,
+            load: stated.terms.load.map_or_else(|| parse_loads(CHECK_LOADS).map_err(Error::msg), Ok)?,
         })
     }
 }
 
 /// Prints the audit and how long the measurement will take, before anything is measured.
-fn open(
-    form: Form,
-    here: &Here,
-    need: &Need,
-    profile: Option<&str>,
-    findings: &[Finding],
-    scenario: &Scenario,
-) -> Result<Telling> {
+fn open(form: Form, here: &Here, opening: &Opening<'_>, scenario: &Scenario) -> Result<Telling> {
     if form.json || form.brief || form.full {
         return Ok(Telling::Form(form, here.reader()));
     }
-    let machine = here.machine();
-    let opening = Opening { machine: &machine, need, profile, findings: Some(findings), causes: &[] };
     let style = render::style();
-    let text = render::text::opening(&opening, style);
+    let text = render::text::opening(opening, style);
     render::print(&format!("{text}\n{}", render::text::ahead(scenario, style)))?;
     Ok(Telling::Opened(here.reader()))
 }

@@ -46,7 +46,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         notes.push(super::left_out("BPF"));
     }
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), true) };
-    quiet::before(&scenario, args.wait_quiet);
+    quiet::before(&scenario, args.wait_quiet, args.form.brief);
     session::run(&scenario, &setting, outputs, None)?.tell(&Telling::Form(args.form, machine.reader()))
 }
 

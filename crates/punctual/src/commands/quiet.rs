@@ -12,26 +12,27 @@ const LOOK: Duration = Duration::from_millis(400);
 /// Shortest idle phase to report on. A shorter one has too few scheduler ticks to show which programs worked in it.
 const TELLING: Nanos = Nanos::from_secs(1);
 
-/// Before a scenario with an idle phase, reports other programs that use CPU time. With `wait`, waits for them, but not
-/// longer than this.
-pub fn before(scenario: &Scenario, wait: Option<Nanos>) {
-    if scenario.load_phases.iter().all(|phase| !phase.loads.is_empty()) {
+/// Before a scenario with an idle phase, reports other programs that use CPU time, unless the user wants only one line.
+/// With `wait`, waits for them, but not longer than this.
+pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
+    if scenario.load_phases.iter().all(|phase| !phase.loads.is_empty()) || brief && wait.is_none() {
         return;
     }
+    let say = |text: String| if !brief { render::say_wrapped(&text) };
     let deadline = wait.map(|wait| Instant::now() + Duration::from_nanos(wait.as_ns()));
     let mut work = OtherWork::over(LOOK);
     if work.is_quiet() {
         return;
     }
     match deadline {
-        None => render::say(&format!("Not idle: {}. To wait for quiet, add --wait-quiet 60s.", other_work(&work))),
+        None => say(format!("Not idle: {}. To wait for quiet, add --wait-quiet 60s.", other_work(&work))),
         Some(deadline) => {
-            render::say(&format!("Waiting for quiet: {}.", other_work(&work)));
+            say(format!("Waiting for quiet: {}.", other_work(&work)));
             while !work.is_quiet() && Instant::now() < deadline {
                 work = OtherWork::over(LOOK);
             }
             if !work.is_quiet() {
-                render::say(&format!("Measuring all the same: {}.", other_work(&work)));
+                say(format!("Measuring all the same: {}.", other_work(&work)));
             }
         }
     }

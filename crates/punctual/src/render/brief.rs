@@ -11,7 +11,7 @@ use punctual_facts::finding::{Severity, State};
 use punctual_linux::apply::{Applied, Fate, Reverted};
 use punctual_linux::journal::Undone;
 use punctual_numbers::compare::{Basis, Compared, Comparison};
-use punctual_numbers::report::{Distrust, Report};
+use punctual_numbers::report::{CausesDoubt, Distrust, Report};
 use punctual_optimize::CandidateVerdict;
 use punctual_tuning::plan::Plan;
 use std::path::Path;
@@ -95,6 +95,7 @@ pub fn explain(report: &Report, recording: &Path) -> Option<String> {
     let percent = |share: f64| format!("{:.0}%", share * 100.0);
     let (word, first) = match (named(report), late) {
         (Some(first), _) => ("CAUSE", Some(first)),
+        (None, 0) if report.causes_doubt() == Some(CausesDoubt::NotReached) => ("NOTHING CAPTURED", None),
         (None, 0) => ("NOTHING LATE", None),
         (None, _) => ("NO CAUSE", None),
     };

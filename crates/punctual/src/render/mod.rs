@@ -35,5 +35,5 @@ pub mod units;
 pub mod words;
 
 pub use document::document;
-pub use out::{ask, colour, columns, error, print, say, style};
+pub use out::{ask, colour, columns, error, print, say, say_wrapped, style};
 pub use snapshot::snapshot;

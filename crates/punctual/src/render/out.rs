@@ -1,6 +1,6 @@
 //! Prints results on standard output and everything else on standard error.
 
-use super::sheet::Style;
+use super::sheet::{Sheet, Style};
 use super::units::THIN;
 use super::words;
 use anyhow::Context;
@@ -19,6 +19,17 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 pub fn say(text: &str) {
     // If standard error is closed, the failure cannot be reported anywhere.
     let _ = writeln!(anstream::stderr(), "{}", text.replace(THIN, " "));
+}
+
+/// Prints a message on standard error, wrapped between words if that is a terminal.
+pub fn say_wrapped(text: &str) {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok().filter(|_| io::stderr().is_terminal());
+    let Some(columns) = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0) else {
+        return say(text);
+    };
+    let mut sheet = Sheet::new(Style { width: columns.max(20), ..Style::default() });
+    sheet.paragraph(0, text);
+    say(sheet.finish().trim_end());
 }
 
 /// Prints a question; the answer is typed on the same line.

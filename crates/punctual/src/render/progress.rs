@@ -13,7 +13,7 @@ const BETWEEN_LINES: u64 = 10;
 /// erased.
 const FREE: usize = 5;
 /// Columns of the bar, which is left out on a terminal with fewer columns than `NARROW`.
-const BAR: usize = 20;
+const BAR: usize = 12;
 const NARROW: usize = 60;
 /// Moves the cursor to the beginning of the line and erases the line.
 const ERASE: &str = "\r\x1b[K";
@@ -70,13 +70,23 @@ fn write(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// The progress line for this width: a bar, and as much of the message as fits.
+/// The progress line for this width: a bar, and the first parts of the message, as many as fit whole.
 fn line(progress: &Progress, columns: usize) -> String {
     let total = progress.total.as_ns().max(1);
-    let parts = progress.elapsed.as_ns().min(total) / total.div_ceil(BAR as u64);
-    let done = usize::try_from(parts).unwrap_or(BAR);
+    let filled = progress.elapsed.as_ns().min(total) / total.div_ceil(BAR as u64);
+    let done = usize::try_from(filled).unwrap_or(BAR);
     let bar = if columns < NARROW { String::new() } else { format!("[{:BAR$}] ", "=".repeat(done)) };
-    format!("{bar}{}", message(progress)).chars().take(columns.saturating_sub(FREE)).collect()
+    let room = columns.saturating_sub(FREE);
+    let mut line = bar;
+    for (at, part) in parts(progress).iter().enumerate() {
+        let comma = if at == 0 { "" } else { ", " };
+        if line.chars().count() + comma.len() + part.chars().count() > room {
+            break;
+        }
+        line.push_str(comma);
+        line.push_str(part);
+    }
+    line
 }
 
 /// The next line of a log; `None` if it is not due yet.
@@ -84,11 +94,12 @@ fn due(next_line: &Cell<Option<u64>>, progress: &Progress) -> Option<String> {
     let elapsed = progress.elapsed.whole(Nanos::from_secs(1));
     let due = next_line.get().filter(|due| elapsed >= *due)?;
     next_line.set(Some(due.max(elapsed) + BETWEEN_LINES));
-    Some(format!("punctual: {elapsed} s: {}", message(progress)))
+    Some(format!("punctual: {elapsed} s: {}", parts(progress).join(", ")))
 }
 
-/// The load phase, the time left, and the largest latency so far: `idle 1/4, 18 s left, max so far 61.2 us (CPU 2)`.
-fn message(progress: &Progress) -> String {
+/// The load phase, the time that is left to measure, and the largest latency so far: `idle 1/4`, `18 s to measure`,
+/// `max so far 61.2 us (CPU 2)`. Starting and ending loads takes time beside the measuring.
+fn parts(progress: &Progress) -> Vec<String> {
     let phase = format!(
         "{} {}/{}",
         super::words::short_phase_name(&progress.phase),
@@ -97,12 +108,12 @@ fn message(progress: &Progress) -> String {
     );
     let left = progress.total.as_ns().saturating_sub(progress.elapsed.as_ns()).div_ceil(1_000_000_000);
     let left =
-        if left == 0 { "ending".to_owned() } else { format!("{} left", units::duration(Nanos::from_secs(left))) };
+        if left == 0 { "ending".to_owned() } else { format!("{} to measure", units::duration(Nanos::from_secs(left))) };
     let largest = progress.cpus.iter().filter_map(|CpuProgress { cpu, max, .. }| Some(((*max)?, *cpu))).max();
     let largest = largest.map(|(max, cpu)| format!("max so far {} (CPU {cpu})", units::latency(max)));
-    let skipped = (progress.skipped > 0).then(|| format!("{} missed", units::count(progress.skipped)));
+    let skipped = (progress.skipped > 0).then(|| format!("{} skipped", units::count(progress.skipped)));
     let parts = [Some(phase), Some(left), largest, skipped];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ").replace(units::THIN, " ")
+    parts.into_iter().flatten().map(|part| part.replace(units::THIN, " ")).collect()
 }
 
 #[cfg(test)]
@@ -130,18 +141,18 @@ mod tests {
 
     #[test]
     fn the_line_names_the_load_the_time_left_and_the_largest_latency() {
-        let line = message(&progress(Nanos::from_ms(11_400)));
-        assert_eq!(line, "cpu+net 2/4, 19 s left, max so far 48 us (CPU 0), 3 missed");
+        let parts = parts(&progress(Nanos::from_ms(11_400)));
+        assert_eq!(parts, ["cpu+net 2/4", "19 s to measure", "max so far 48 us (CPU 0)", "3 skipped"]);
     }
 
     #[test]
     fn the_line_leaves_room_for_what_a_terminal_writes_itself() {
         let progress = progress(Nanos::from_ms(11_400));
-        let wide = "[=======             ] cpu+net 2/4, 19 s left, max so far 48 us (CPU 0), 3 missed";
+        let wide = "[====        ] cpu+net 2/4, 19 s to measure, max so far 48 us (CPU 0), 3 skipped";
         assert_eq!(line(&progress, 120), wide);
-        assert_eq!(line(&progress, 80), wide[..75]);
-        assert_eq!(line(&progress, 40), "cpu+net 2/4, 19 s left, max so far ");
-        assert_eq!(line(&progress, 20), "cpu+net 2/4, 19");
+        assert_eq!(line(&progress, 80), wide[..wide.len() - ", 3 skipped".len()]);
+        assert_eq!(line(&progress, 40), "cpu+net 2/4, 19 s to measure");
+        assert_eq!(line(&progress, 20), "cpu+net 2/4");
         assert_eq!(line(&progress, 0), "");
     }
 

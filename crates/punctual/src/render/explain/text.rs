@@ -10,7 +10,7 @@ use crate::render::words::next::{Reader, Wording};
 use crate::render::words::{distrust, phase_name};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked, Spike};
-use punctual_numbers::report::{Distrust, Report};
+use punctual_numbers::report::{CausesDoubt, Distrust, Report};
 use punctual_numbers::trace::Incomplete;
 use std::path::Path;
 
@@ -74,6 +74,9 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
         Some(found) => {
             sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
             sheet.answer("How sure", &words::explained(causes));
+        }
+        None if report.causes_doubt() == Some(CausesDoubt::NotReached) => {
+            sheet.hanging_paragraph(0, 2, Tone::Heading, "NOTHING WAS CAPTURED:", "causes cannot be told.");
         }
         None => sheet.hanging_paragraph(0, 2, Tone::Heading, "NOTHING WAS LATE:", "there is no cause to look for."),
     }

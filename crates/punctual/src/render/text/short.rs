@@ -6,6 +6,7 @@
 use crate::render::clean::shortened;
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::words::answer;
+use crate::render::words::command::Command;
 use crate::render::words::next::{Reader, Wording};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, State};
@@ -38,6 +39,8 @@ pub struct Opening<'a> {
     pub need: &'a Need,
     /// Name of the profile that states the need; `None` if the user named none.
     pub profile: Option<&'a str>,
+    /// The project file that the user named.
+    pub config: Option<&'a Path>,
     /// Findings of the audit; `None` without an audit.
     pub findings: Option<&'a [Finding]>,
     /// Causes from the measurement, empty before it. Findings on knobs that bear on these causes come first.
@@ -82,7 +85,7 @@ fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: 
         table.row([words::severity(finding.severity).to_owned(), finding.id.clone(), wanted]);
     }
     sheet.table(&table);
-    let all = words::command::audit(of.need).to_string();
+    let all = words::command::audit(of.need, of.profile, of.config).to_string();
     match bad.len().saturating_sub(FINDINGS_SHOWN) {
         0 => sheet.command(2, &format!("All findings: {all}")),
         more => sheet.command(2, &format!("{more} more: {all}")),
@@ -100,7 +103,7 @@ pub fn ahead(scenario: &Scenario, style: Style) -> String {
 /// The text below the opening: the numbers, the causes of latency, and the answer.
 pub fn results(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
     let mut sheet = Sheet::new(style);
-    notes(&mut sheet, report);
+    notes(&mut sheet, report, paths[0]);
     latencies(&mut sheet, report);
     if let Some(causes) = &report.causes {
         who(&mut sheet, report, causes, style.width.max(40));
@@ -116,6 +119,7 @@ pub fn short(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style:
             machine: &report.machine,
             need: &answer::need(report),
             profile: None,
+            config: None,
             findings: (!report.findings.is_empty()).then_some(&report.findings),
             causes: report.causes.as_ref().map_or(&[], |found| &found.causes),
         },
@@ -124,13 +128,14 @@ pub fn short(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style:
     format!("{opening}\n{}", results(report, reader, paths, style))
 }
 
-fn notes(sheet: &mut Sheet, report: &Report) {
+fn notes(sheet: &mut Sheet, report: &Report, recording: Option<&Path>) {
     let notes = words::runs::notes(report);
     for note in notes.iter().take(NOTES_SHOWN) {
         sheet.point(0, note);
     }
     if let Some(more) = notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
-        sheet.point(0, &format!("and {}: punctual report --full", units::counted(more as u64, "more note")));
+        let all = Command::on_file(["report", "--full"], recording);
+        sheet.point(0, &format!("and {}: {all}", units::counted(more as u64, "more note")));
     }
 }
 
@@ -214,11 +219,11 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
         0,
         2,
         tone,
-        &format!("{}:", answer::word(report.verdict.answer)),
+        &format!("{}:", answer::word(&report.verdict)),
         &answer::by_how_much(report),
     );
     sheet.answer("How sure", &answer::how_sure(report));
-    sheet.answer("Trust", &answer::trust(report).join(" "));
+    sheet.answer("Trust", &answer::trust(report, recording).join(" "));
     let wording = Wording { report, reader, recording };
     let next = wording.steps().into_iter().next();
     if let Some(cause) = answer::top_cause(report) {

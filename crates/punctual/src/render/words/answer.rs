@@ -1,23 +1,25 @@
 //! The answer of a run in a few lines: verdict and numbers, confidence, trust, cause, next step.
 
-use super::command;
+use super::command::{self, Command};
 use super::trust::{CHECKED, although, distrust};
 use super::{causes, trust};
 use crate::render::units;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Class, Explanation, Ranked};
-use punctual_numbers::report::{Answer, Distrust, Percentiles, Report};
+use punctual_numbers::report::{Answer, Distrust, Inconclusive, Percentiles, Report, Verdict};
 use std::path::Path;
 
 /// Number of doubts that the answer names. The others are counted.
 const DOUBTS_SHOWN: usize = 2;
 
-pub fn word(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Held => "HELD",
-        Answer::NotHeld => "NOT HELD",
-        Answer::Inconclusive => "INCONCLUSIVE",
+/// The verdict in capitals. Without a budget nothing was to be judged, so there is no doubt about it either.
+pub fn word(verdict: &Verdict) -> &'static str {
+    match (verdict.answer, &verdict.inconclusive_because) {
+        (Answer::Held, _) => "HELD",
+        (Answer::NotHeld, _) => "NOT HELD",
+        (Answer::Inconclusive, Some(Inconclusive::NoBudget)) => "MEASURED",
+        (Answer::Inconclusive, _) => "INCONCLUSIVE",
     }
 }
 
@@ -73,7 +75,7 @@ pub fn how_sure(report: &Report) -> String {
 }
 
 /// Whether the run can be trusted, with the first doubts; without doubts, with what was checked.
-pub fn trust(report: &Report) -> Vec<String> {
+pub fn trust(report: &Report, recording: Option<&Path>) -> Vec<String> {
     let (shown, more) = doubts(report);
     let mut said = match (report.trust.ok(), shown.is_empty()) {
         (true, true) => vec![format!("Yes: {CHECKED}.")],
@@ -85,19 +87,23 @@ pub fn trust(report: &Report) -> Vec<String> {
             std::iter::once(first.to_owned()).chain(shown.iter().map(distrust)).collect()
         }
     };
-    if more > 0 {
-        said.push(format!("And {}: punctual report --full.", units::counted(more as u64, "more doubt")));
-    }
     if report.verdict.cause_open {
         said.push("The misses are a fact; their cause is open.".to_owned());
+    }
+    if more > 0 {
+        let all = Command::on_file(["report", "--full"], recording);
+        said.push(format!("And {}: {all}", units::counted(more as u64, "more doubt")));
     }
     said
 }
 
-/// The doubts that the answer names, and the number of the others. Doubts that may have hidden latency come first.
+/// The doubts that the answer names, and the number of the others. A file that is not whole comes first, then what may
+/// have hidden latency.
 fn doubts(report: &Report) -> (Vec<Distrust>, usize) {
     let mut reasons = report.trust.reasons.clone();
-    reasons.sort_by_key(|doubt| !doubt.direction().hides());
+    let is_of_file =
+        |doubt: &Distrust| matches!(doubt, Distrust::WriteFailed | Distrust::Damaged { .. } | Distrust::CutOff);
+    reasons.sort_by_key(|doubt| (!is_of_file(doubt), !doubt.direction().hides()));
     let more = reasons.len().saturating_sub(DOUBTS_SHOWN);
     reasons.truncate(DOUBTS_SHOWN);
     (reasons, more)
@@ -117,7 +123,7 @@ pub fn top_cause(report: &Report) -> Option<String> {
         return (report.late().late > 0).then(|| "No cause was found.".to_owned());
     };
     let next = named(report).filter(|ranked| ranked.cause != first.cause);
-    let next = next.map_or_else(String::new, |next| format!("; then {}", told(next)));
+    let next = next.map_or_else(String::new, |next| format!("; the largest with a name is {}", told(next)));
     let latest = latest(found, first).map_or_else(String::new, |latest| format!(" {latest}"));
     Some(format!("{}{next}.{latest}", units::capitalised(&told(first))))
 }
@@ -142,12 +148,15 @@ pub fn named(report: &Report) -> Option<&Ranked> {
 pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     let points = due(report);
     let or_none = |length: Option<Nanos>| length.map_or_else(|| "none".to_owned(), command::tight);
-    let cause =
-        named(report).map_or_else(|| "unknown".to_owned(), |ranked| causes::cause(&ranked.cause).replace(' ', "-"));
+    let first = report.causes.iter().find_map(|found| found.causes.first());
+    let cause = first.map_or_else(|| "unknown".to_owned(), |ranked| match ranked.cause.class {
+        Class::Unexplained => "unexplained".to_owned(),
+        _ => causes::cause(&ranked.cause).replace(' ', "-"),
+    });
     let verdict = &report.verdict;
     format!(
         "{} p99.9={} max={} budget={} missed={}/{} trust={} cause={cause} file={}",
-        word(verdict.answer),
+        word(verdict),
         or_none(points.p99_9),
         or_none(points.max),
         or_none(report.need.budget),

@@ -290,6 +290,9 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     let thresholds: Vec<String> =
         explanation.thresholds.iter().map(|of| format!("{} on CPU {}", units::latency(of.threshold), of.cpu)).collect();
     let than = if thresholds.is_empty() { String::new() } else { format!(" (later than {})", thresholds.join(", ")) };
+    if report.causes_doubt() == Some(CausesDoubt::NotReached) {
+        return Vec::new();
+    }
     if all.late == 0 {
         return vec![format!("No activation was late{than}: there is nothing to explain.")];
     }
@@ -328,6 +331,7 @@ pub fn explained(explanation: &Explanation) -> String {
 /// Why the causes found are not conclusive: the text after "Inconclusive:".
 pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
+        CausesDoubt::NotReached => "the run ended before the part in which late activations are captured.",
         CausesDoubt::NothingKept => "no late activation was captured.",
         CausesDoubt::NoTimes => "counters name causes, but not how much of the latency each made.",
         CausesDoubt::Unexplained => "more than a fifth of the traced latency has no known cause.",

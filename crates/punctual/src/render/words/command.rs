@@ -1,11 +1,13 @@
 //! Commands that can be pasted: the typed command line, with options added or removed.
 
+use crate::cli::{CHECK_LOADS, PRIORITY};
 use crate::render::units::{self, THIN};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_numbers::report::Report;
-use punctual_numbers::scenario::Amount;
+use punctual_numbers::scenario::{Amount, LoadPhase, Policy};
+use std::path::Path;
 
 /// A command of this program that can be pasted into a shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,12 @@ impl Command {
     /// A command with these words after the program's name, unquoted.
     pub fn new(words: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { words: words.into_iter().map(Into::into).collect(), as_root: false }
+    }
+
+    /// A command about this recording.
+    pub fn on_file<const N: usize>(words: [&str; N], recording: Option<&Path>) -> Self {
+        let file = recording.map(|path| path.display().to_string());
+        Self::new(words.into_iter().map(str::to_owned).chain(file))
     }
 
     /// The same command, with `sudo` if it is needed.
@@ -84,17 +92,39 @@ pub fn check(report: &Report) -> Command {
     if !need.cpus.is_empty() {
         command = command.with("--cpus", &need.cpus.to_string());
     }
-    match report.scenario.length {
-        Amount::Time(time) if !report.traced_apart() => command.with("--duration", &length(time)),
+    let scenario = &report.scenario;
+    // A check measures its phases a second time, traced: these are not among the ones that were asked for.
+    let untraced = |(at, _): &(u16, &LoadPhase)| !report.traced_apart() || !report.traced(*at);
+    let asked: Vec<&LoadPhase> = (0..).zip(&scenario.load_phases).filter(untraced).map(|(_, phase)| phase).collect();
+    let parts = |phases: &[&LoadPhase]| phases.iter().map(|phase| u64::from(phase.parts)).sum::<u64>();
+    let all: Vec<&LoadPhase> = scenario.load_phases.iter().collect();
+    let loads: Vec<String> = asked.iter().map(|phase| format!("{}:{}", phase.name(), phase.parts)).collect();
+    // The weight of an outside program cannot be written, because its words may hold colons.
+    let loads = loads.join(",");
+    let is_outside = |phase: &&LoadPhase| phase.loads.iter().any(|load| load.starts_with("cmd:"));
+    if loads != CHECK_LOADS && !asked.iter().any(is_outside) {
+        command = command.with("--load", &loads);
+    }
+    match scenario.policy {
+        Policy::Fifo(priority) if priority != PRIORITY => command = command.with("--priority", &priority.to_string()),
+        _ => {}
+    }
+    match scenario.length {
+        Amount::Time(time) if parts(&all) > 0 => {
+            let ns = u128::from(time.as_ns()) * u128::from(parts(&asked)) / u128::from(parts(&all));
+            command.with("--duration", &length(Nanos::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))))
+        }
         _ => command,
     }
 }
 
-/// A command that audits for this need.
-pub fn audit(need: &Need) -> Command {
+/// A command that audits for this need. If the need was stated under a name, that is `profile`; if it stands in a file
+/// other than the folder's own, that is `config`.
+pub fn audit(need: &Need, profile: Option<&str>, config: Option<&Path>) -> Command {
     let (period, budget) = (need.period.map(length), need.budget.map(length));
     let cpus = (!need.cpus.is_empty()).then(|| need.cpus.to_string());
-    let options = [("--cpus", cpus), ("--period", period), ("--budget", budget)];
+    let (profile, config) = (profile.map(str::to_owned), config.map(|path| path.display().to_string()));
+    let options = [("--config", config), ("--profile", profile), ("--cpus", cpus), ("--period", period), ("--budget", budget)];
     let given = options.into_iter().filter_map(|(option, value)| Some((option, value?)));
     given.fold(Command::new(["audit"]), |command, (option, value)| command.with(option, &value))
 }

@@ -141,7 +141,7 @@ impl Wording<'_> {
             ),
             NextStep::AuditAsRoot { ids } => (
                 format!("Root may read what could not be told ({}):", ids.join(", ")),
-                command::audit(&super::answer::need(self.report)).with_sudo(true),
+                command::audit(&super::answer::need(self.report), None, None).with_sudo(true),
             ),
             NextStep::Nothing => {
                 ("Nothing: this need is met. To see all of the run:".to_owned(), self.of_file(["report", "--full"]))
@@ -161,7 +161,6 @@ impl Wording<'_> {
     }
 
     fn of_file<const N: usize>(&self, words: [&str; N]) -> Command {
-        let file = self.recording.map(|path| path.display().to_string());
-        Command::new(words.into_iter().map(str::to_owned).chain(file))
+        Command::on_file(words, self.recording)
     }
 }

@@ -155,7 +155,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         }
         Distrust::GrantedOtherwise { cpu } => (
             format!("the kernel granted the thread of CPU {cpu} something else than was asked"),
-            "the threads table shows what",
+            "the table of threads in the full report shows what",
         ),
         Distrust::Early { cpu, times: n } => {
             (format!("the thread of CPU {cpu} woke before its release {}", times(*n)), "a clock or a timer is wrong")
