@@ -53,6 +53,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write')
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Ask nothing; what is not given is left to the profile')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Ask nothing; what is not given is left to the profile')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('--replace', '--replace', [CompletionResultType]::ParameterName, 'Replace the file if it exists')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -94,6 +96,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a word is at least this bad')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF, for tools of code review')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -102,6 +107,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--confirm', '--confirm', [CompletionResultType]::ParameterName, 'Keep what was applied, and make the new boot entry the default')
             [CompletionResult]::new('--adopt-untried', '--adopt-untried', [CompletionResultType]::ParameterName, 'Make the new command line the default although this boot loader cannot try it first')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -162,6 +170,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Recording to write')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document: the report of the merged recording')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -190,6 +201,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies')
             [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of the numbers, if the file does not say it: ns, us, ms or s')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, if the file does not say it')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -252,18 +265,24 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
             [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'punctual;man' {
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users as root, else for this user')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'punctual;completions' {
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users as root, else for this user')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break

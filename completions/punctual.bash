@@ -369,7 +369,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__completions)
-            opts="-h --install --help"
+            opts="-q -h --install --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -413,7 +413,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__export)
-            opts="-o -h --format --out --budget --run --machine-name --from --unit --period --help"
+            opts="-o -q -h --format --out --budget --run --machine-name --from --unit --period --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -729,14 +729,14 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__init)
-            opts="-y -h --profile --period --budget --cpus --yes --out --replace --help"
+            opts="-y -q -h --profile --period --budget --cpus --yes --out --quiet --replace --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --profile)
-                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc" -- "${cur}"))
                     return 0
                     ;;
                 --period)
@@ -763,7 +763,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lint)
-            opts="-h --cmdline --kernel --flavour --arch --cpus --machine --root --file --image --json --sarif --fail-on --help"
+            opts="-q -h --cmdline --kernel --flavour --arch --cpus --machine --root --file --image --json --sarif --quiet --brief --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -817,7 +817,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__man)
-            opts="-h --install --help"
+            opts="-q -h --install --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -957,7 +957,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__merge)
-            opts="-o -h --out --json --help"
+            opts="-o -q -h --out --json --quiet --brief --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1137,7 +1137,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__snapshot)
-            opts="-o -h --out --raw --help"
+            opts="-o -q -h --out --raw --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1159,7 +1159,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__status)
-            opts="-h --confirm --adopt-untried --json --help"
+            opts="-q -h --confirm --adopt-untried --json --quiet --brief --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

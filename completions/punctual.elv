@@ -49,6 +49,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --out 'File to write'
             cand -y 'Ask nothing; what is not given is left to the profile'
             cand --yes 'Ask nothing; what is not given is left to the profile'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
             cand --replace 'Replace the file if it exists'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
@@ -88,6 +90,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --fail-on 'Exit with 2 when a word is at least this bad'
             cand --json 'Print one JSON document'
             cand --sarif 'Print SARIF, for tools of code review'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -95,6 +100,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --confirm 'Keep what was applied, and make the new boot entry the default'
             cand --adopt-untried 'Make the new command line the default although this boot loader cannot try it first'
             cand --json 'Print one JSON document'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -152,6 +160,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -o 'Recording to write'
             cand --out 'Recording to write'
             cand --json 'Print one JSON document: the report of the merged recording'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -178,6 +189,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --from 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies'
             cand --unit 'Unit of the numbers, if the file does not say it: ns, us, ms or s'
             cand --period 'Time between releases, if the file does not say it'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -237,16 +250,22 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -o 'File to write [default: standard output]'
             cand --out 'File to write [default: standard output]'
             cand --raw 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'punctual;man'= {
             cand --install 'Write the files: for all users as root, else for this user'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'punctual;completions'= {
             cand --install 'Write the files: for all users as root, else for this user'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
             cand -h 'Print help'
             cand --help 'Print help'
         }

@@ -55,14 +55,13 @@ ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
 audio\t'64 frames at 48 kHz on a desktop shared with others'
 telecom\t'Radio or packet processing that polls'
-cnc\t'Machine tool: servo thread of 1 ms'
-periodic\t'A loop that blocks until its next release'
-poll\t'A thread that never gives its CPU up'"
+cnc\t'Machine tool: servo thread of 1 ms'"
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l period -d 'Time between releases, for example 1ms' -r
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l budget -d 'Largest latency you can live with, for example 50us' -r
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l cpus -d 'CPUs for the real-time work, for example 2-3' -r
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l out -d 'File to write' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand init" -s y -l yes -d 'Ask nothing; what is not given is left to the profile'
+complete -c punctual -n "__fish_punctual_using_subcommand init" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l replace -d 'Replace the file if it exists'
 complete -c punctual -n "__fish_punctual_using_subcommand init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
@@ -108,10 +107,12 @@ complete -c punctual -n "__fish_punctual_using_subcommand lint" -l fail-on -d 'E
 warn\t'Also words that do nothing, are changed, or do something else than commonly believed'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l sarif -d 'Print SARIF, for tools of code review'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l confirm -d 'Keep what was applied, and make the new boot entry the default'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l adopt-untried -d 'Make the new command line the default although this boot loader cannot try it first'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l to -d 'Put back what came after transaction N, which stays [default: everything]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l leave-conflicts -d 'Leave settings that somebody else has changed since as they are, and forget them'
@@ -177,6 +178,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l live -d 'S
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s o -l out -d 'Recording to write' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -l json -d 'Print one JSON document: the report of the merged recording'
+complete -c punctual -n "__fish_punctual_using_subcommand merge" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write an HTML page with charts of the worst activations to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer to this file' -r -F
@@ -203,6 +205,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-nam
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l unit -d 'Unit of the numbers, if the file does not say it: ns, us, ms or s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l period -d 'Time between releases, if the file does not say it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l from -d 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l unit -d 'Unit of the numbers, if the file does not say it: ns, us, ms or s' -r
@@ -259,10 +262,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'P
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
+complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand man" -l install -d 'Write the files: for all users as root, else for this user'
+complete -c punctual -n "__fish_punctual_using_subcommand man" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand man" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand completions" -l install -d 'Write the files: for all users as root, else for this user'
+complete -c punctual -n "__fish_punctual_using_subcommand completions" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'

@@ -1,5 +1,6 @@
 //! Options for long runs, and for several runs made one after the other.
 
+use super::Brief;
 use super::value::{When, parse_when};
 use clap::Args;
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ pub struct MergeArgs {
     /// Print one JSON document: the report of the merged recording
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub form: Brief,
 }
 
 /// Options for continuing a recording by `punctual measure`.

@@ -131,6 +131,8 @@ pub struct InstallArgs {
     /// Write the files: for all users as root, else for this user
     #[arg(long, required = true)]
     pub install: bool,
+    #[command(flatten)]
+    pub form: Quiet,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -238,8 +240,10 @@ pub struct LintArgs {
     #[arg(long)]
     pub json: bool,
     /// Print SARIF, for tools of code review
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "brief"])]
     pub sarif: bool,
+    #[command(flatten)]
+    pub form: Brief,
     /// Exit with 2 when a word is at least this bad
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<LintLevel>,
@@ -302,6 +306,14 @@ pub struct Brief {
     /// Print one line and no progress, for scripts and CI logs
     #[arg(long, short = 'q', visible_alias = "quiet", conflicts_with = "json")]
     pub brief: bool,
+}
+
+/// Whether messages beside the result are left out.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Quiet {
+    /// Print no messages but errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// How much of a result is printed.
@@ -470,6 +482,8 @@ pub struct SnapshotArgs {
     /// Mask nothing: keep host and user names, addresses, serial numbers and the whole command line
     #[arg(long)]
     pub raw: bool,
+    #[command(flatten)]
+    pub form: Quiet,
 }
 
 #[derive(Debug, Args)]
@@ -482,4 +496,21 @@ pub struct LoadArgs {
     /// Number of seconds after which the load ends by itself.
     #[arg(long)]
     pub seconds: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_verb_can_be_quiet() {
+        let program = Cli::command();
+        let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
+        let loud: Vec<&str> = verbs
+            .filter(|verb| !verb.get_arguments().any(|arg| arg.get_short() == Some('q')))
+            .map(clap::Command::get_name)
+            .collect();
+        assert!(loud.is_empty(), "without -q: {loud:?}");
+    }
 }

@@ -9,16 +9,19 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 pub struct NeedArgs {
     /// Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio
-    #[arg(long, value_name = "NAME", value_parser = ProfileName)]
+    #[arg(long, value_name = "NAME", value_parser = ProfileName { with_kinds: true })]
     pub profile: Option<String>,
     /// Project file that states the need [default: punctual.toml in this folder, if it is there]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
-/// Accepts any name, because a project file may define its own, and completes the names that always exist.
+/// Accepts any name, because a project file may define its own, and completes the presets and, `with_kinds`, the kinds of
+/// work without a preset.
 #[derive(Clone)]
-struct ProfileName;
+struct ProfileName {
+    with_kinds: bool,
+}
 
 impl TypedValueParser for ProfileName {
     type Value = String;
@@ -33,14 +36,14 @@ impl TypedValueParser for ProfileName {
             PossibleValue::new("periodic").help("A loop that blocks until its next release"),
             PossibleValue::new("poll").help("A thread that never gives its CPU up"),
         ];
-        Some(Box::new(presets.chain(kinds)))
+        Some(Box::new(presets.chain(kinds.into_iter().filter(|_| self.with_kinds))))
     }
 }
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
     /// Kind of work, which fills in what is not given
-    #[arg(long, value_name = "NAME", value_parser = ProfileName)]
+    #[arg(long, value_name = "NAME", value_parser = ProfileName { with_kinds: false })]
     pub profile: Option<String>,
     /// Time between releases, for example 1ms
     #[arg(long, value_name = "TIME", value_parser = super::value::parse_duration)]
@@ -57,6 +60,8 @@ pub struct InitArgs {
     /// File to write
     #[arg(long, value_name = "FILE", default_value = "punctual.toml")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub form: super::Quiet,
     /// Replace the file if it exists
     #[arg(long)]
     pub replace: bool,

@@ -1,9 +1,9 @@
 //! Options for files with results.
 
-use super::Form;
 use super::long::BetweenArgs;
 use super::plot::PlotArgs;
 use super::value::parse_duration;
+use super::{Form, Quiet};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_hist::Nanos;
@@ -85,6 +85,8 @@ pub struct ExportArgs {
     pub machine_name: Option<String>,
     #[command(flatten)]
     pub import: ImportArgs,
+    #[command(flatten)]
+    pub form: Quiet,
 }
 
 /// Formats that can be written.

@@ -106,6 +106,8 @@ pub struct StatusArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub form: Brief,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -1,6 +1,6 @@
 //! `punctual export`: writes a recording, or the result of another program, in the format of another program.
 
-use crate::cli::{ExportArgs, ExportFormat};
+use crate::cli::{ExportArgs, ExportFormat, Quiet};
 use crate::commands::files::write_new;
 use crate::commands::source::one_result;
 use crate::exit::Exit;
@@ -57,7 +57,7 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
     };
     let text = text.with_context(|| format!("export {}", args.file.display()))?;
     write(args, &text)?;
-    say_notes(run);
+    say_notes(run, args.form);
     let is_gate = matches!(args.format, ExportFormat::Ktap | ExportFormat::Lava | ExportFormat::Junit);
     let open = |series| {
         let gate = gate(run, series, budget);
@@ -72,8 +72,10 @@ pub fn junit(recording: &Path, to: &Path) -> Result<()> {
     write_new(to, text)
 }
 
-fn say_notes(run: &ForeignRun) {
-    run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
+fn say_notes(run: &ForeignRun, form: Quiet) {
+    if !form.quiet {
+        run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
+    }
 }
 
 /// The recording as a foreign run. Anything that may have hidden latency becomes a doubt, so that no exported verdict
@@ -127,7 +129,7 @@ fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
     let bytes = bytes.with_context(|| format!("export {}", args.file.display()))?;
     write_new(out, &bytes)?;
     if let ResultFile::Foreign(run) = file {
-        say_notes(run);
+        say_notes(run, args.form);
     }
     Ok(())
 }

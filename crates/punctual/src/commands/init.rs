@@ -46,6 +46,9 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
     } else {
         format!(" --config {path}")
     };
+    if args.form.quiet {
+        return Ok(Exit::Fine);
+    }
     render::print(&format!("{wrote} {path}:\n\n  {indented}\n\nNext: sudo punctual check{next}"))?;
     Ok(Exit::Fine)
 }
@@ -95,7 +98,7 @@ fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String
 
 /// Refuses a budget of a period or more: an activation with such a latency has skipped a release, which is a miss in
 /// itself.
-fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), String> {
+pub fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), String> {
     match (budget, period) {
         (Some(budget), Some(period)) if budget >= period => Err(format!(
             "a budget of {} is not below the period of {}: name a smaller --budget or a longer --period",

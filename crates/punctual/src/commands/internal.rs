@@ -1,6 +1,6 @@
 //! Hidden commands, which the program starts itself or only the build uses.
 
-use crate::cli::{Cli, LoadArgs};
+use crate::cli::{Cli, LoadArgs, Quiet};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result};
@@ -110,10 +110,17 @@ pub fn man(dir: &Path) -> Result<Exit> {
 }
 
 /// Puts the man pages where `man` finds them: for all users as root, for this user otherwise.
-pub fn install_man() -> Result<Exit> {
+pub fn install_man(form: Quiet) -> Result<Exit> {
     let dir = place("/usr/local/share/man/man1", "man/man1")?;
     man(&dir)?;
-    render::say(&format!("Man pages are in {}: man punctual-check", dir.display()));
+    if !form.quiet {
+        // `man` finds a user's own pages through the folders in PATH, which need not be set up for that.
+        let share = dir.parent().unwrap_or(&dir).display();
+        render::say(&format!("Man pages are in {}: man punctual-check", dir.display()));
+        if !rustix::process::geteuid().is_root() {
+            render::say(&format!("If man does not find them: man -M {share} punctual-check"));
+        }
+    }
     Ok(Exit::Fine)
 }
 
@@ -191,7 +198,7 @@ fn script(shell: Shell) -> Result<String> {
 }
 
 /// Installs the completions of bash, zsh and fish where these shells look for them.
-pub fn install_completions() -> Result<Exit> {
+pub fn install_completions(form: Quiet) -> Result<Exit> {
     let share = "/usr/local/share/";
     for (shell, folder, for_this_user) in [
         (Shell::Bash, "bash-completion/completions", "bash-completion/completions"),
@@ -201,7 +208,15 @@ pub fn install_completions() -> Result<Exit> {
         let name = if shell == Shell::Bash { "punctual".to_owned() } else { shell.file_name("punctual") };
         let path = place(&format!("{share}{folder}"), for_this_user)?.join(name);
         write(&path, &script(shell)?)?;
+        if form.quiet {
+            continue;
+        }
         render::say(&format!("{shell}: {}", path.display()));
+        // Shells look into the folders of all users by themselves, but zsh into no folder of one user.
+        let folder = path.parent().unwrap_or(&path).display();
+        if shell == Shell::Zsh && !rustix::process::geteuid().is_root() {
+            render::say(&format!("     zsh: add to ~/.zshrc, above compinit: fpath+=({folder})"));
+        }
     }
     Ok(Exit::Fine)
 }

@@ -40,6 +40,8 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
         render::document(&LintDocument { target: &target, words: &words })?
     } else if args.sarif {
         render::lint::sarif(&target, &words, args.file.as_deref().zip(placed.as_deref()))
+    } else if args.form.brief {
+        render::brief::lint(&words)
     } else {
         render::lint::text(&target, &words)
     };

@@ -5,6 +5,7 @@ use crate::commands::files::refuse_pipe;
 use crate::commands::here::reader;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::words::answer::brief;
 use crate::render::words::next::Wording;
 use anyhow::{Result, bail};
 use punctual_linux::merge::merge;
@@ -26,6 +27,8 @@ pub fn run(args: &MergeArgs) -> Result<Exit> {
     render::print(&if args.json {
         let report = Report::of(&merged);
         render::json::check(Wording { report: &report, reader: &reader(), recording: Some(&args.out) })?
+    } else if args.form.brief {
+        brief(&Report::of(&merged), Some(&args.out))
     } else {
         render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style())
     })?;

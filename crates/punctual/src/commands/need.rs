@@ -4,10 +4,12 @@
 
 pub use super::project::Terms;
 
+use super::init::below_the_period;
 use super::project::{FILE, Section, among, parse};
 use crate::cli::{NeedArgs, parse_loads};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::profile::{Kind, Need};
+use punctual_hist::Nanos;
 use punctual_tuning::presets::{Preset, Work};
 use std::fs;
 use std::io::ErrorKind;
@@ -27,13 +29,26 @@ impl Stated {
     /// current folder.
     pub fn read(args: &NeedArgs, typed: Terms) -> Result<Self> {
         let path = args.config.as_deref().unwrap_or(Path::new(FILE));
-        let file = match fs::read_to_string(path) {
+        let read = fs::read_to_string(path);
+        let is_file = read.is_ok();
+        let file = match read {
             Ok(text) => parse(&text, path)?,
             Err(error) if error.kind() == ErrorKind::NotFound && args.config.is_none() => Section::default(),
             Err(error) => return Err(error).with_context(|| format!("read the project file {}", path.display())),
         };
         let stated = Self::of(file, args.profile.as_deref(), path)?;
-        Ok(Self { terms: typed.or(stated.terms), ..stated })
+        let stated = Self { terms: typed.or(stated.terms), ..stated };
+        let of_file = || if is_file { format!(" (see also {})", path.display()) } else { String::new() };
+        stated.possible().map_err(|why| anyhow!("{why}{}", of_file()))?;
+        Ok(stated)
+    }
+
+    /// Refuses a need that no machine can meet.
+    fn possible(&self) -> Result<(), String> {
+        if self.terms.period == Some(Nanos::ZERO) {
+            return Err("a period of 0 is no period: name the time between two releases, as in 1ms".to_owned());
+        }
+        below_the_period(self.terms.budget, self.terms.period)
     }
 
     /// The need that a project file states for a profile. `path` is the file's name in errors.
@@ -96,7 +111,6 @@ fn usual(preset: &Preset) -> Terms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_hist::Nanos;
     use punctual_tuning::presets;
 
     fn stated(text: &str, profile: Option<&str>) -> Result<Stated> {
@@ -121,6 +135,21 @@ period = "4ms"
         let slow = stated(FILE_OF_TWO, Some("slow")).unwrap();
         assert_eq!((slow.need().period, slow.need().budget), (Some(Nanos::from_ms(4)), Some(Nanos::from_us(40))));
         assert!(slow.weighs_more.contains(&"net.ethercat") && slow.name.as_deref() == Some("slow"));
+    }
+
+    #[test]
+    fn a_need_that_cannot_be_met_is_refused_and_its_file_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("need.toml");
+        for (text, part) in [
+            ("period = \"1ms\"\nbudget = \"1ms\"", "a budget of 1ms is not below the period of 1ms"),
+            ("period = \"0ms\"", "a period of 0 is no period"),
+        ] {
+            fs::write(&config, text).unwrap();
+            let args = NeedArgs { profile: None, config: Some(config.clone()) };
+            let why = Stated::read(&args, Terms::default()).unwrap_err().to_string();
+            assert!(why.contains(part) && why.contains("need.toml"), "{why}");
+        }
     }
 
     #[test]

@@ -44,7 +44,13 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
         }
     };
     standing.tell_tracing(&trace::left_behind());
-    let text = if args.json { render::document(&standing)? } else { render::tune::status(&standing, render::style()) };
+    let text = if args.json {
+        render::document(&standing)?
+    } else if args.form.brief {
+        render::brief::status(&standing.rows)
+    } else {
+        render::tune::status(&standing, render::style())
+    };
     render::print(&text)?;
     Ok(exit(&standing.rows).and(Exit::doubtful_if(!is_readable)))
 }

@@ -3,17 +3,17 @@
 
 use super::audit::Audit;
 use super::optimize;
-use super::words::answer::named;
-use super::words::causes::cause;
+use super::words::answer::{cause_word, first_cause};
 use super::words::command::tight;
 use super::words::compare::verdict;
 use punctual_facts::finding::{Severity, State};
+use punctual_facts::lint::{Word, WordVerdict};
 use punctual_linux::apply::{Applied, Fate, Reverted};
 use punctual_linux::journal::Undone;
 use punctual_numbers::compare::{Basis, Compared, Comparison};
 use punctual_numbers::report::{CausesDoubt, Distrust, Report};
 use punctual_optimize::CandidateVerdict;
-use punctual_tuning::plan::Plan;
+use punctual_tuning::plan::{Plan, Standing, StatusRow};
 use std::path::Path;
 
 /// The line of an audit: `BAD cpus=2-3 fatal=1 high=3 medium=5 info=2 unknown=4 good=60 first=kconf.flavour`
@@ -38,6 +38,26 @@ pub fn audit(audit: &Audit<'_>) -> String {
         bad(Severity::Info),
         number(&|state| *state == State::Good),
         first.map_or_else(|| "none".to_owned(), |finding| finding.id.clone()),
+    )
+}
+
+/// The line of judged words, with the number of words of each verdict: `WORDS all=12 harmful=0 unknown=2 ...`
+pub fn lint(words: &[Word]) -> String {
+    let number = |verdict: WordVerdict| words.iter().filter(|word| word.verdict == verdict).count();
+    let counts = WordVerdict::ALL.map(|verdict| format!(" {}={}", verdict.name(), number(verdict)));
+    format!("WORDS all={}{}", words.len(), counts.concat())
+}
+
+/// The line of the settings that were asked for: `SETTINGS in-force=12 waiting=1 drifted=0 not-honoured=0 unknown=0`
+pub fn status(rows: &[StatusRow]) -> String {
+    let number = |is_one: fn(&Standing) -> bool| rows.iter().filter(|row| is_one(&row.standing)).count();
+    format!(
+        "SETTINGS in-force={} waiting={} drifted={} not-honoured={} unknown={}",
+        number(|standing| matches!(standing, Standing::InForce | Standing::Gone)),
+        number(|standing| matches!(standing, Standing::WaitsForInterrupt | Standing::WaitsForBoot)),
+        number(|standing| matches!(standing, Standing::Drifted)),
+        number(|standing| matches!(standing, Standing::NotHonoured(_))),
+        number(|standing| matches!(standing, Standing::Unknown(_))),
     )
 }
 
@@ -93,7 +113,7 @@ pub fn explain(report: &Report, recording: &Path) -> Option<String> {
     let is_lost = |doubt: &Distrust| matches!(doubt, Distrust::CutOff | Distrust::Damaged { .. });
     let is_sure = report.causes_doubt().is_none() && !report.trust.reasons.iter().any(is_lost);
     let percent = |share: f64| format!("{:.0}%", share * 100.0);
-    let (word, first) = match (named(report), late) {
+    let (word, first) = match (first_cause(report), late) {
         (Some(first), _) => ("CAUSE", Some(first)),
         (None, 0) if report.causes_doubt() == Some(CausesDoubt::NotReached) => ("NOTHING CAPTURED", None),
         (None, 0) => ("NOTHING LATE", None),
@@ -101,7 +121,7 @@ pub fn explain(report: &Report, recording: &Path) -> Option<String> {
     };
     Some(format!(
         "{word} cause={} share={} worst={} explained={} late={late} trust={} file={}",
-        first.map_or_else(|| "none".to_owned(), |first| cause(&first.cause).replace(' ', "-")),
+        first.map_or_else(|| "none".to_owned(), cause_word),
         first.map_or_else(|| "none".to_owned(), |first| percent(first.share)),
         first.map_or_else(|| "none".to_owned(), |first| tight(first.worst)),
         found.explained.map_or_else(|| "none".to_owned(), percent),

@@ -12,6 +12,7 @@ use crate::commands::optimize::time::{WARM_UP, present, seed_of_the_clock};
 use crate::commands::preconditions::none_under_way;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
+use crate::render::compare::turns::{TurnsPlan, name};
 use crate::render::{self, units, words};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -72,41 +73,16 @@ fn begin(args: &CompareArgs) -> Result<Exit> {
         last: None,
     };
     let scenario = scenario(args)?;
-    let plan = plan(args, &turns, &scenario);
+    let plan = TurnsPlan::of(&turns, scenario.cpus(), length(args), WARM_UP.plus(args.turns.settle));
     if args.turns.dry_run {
-        render::print(&plan)?;
+        render::print(&if args.json { render::document(&plan)? } else { plan.to_string() })?;
         return Ok(Exit::Fine);
     }
-    render::say(plan.trim_end());
+    render::say(&plan.to_string());
     let default = || PathBuf::from(format!("punctual-compare-{}", units::file_stamp()));
     let folder = Folder::make(&args.turns.out.clone().unwrap_or_else(default))?;
     keep(&folder, &turns)?;
     go_on(args, &folder, turns)
-}
-
-/// A text about the plan: the commands and measurements in their order, and the time that they take.
-fn plan(args: &CompareArgs, turns: &Turns, scenario: &Scenario) -> String {
-    let each = length(args).plus(WARM_UP).plus(args.turns.settle);
-    let mut order = String::new();
-    let mut ahead = turns.clone();
-    while let Some(next) = ahead.next() {
-        order.push_str(name(next.turn));
-        if next.is_second {
-            order.push(' ');
-        }
-        ahead.measured += 1;
-    }
-    format!(
-        "A: {}\nB: {}\n{} of {} each on CPUs {}, seed {}: about {} and the time of the commands\nOrder: {}\n",
-        turns.commands[0],
-        turns.commands[1],
-        units::counted(u64::from(turns.rounds) * 2, "measurement"),
-        units::duration(length(args)),
-        scenario.cpus(),
-        turns.seed,
-        units::duration(each.times(u64::from(turns.rounds) * 2)),
-        order.trim_end(),
-    )
 }
 
 fn length(args: &CompareArgs) -> Nanos {
@@ -221,13 +197,6 @@ fn measured(scenario: &Scenario, recording: &Path, interrupted: &AtomicBool, fol
             resume(folder)
         ),
         _ => Ok(false),
-    }
-}
-
-fn name(turn: Turn) -> &'static str {
-    match turn {
-        Turn::A => "A",
-        Turn::B => "B",
     }
 }
 

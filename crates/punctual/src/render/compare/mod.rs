@@ -9,6 +9,7 @@ mod short;
 #[cfg(test)]
 mod tests;
 mod text;
+pub mod turns;
 
 pub use html::html;
 #[cfg(test)]

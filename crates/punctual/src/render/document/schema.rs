@@ -202,6 +202,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<json::Imported<'_>>(),
         file::<explain::json::Document<'_>>(),
         file::<compare::Published<'_>>(),
+        file::<compare::turns::TurnsPlan>(),
     ]
 }
 

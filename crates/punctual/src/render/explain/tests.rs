@@ -37,6 +37,20 @@ fn the_text_of_each_sample() {
 }
 
 #[test]
+fn a_run_that_ended_before_it_was_traced_had_nothing_captured() {
+    let mut report = sample::causes();
+    let causes = report.causes.as_mut().unwrap();
+    (causes.causes, causes.late, causes.spikes) = Default::default();
+    let ranked = explain(&report, ALL, &golden::root(), paths(), Style::default());
+    assert!(ranked.contains("NOTHING WAS LATE:"), "{ranked}");
+    report.causes.as_mut().unwrap().tracing.as_mut().unwrap().phases = vec![99];
+    let text = explain(&report, ALL, &golden::root(), paths(), Style::default());
+    assert!(text.contains("NOTHING WAS CAPTURED:") && text.contains("No: the run ended before"), "{text}");
+    let line = crate::render::brief::explain(&report, Path::new("bench.punctual")).unwrap();
+    assert!(line.starts_with("NOTHING CAPTURED cause=none") && line.contains("trust=no"), "{line}");
+}
+
+#[test]
 fn one_late_activation_part_by_part() {
     for (number, golden) in [(3, "causes.spike-nested.txt"), (5, "causes.spike-incomplete.txt")] {
         let show = Show { top: 10, full: false, spike: Some(number) };

@@ -139,8 +139,21 @@ fn latest(found: &Explanation, first: &Ranked) -> Option<String> {
     ))
 }
 
+/// The cause with the largest share of the time.
+pub fn first_cause(report: &Report) -> Option<&Ranked> {
+    report.causes.as_ref()?.causes.first()
+}
+
+/// A cause as one word, for scripts.
+pub fn cause_word(ranked: &Ranked) -> String {
+    match ranked.cause.class {
+        Class::Unexplained => "unexplained".to_owned(),
+        _ => causes::cause(&ranked.cause).replace(' ', "-"),
+    }
+}
+
 /// The first cause that has a name.
-pub fn named(report: &Report) -> Option<&Ranked> {
+fn named(report: &Report) -> Option<&Ranked> {
     report.causes.iter().flat_map(|found| &found.causes).find(|ranked| ranked.cause.class != Class::Unexplained)
 }
 
@@ -148,11 +161,7 @@ pub fn named(report: &Report) -> Option<&Ranked> {
 pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     let points = due(report);
     let or_none = |length: Option<Nanos>| length.map_or_else(|| "none".to_owned(), command::tight);
-    let first = report.causes.iter().find_map(|found| found.causes.first());
-    let cause = first.map_or_else(|| "unknown".to_owned(), |ranked| match ranked.cause.class {
-        Class::Unexplained => "unexplained".to_owned(),
-        _ => causes::cause(&ranked.cause).replace(' ', "-"),
-    });
+    let cause = first_cause(report).map_or_else(|| "unknown".to_owned(), cause_word);
     let verdict = &report.verdict;
     format!(
         "{} p99.9={} max={} budget={} missed={}/{} trust={} cause={cause} file={}",

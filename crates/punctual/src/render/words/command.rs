@@ -124,7 +124,8 @@ pub fn audit(need: &Need, profile: Option<&str>, config: Option<&Path>) -> Comma
     let (period, budget) = (need.period.map(length), need.budget.map(length));
     let cpus = (!need.cpus.is_empty()).then(|| need.cpus.to_string());
     let (profile, config) = (profile.map(str::to_owned), config.map(|path| path.display().to_string()));
-    let options = [("--config", config), ("--profile", profile), ("--cpus", cpus), ("--period", period), ("--budget", budget)];
+    let options =
+        [("--config", config), ("--profile", profile), ("--cpus", cpus), ("--period", period), ("--budget", budget)];
     let given = options.into_iter().filter_map(|(option, value)| Some((option, value?)));
     given.fold(Command::new(["audit"]), |command, (option, value)| command.with(option, &value))
 }
@@ -165,6 +166,28 @@ mod tests {
         let looking = |words: &[&str]| Command::new(words.iter().copied()).looking().to_string();
         assert_eq!(looking(&["check", "--no-explain", "--cpus", "1"]), "punctual check --cpus 1");
         assert_eq!(looking(&["measure", "--cpus", "1"]), "punctual measure --cpus 1 --explain");
+    }
+
+    #[test]
+    fn an_audit_is_for_the_need_as_it_was_stated() {
+        let need = Need { period: Some(Nanos::from_us(500)), ..Need::default() };
+        let told = |profile: Option<&str>, config: Option<&Path>| audit(&need, profile, config).to_string();
+        assert_eq!(told(None, None), "punctual audit --period 500us");
+        let named = told(Some("telecom"), Some(Path::new("a b.toml")));
+        assert_eq!(named, "punctual audit --config 'a b.toml' --profile telecom --period 500us");
+    }
+
+    #[test]
+    fn a_check_again_names_loads_and_priority_only_if_they_are_not_the_usual_ones() {
+        let mut report = crate::render::sample::two_cpus();
+        report.scenario.policy = Policy::Fifo(PRIORITY);
+        report.scenario.load_phases = crate::cli::parse_loads(CHECK_LOADS).unwrap().0;
+        let usual = check(&report).to_string();
+        assert!(!usual.contains("--load") && !usual.contains("--priority"), "{usual}");
+        report.scenario.policy = Policy::Fifo(80);
+        report.scenario.load_phases = crate::cli::parse_loads("idle:1,cpu+net:3").unwrap().0;
+        let other = check(&report).to_string();
+        assert!(other.contains(" --load idle:1,cpu+net:3 --priority 80"), "{other}");
     }
 
     #[test]
