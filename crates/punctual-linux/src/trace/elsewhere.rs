@@ -8,7 +8,7 @@ use super::instance::{ELSEWHERE, Instance};
 use super::pages::Pages;
 use super::place::TraceFolder;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
+use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, TraceEvent, TraceRecord};
 use punctual_rt::now;
 
 /// Size of the trace buffer of each CPU that is not measured. It can be small, because only events that target measured
@@ -116,8 +116,8 @@ pub fn aimed_at<'a>(
     layout: &PageLayout,
     decoder: &Decoder,
     names: &mut Names,
-) -> Vec<(u32, Record)> {
-    let mut found: Vec<(u32, Record)> = Vec::new();
+) -> Vec<(u32, TraceRecord)> {
+    let mut found: Vec<(u32, TraceRecord)> = Vec::new();
     for pages in pages.filter(|pages| pages.cpu != cpu) {
         let records = pages.records(span, layout, decoder, names);
         found.extend(records.into_iter().filter(|record| is_aimed_at(cpu, &record.what)).map(|r| (pages.cpu, r)));
@@ -125,17 +125,17 @@ pub fn aimed_at<'a>(
     nearest(found)
 }
 
-pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
+pub fn nearest(mut found: Vec<(u32, TraceRecord)>) -> Vec<(u32, TraceRecord)> {
     found.sort_by_key(|(_, record)| record.at);
     // If there are too many records, the last ones are kept, because they are closest to the wake-up.
     found.drain(..found.len().saturating_sub(RECORDS_MAX));
     found
 }
 
-pub fn is_aimed_at(cpu: u32, what: &What) -> bool {
+pub fn is_aimed_at(cpu: u32, what: &TraceEvent) -> bool {
     match what {
-        What::Waking { target, .. } | What::IpiSend { target, .. } => *target == cpu,
-        What::Boost { .. } => true,
+        TraceEvent::Waking { target, .. } | TraceEvent::IpiSend { target, .. } => *target == cpu,
+        TraceEvent::Boost { .. } => true,
         _ => false,
     }
 }

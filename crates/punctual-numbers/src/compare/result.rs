@@ -323,7 +323,7 @@ pub struct GroupResult {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowResult {
     #[serde(flatten)]
-    pub what: What,
+    pub what: ComparedNumber,
     /// The number in the first recording: nanoseconds, or misses or events per million releases.
     pub first: Option<f64>,
     /// The number in the second recording, in the same unit.
@@ -369,7 +369,7 @@ pub enum Withheld {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "kebab-case")]
-pub enum What {
+pub enum ComparedNumber {
     /// A percentile of all releases due, in parts per million. A skipped release counts with the time until its thread
     /// ran; in a file of another program it may have any latency.
     Percentile { ppm: u32 },

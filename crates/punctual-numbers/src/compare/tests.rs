@@ -126,7 +126,7 @@ pub(super) fn plain(seconds: u64, draw: impl FnMut(u64, u64) -> u64) -> Recordin
     recording(header(&[1], &["idle"]), seconds, draw)
 }
 
-fn row(comparison: &Comparison, what: impl Fn(&What) -> bool) -> RowResult {
+fn row(comparison: &Comparison, what: impl Fn(&ComparedNumber) -> bool) -> RowResult {
     comparison.others[0].groups[0].rows.iter().find(|row| what(&row.what)).unwrap().clone()
 }
 
@@ -139,7 +139,7 @@ fn a_system_against_itself_shows_no_difference() {
     assert_eq!((other.groups[0].due, other.wants), ((30_000, 30_000), None));
     assert!(other.told_to_ppm >= Some(999_000), "{:?}", other.told_to_ppm);
     assert!(other.groups[0].delta.unwrap().abs() < 0.03);
-    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+    let p99 = row(&comparison, |what| *what == ComparedNumber::Percentile { ppm: 990_000 });
     // The true percentile is 5 us + 10 us * ln 100.
     assert!((p99.first.unwrap() / 51_052.0 - 1.0).abs() < 0.05, "{p99:?}");
     assert!(p99.odds_of_all.unwrap() >= p99.odds.unwrap());
@@ -167,8 +167,8 @@ fn a_hog_is_found_in_both_directions() {
     assert_eq!(compared(&without, &with, options()).unwrap().verdict(), Compared::Worse);
     let comparison = compared(&with, &without, options()).unwrap();
     assert_eq!(comparison.verdict(), Compared::Better);
-    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
-    assert_eq!((misses.what, misses.verdict), (What::Misses { budget: Some(BUDGET) }, Compared::Better));
+    let misses = row(&comparison, |what| matches!(what, ComparedNumber::Misses { .. }));
+    assert_eq!((misses.what, misses.verdict), (ComparedNumber::Misses { budget: Some(BUDGET) }, Compared::Better));
     let Some(Change::Ratio(limits)) = misses.change else { panic!("{misses:?}") };
     assert!(limits.high < 1.0 && limits.low >= 0.0, "{limits:?}");
 }
@@ -301,11 +301,11 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     }
     let comparison = compared(&plain(30, quiet(6)), &stalls, options()).unwrap();
     assert_eq!(comparison.verdict(), Compared::Worse);
-    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+    let p99 = row(&comparison, |what| *what == ComparedNumber::Percentile { ppm: 990_000 });
     assert!((p99.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{p99:?}");
     let told = Report::of(&stalls).cpus[0].row.latency_due.p99.unwrap();
     assert!((p99.second.unwrap() / told.as_secs_f64() / 1e9 - 1.0).abs() < 0.02, "{p99:?} {told:?}");
-    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
+    let misses = row(&comparison, |what| matches!(what, ComparedNumber::Misses { .. }));
     assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
 }
 
@@ -316,14 +316,14 @@ fn spiky(seed: u64, every: u64) -> impl FnMut(u64, u64) -> u64 {
 }
 
 fn rare(comparison: &Comparison) -> RowResult {
-    row(comparison, |what| matches!(what, What::Rare { .. }))
+    row(comparison, |what| matches!(what, ComparedNumber::Rare { .. }))
 }
 
 #[test]
 fn ten_times_as_many_spikes_are_a_verdict() {
     let comparison = compared(&plain(120, spiky(1, 40)), &plain(120, spiky(2, 4)), options()).unwrap();
     let rare = rare(&comparison);
-    let What::Rare { threshold, first, second } = rare.what else { panic!("{rare:?}") };
+    let ComparedNumber::Rare { threshold, first, second } = rare.what else { panic!("{rare:?}") };
     assert_eq!((first, second), (3, 30), "the widest gap of the tail parts spikes from all else");
     assert!((Nanos::from_us(300)..Nanos::from_us(410)).contains(&threshold), "{threshold:?}");
     assert!(rare.odds.unwrap() < 1e-4, "{rare:?}");
@@ -386,7 +386,7 @@ fn a_row_decides_only_if_its_interval_excludes_no_change() {
         [(of(|at| 10 + u64::from(at % 3 == 0)), Compared::NotEnoughData), (of(|_| 12), Compared::Worse)]
     {
         let comparison = compared(&fewer, &second, options()).unwrap();
-        let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+        let p99 = row(&comparison, |what| *what == ComparedNumber::Percentile { ppm: 990_000 });
         let Some(Change::Difference(limits)) = p99.change else { panic!("{p99:?}") };
         assert!(p99.odds_of_all.unwrap() < 0.05, "{p99:?}");
         assert_eq!((limits.low <= 0.0, p99.verdict), (wanted == Compared::NotEnoughData, wanted), "{p99:?}");

@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::names;
 use super::swept::{Anchors, Ours, Owner, Span, Swept};
 use super::{Cause, CauseName, Class, Stage, Why};
-use crate::trace::{Address, FLAG_NEED_RESCHED, Record, Tid, Vector, What, Window};
+use crate::trace::{Address, FLAG_NEED_RESCHED, Tid, TraceEvent, TraceRecord, Vector, Window};
 use punctual_hist::{MonoTime, Nanos};
 
 /// Longest time of ordinary work between two records. A longer span may come from outside of the kernel.
@@ -38,7 +38,7 @@ impl<'a> Judge<'a> {
     pub(super) fn new(window: &'a Window, rules: &'a Rules, swept: &'a Swept) -> Self {
         let waiting = |at: MonoTime| swept.anchors.waking.is_some_and(|waking| at > waking);
         let replenished = window.records.iter().any(|record| match record.what {
-            What::HrtimerEntry { function, .. } if waiting(record.at) && record.at <= window.woke => {
+            TraceEvent::HrtimerEntry { function, .. } if waiting(record.at) && record.at <= window.woke => {
                 window.names.function(function) == "sched_rt_period_timer"
             }
             _ => false,
@@ -346,9 +346,9 @@ impl<'a> Judge<'a> {
     /// known.
     fn told_asked(&self, span: &Span, since: MonoTime) -> impl Iterator<Item = bool> {
         let (task, to) = (span.task, span.to);
-        let told = move |record: &&Record| record.at > since && record.at <= to && record.tid == task;
+        let told = move |record: &&TraceRecord| record.at > since && record.at <= to && record.tid == task;
         let told = self.window.records.iter().filter(told);
-        let told = told.filter(|record| !matches!(record.what, What::Switch { .. } | What::Lost { .. }));
+        let told = told.filter(|record| !matches!(record.what, TraceEvent::Switch { .. } | TraceEvent::Lost { .. }));
         told.map(|record| record.context.flags & FLAG_NEED_RESCHED != 0)
     }
 
@@ -357,8 +357,8 @@ impl<'a> Judge<'a> {
     fn instead(&self, span: &Span) -> bool {
         let came = self.window.records.iter().rev().filter(|record| record.at <= span.from);
         let mut came = came.filter_map(|record| match record.what {
-            What::Switch { prev_prio, next_prio, .. } if prev_prio >= ORDINARY && next_prio >= ORDINARY => None,
-            What::Switch { prev_prio, prev_state, .. } => Some(prev_state == 0 && prev_prio < ORDINARY),
+            TraceEvent::Switch { prev_prio, next_prio, .. } if prev_prio >= ORDINARY && next_prio >= ORDINARY => None,
+            TraceEvent::Switch { prev_prio, prev_state, .. } => Some(prev_state == 0 && prev_prio < ORDINARY),
             _ => None,
         });
         span.ours == Ours::Ready && came.next() == Some(true)
@@ -375,7 +375,7 @@ impl<'a> Judge<'a> {
         let names = &self.window.names;
         let local = self.swept.wakers.iter().rev().find(|waker| waker.woken == tid && waker.at <= span.from);
         let remote = self.window.elsewhere.iter().rev().find(|(_, record)| {
-            record.at <= span.from && matches!(record.what, What::Waking { tid: woken, .. } if woken == tid)
+            record.at <= span.from && matches!(record.what, TraceEvent::Waking { tid: woken, .. } if woken == tid)
         });
         match (local, remote) {
             (Some(local), remote) if remote.is_none_or(|(_, remote)| remote.at <= local.at) => {
@@ -393,7 +393,7 @@ impl<'a> Judge<'a> {
         let near = |at: MonoTime| at <= came && came.since(at) <= SENT_WITHIN;
         let names = &self.window.names;
         self.window.elsewhere.iter().rev().filter(|(_, record)| near(record.at)).find_map(|(cpu, record)| {
-            let What::IpiSend { target, callback, .. } = record.what else { return None };
+            let TraceEvent::IpiSend { target, callback, .. } = record.what else { return None };
             let what = names.function(callback);
             let fits = match top {
                 Frame::Call(function) if function.0 != 0 => {
@@ -462,7 +462,7 @@ fn kernel_thread(name: &CauseName) -> Option<Class> {
 
 /// The time at which another CPU woke our thread, if our timer had moved to that CPU.
 fn woken_elsewhere(window: &Window, swept: &Swept) -> Option<MonoTime> {
-    let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
+    let ours = |record: &&TraceRecord| matches!(record.what, TraceEvent::Waking { tid, .. } if tid == window.tid);
     let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);
     let at = records.map(|record| record.at).find(|at| *at >= window.release && *at <= window.woke);
     at.filter(|_| !swept.anchors.running)

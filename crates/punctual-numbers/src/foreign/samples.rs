@@ -11,7 +11,7 @@ use super::number::{UNITS, Unit, no_number, number, shown};
 use super::points::Commas;
 use super::run::Stated;
 use super::stream::Stream;
-use super::{ForeignRun, Format, Problem, Remedy};
+use super::{ForeignRun, Format, ImportRemedy, Problem};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -38,14 +38,14 @@ impl Samples {
             if said != told {
                 let line = layout.heading.as_ref().map(|(line, _)| *line);
                 let what = format!("the heading says {said}, not {told}");
-                return Err(Problem { line, ..Problem::new(what).with(Remedy::LeaveUnitOut) });
+                return Err(Problem { line, ..Problem::new(what).with(ImportRemedy::LeaveUnitOut) });
             }
         }
         let column = column.map_or(0, |(index, _)| index);
         let unit = told.or(said).or_else(|| seconds(&layout, column));
         let Some(unit) = unit else {
             let what = "nothing says in which unit the numbers are";
-            return Err(Problem::new(what).with(Remedy::SayUnit(UNITS)));
+            return Err(Problem::new(what).with(ImportRemedy::SayUnit(UNITS)));
         };
         layout.rows = Vec::new();
         let (streams, commas) = (BTreeMap::new(), Commas::default());

@@ -29,7 +29,7 @@ pub use growing::Growing;
 pub use merge::{MergePart, Merging, Mismatch, Unmergeable, differences, machine_differences};
 pub use read::{FrameReader, Good, RecordingReader, Unreadable, begins_like_a_recording, read};
 pub use remaining::remaining;
-pub use runs::{FurtherRun, Run, Shift};
+pub use runs::{FurtherRun, RecordedRun, Shift};
 pub use schedule::interval_length;
 pub use slices::{TimeLine, TimeSlice};
 pub use stretch::{Edges, Stretch};

@@ -6,7 +6,7 @@
 
 use super::RecTime;
 use super::{End, Frame, Header, Interval, Mark, MaximaLost, TraceTotal, Worst};
-use crate::trace::{Record, What, Window};
+use crate::trace::{TraceEvent, TraceRecord, Window};
 use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct FurtherRun {
 /// One run of a recording.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Run {
+pub struct RecordedRun {
     /// Epoch of the run, relative to that of the first run.
     #[serde(rename = "from_ns")]
     pub at: RecTime,
@@ -43,7 +43,7 @@ pub struct Run {
     pub end: Option<End>,
 }
 
-impl Run {
+impl RecordedRun {
     pub(super) fn new(header: &Header, at: RecTime) -> Self {
         Self { at, header: header.clone(), covered: Nanos::ZERO, until: at, ran: 0, skipped: 0, end: None }
     }
@@ -205,13 +205,13 @@ impl Shift {
         }
     }
 
-    fn record(&self, record: &mut Record) {
+    fn record(&self, record: &mut TraceRecord) {
         record.at = self.moved(record.at);
         match &mut record.what {
-            What::Noise { start, .. } => *start = self.moved(*start),
+            TraceEvent::Noise { start, .. } => *start = self.moved(*start),
             // `expires` counts on the timer's own clock, which is the monotonic clock for all timers that are looked at
             // for causes.
-            What::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
+            TraceEvent::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
             _ => {}
         }
     }

@@ -19,7 +19,7 @@ use super::error::TraceError;
 use super::memory::default_bytes;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
+use punctual_numbers::trace::{Blind, Context, Names, Rung, TraceEvent, TraceRecord, TraceTotal, Wanted};
 use punctual_rt::now;
 use std::collections::VecDeque;
 
@@ -79,16 +79,16 @@ impl Bpf {
     }
 
     /// Records of a lane in order, each with the CPU that wrote it. Names are added to `names`.
-    fn read(&self, lane: usize, Span { from, to }: Span, names: &mut Names) -> Vec<(u32, Record)> {
-        let mut found: Vec<(u32, Record)> = Vec::new();
+    fn read(&self, lane: usize, Span { from, to }: Span, names: &mut Names) -> Vec<(u32, TraceRecord)> {
+        let mut found: Vec<(u32, TraceRecord)> = Vec::new();
         let mut last = from;
         for read in self.lanes.read(lane, from.minus(DISORDER)) {
             let raw = match read {
                 RecordRead::Whole(raw) => raw,
                 RecordRead::Overwritten => continue,
                 RecordRead::Unfinished => {
-                    let what = What::Lost { count: Some(1) };
-                    found.push((u32::MAX, Record { at: last, tid: 0, context: Context::default(), what }));
+                    let what = TraceEvent::Lost { count: Some(1) };
+                    found.push((u32::MAX, TraceRecord { at: last, tid: 0, context: Context::default(), what }));
                     continue;
                 }
             };
@@ -96,7 +96,7 @@ impl Bpf {
             if last > to.plus(DISORDER) {
                 break;
             }
-            let continues = |(_, before): &mut (u32, Record)| raw.continues(before);
+            let continues = |(_, before): &mut (u32, TraceRecord)| raw.continues(before);
             if (from..=to).contains(&last) && !found.last_mut().is_some_and(continues) {
                 found.extend(raw.record(names).map(|record| (raw.cpu(), record)));
             }
@@ -155,7 +155,7 @@ impl Engine for Bpf {
         Some(Covered { span: Span { from, to: self.covered_to }, warped: false })
     }
 
-    fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names) {
+    fn records(&self, cpu: u32, span: Span) -> (Vec<TraceRecord>, Names) {
         let mut names = Names::default();
         let span = Span { from: span.from.max(self.begun), ..span };
         let found = self.lane(cpu).map(|lane| self.read(lane, span, &mut names)).unwrap_or_default();
@@ -166,7 +166,7 @@ impl Engine for Bpf {
         self.gaps.iter().any(|gap| gap.from <= to && gap.to >= from)
     }
 
-    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)> {
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, TraceRecord)> {
         let others = (0..=self.cpus.len()).filter(|lane| self.cpus.get(*lane) != Some(&cpu));
         let found = others.flat_map(|lane| self.read(lane, span, names)).collect::<Vec<_>>();
         nearest(found.into_iter().filter(|(_, record)| is_aimed_at(cpu, &record.what)).collect())

@@ -5,9 +5,9 @@ use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
 use punctual_numbers::compare::{
-    Against, Basis, CauseChange, Change, Compared, Comparison, Design, Difference, Group, GroupResult, Lack, Lacking,
-    LeftOut, Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS, Undecided,
-    Value, What, Withheld,
+    Against, Basis, CauseChange, Change, Compared, ComparedNumber, Comparison, Design, Difference, Group, GroupResult,
+    Lack, Lacking, LeftOut, Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS,
+    Undecided, Value, Withheld,
 };
 use punctual_numbers::foreign::Quantity;
 
@@ -62,12 +62,12 @@ pub fn percentile(ppm: u32) -> String {
 }
 
 /// The label of a row: the name of its number.
-pub fn what(what: &What) -> String {
+pub fn what(what: &ComparedNumber) -> String {
     match what {
-        What::Percentile { ppm } => percentile(*ppm),
-        What::Misses { .. } => "misses/million".to_owned(),
-        What::Rare { threshold, .. } => format!("over {}", units::latency(*threshold)),
-        What::RareSizes { .. } => "their size".to_owned(),
+        ComparedNumber::Percentile { ppm } => percentile(*ppm),
+        ComparedNumber::Misses { .. } => "misses/million".to_owned(),
+        ComparedNumber::Rare { threshold, .. } => format!("over {}", units::latency(*threshold)),
+        ComparedNumber::RareSizes { .. } => "their size".to_owned(),
     }
 }
 
@@ -76,10 +76,10 @@ pub fn number(row: &RowResult, second: bool) -> String {
     let value = if second { row.second } else { row.first };
     let Some(value) = value.filter(|value| value.is_finite()) else { return units::ABSENT.to_owned() };
     match row.what {
-        What::Percentile { .. } | What::RareSizes { .. } => units::column_us_of(value),
-        What::Misses { .. } if value >= 100.0 => format!("{value:.0}"),
-        What::Misses { .. } => format!("{value:.1}"),
-        What::Rare { first, second: of_second, .. } => units::count(if second { of_second } else { first }),
+        ComparedNumber::Percentile { .. } | ComparedNumber::RareSizes { .. } => units::column_us_of(value),
+        ComparedNumber::Misses { .. } if value >= 100.0 => format!("{value:.0}"),
+        ComparedNumber::Misses { .. } => format!("{value:.1}"),
+        ComparedNumber::Rare { first, second: of_second, .. } => units::count(if second { of_second } else { first }),
     }
 }
 
@@ -213,22 +213,22 @@ pub fn lacking(of: &Lacking) -> String {
 /// A better or worse row as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
 fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     let unit = match row.what {
-        What::Percentile { .. } | What::RareSizes { .. } => format!("{THIN}us"),
-        What::Misses { .. } | What::Rare { .. } => String::new(),
+        ComparedNumber::Percentile { .. } | ComparedNumber::RareSizes { .. } => format!("{THIN}us"),
+        ComparedNumber::Misses { .. } | ComparedNumber::Rare { .. } => String::new(),
     };
     let (first, second) = (number(row, false), number(row, true));
     let place = result_group(result);
     match row.what {
-        What::Rare { threshold, .. } => format!(
+        ComparedNumber::Rare { threshold, .. } => format!(
             "{place}: {second} latencies over {}, was {first}, p = {}",
             units::latency(threshold),
             odds(row.odds_of_all)
         ),
-        What::RareSizes { threshold, .. } => {
+        ComparedNumber::RareSizes { threshold, .. } => {
             let over = units::latency(threshold);
             format!("{place}: median size of what is over {over} {second}{unit}, was {first}{unit}")
         }
-        What::Percentile { .. } | What::Misses { .. } => {
+        ComparedNumber::Percentile { .. } | ComparedNumber::Misses { .. } => {
             format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what))
         }
     }
@@ -401,7 +401,7 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     if rows().any(|row| interval(row).contains('?')) {
         cautions.push("A ? is a limit that a run of this length does not give.".to_owned());
     }
-    if rows().any(|row| matches!(row.what, What::Rare { .. })) {
+    if rows().any(|row| matches!(row.what, ComparedNumber::Rare { .. })) {
         cautions.push(
             "Rows \"over\" count latencies beyond a threshold that follows from both recordings together: the widest gap of \
              the tail, or 16 and 64 events. \"Their size\" is the largest of each slice of time that has one."
@@ -593,14 +593,14 @@ pub fn skipped(first: &Origin, second: &Origin) -> String {
 }
 
 /// A sentence about the budget that misses were counted by.
-pub fn budget(what: &What) -> Option<String> {
+pub fn budget(what: &ComparedNumber) -> Option<String> {
     match what {
-        What::Misses { budget: Some(budget) } => {
+        ComparedNumber::Misses { budget: Some(budget) } => {
             Some(format!("Misses: later than {}, or skipped.", units::latency(*budget)))
         }
-        What::Misses { budget: None } => {
+        ComparedNumber::Misses { budget: None } => {
             Some("Misses: skipped only; no budget is common to the recordings (--budget).".to_owned())
         }
-        What::Percentile { .. } | What::Rare { .. } | What::RareSizes { .. } => None,
+        ComparedNumber::Percentile { .. } | ComparedNumber::Rare { .. } | ComparedNumber::RareSizes { .. } => None,
     }
 }

@@ -54,17 +54,19 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
 pub fn import_problem(problem: &Problem) -> String {
     let Some(remedy) = &problem.remedy else { return problem.to_string() };
     let what = match remedy {
-        foreign::Remedy::SayFormat(formats) if formats.is_empty() => "if it is one, name it with --from".to_owned(),
-        foreign::Remedy::SayFormat(formats) => {
+        foreign::ImportRemedy::SayFormat(formats) if formats.is_empty() => {
+            "if it is one, name it with --from".to_owned()
+        }
+        foreign::ImportRemedy::SayFormat(formats) => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
             format!("say which it is: --from {}", names.join(" or --from "))
         }
-        foreign::Remedy::SayUnit(units) => {
+        foreign::ImportRemedy::SayUnit(units) => {
             let names: Vec<String> = units.iter().map(Unit::to_string).collect();
             format!("say which it is: --unit {}", names.join(" or --unit "))
         }
-        foreign::Remedy::LeaveUnitOut => "leave --unit out".to_owned(),
-        foreign::Remedy::LeavePeriodOut => "leave --period out".to_owned(),
+        foreign::ImportRemedy::LeaveUnitOut => "leave --unit out".to_owned(),
+        foreign::ImportRemedy::LeavePeriodOut => "leave --period out".to_owned(),
     };
     format!("{problem}; {what}")
 }
