@@ -29,7 +29,6 @@ pub enum CampaignStage {
 pub enum Next {
     /// Measure with the candidates of `arm` set. Rounds of a stage, and places in a round, count from 0.
     Measure { stage: CampaignStage, round: u32, place: usize, arm: Arm },
-    /// The campaign is complete.
     Done,
 }
 

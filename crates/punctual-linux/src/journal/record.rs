@@ -7,11 +7,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalRecord {
     Begun(Begun),
-    /// A step is about to be done.
     Intent(Intent),
     /// The machine already had the value of a step, so there is nothing to undo.
     Was(Was),
-    /// A step has ended, with this outcome.
     Outcome {
         transaction: u32,
         number: u32,

@@ -37,7 +37,6 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub sessions: Vec<Session>,
-    /// Lines of the journal that could not be read.
     pub damage: Vec<Damage>,
     /// Whether the last line was cut off while it was written. The step that it announced was not done.
     pub torn: bool,
@@ -56,11 +55,9 @@ pub struct Now {
 pub enum Pending {
     /// The program ended while it applied the transaction.
     HalfApplied,
-    /// The program ended while it undid the transaction.
     HalfReverted,
     /// The command for which the transaction was made has ended, and the transaction was not undone.
     OwnerGone,
-    /// The deadline passed without a confirmation.
     NotConfirmed,
 }
 

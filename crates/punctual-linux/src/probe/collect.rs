@@ -47,7 +47,6 @@ pub struct Collector {
     pub blocks_lost: u64,
 }
 
-/// The stretch that a thread has to measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assignment {
     pub from: MonoTime,

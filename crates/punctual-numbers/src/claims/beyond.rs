@@ -34,7 +34,6 @@ const TREND_MAX: usize = 1_500;
 /// Exact maxima of blocks of time of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Maxima {
-    /// Length of a block.
     pub block: Nanos,
     /// (number of the block since the epoch, largest latency), in order of time. Zero stands for a maximum that is only
     /// known to be no larger than the smallest other one.
@@ -189,7 +188,6 @@ impl Series {
         rhythm::rhythm(&times, block, Nanos::ZERO)
     }
 
-    /// Tails from thresholds of rising height.
     fn tails(&self) -> Vec<Tail> {
         let sizes = std::iter::successors(Some(self.exceedances_max()), |k| Some(k * 4 / 5));
         sizes.take_while(|k| *k >= EXCEEDANCES_MIN).filter_map(|k| self.tail(k)).collect()

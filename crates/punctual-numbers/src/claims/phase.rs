@@ -90,7 +90,6 @@ pub(super) fn odds(measured: Nanos, ties: u64) -> Vec<NewMaximum> {
     if measured == Nanos::ZERO { Vec::new() } else { [HOUR, DAY, YEAR].into_iter().filter_map(odds).collect() }
 }
 
-/// Sums over the CPUs of a phase.
 struct Sums<'a> {
     phase: u16,
     cpus: Vec<u32>,

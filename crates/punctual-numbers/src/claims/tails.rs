@@ -26,7 +26,6 @@ const SHAPE_WIDTH_MAX: f64 = 0.6;
 /// Largest accepted relative difference between the levels from different thresholds.
 const DIFFERENT_MAX: f64 = 0.3;
 
-/// The tail above one threshold.
 pub(super) struct Tail {
     /// Where the tail begins, in nanoseconds.
     pub(super) threshold: f64,

@@ -40,7 +40,6 @@ pub(super) struct Arm {
     pub stolen: Nanos,
 }
 
-/// A slice of time of one CPU.
 #[derive(Clone, Debug)]
 pub(super) struct CpuSlice {
     pub length: Nanos,
@@ -50,7 +49,6 @@ pub(super) struct CpuSlice {
 /// A block as a range of indices of slices.
 pub(super) type Block = std::ops::Range<usize>;
 
-/// The groups of a recording.
 pub(super) fn places(recording: &Recording) -> Vec<Place> {
     let scenario = &recording.header.scenario;
     let tracing = recording.causes.tracing.as_ref();

@@ -123,7 +123,6 @@ impl Comparison {
         Ok(Self { options, first, others, looked_at, error_rate: judge::RISK })
     }
 
-    /// One verdict for all recordings.
     pub fn verdict(&self) -> Compared {
         Compared::of_all(self.others.iter().map(|other| other.verdict))
     }

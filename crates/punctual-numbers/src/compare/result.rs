@@ -442,7 +442,6 @@ pub enum Compared {
 }
 
 impl Compared {
-    /// Combines several verdicts into one.
     pub(super) fn of_all(verdicts: impl Iterator<Item = Self>) -> Self {
         let verdicts: Vec<Self> = verdicts.collect();
         let found = |wanted: Self| verdicts.contains(&wanted);
@@ -473,6 +472,5 @@ pub enum Refused {
     /// The counts of one of the two do not stand for what was measured: (name of the other recording, reason for the
     /// first, reason for the other).
     Unfit(String, Option<Refusal>, Option<Refusal>),
-    /// The two have no CPU and load in common.
     NothingInCommon(String, Vec<LeftOut>),
 }

@@ -28,7 +28,6 @@ type Standstill = (MonoTime, MonoTime, EventKind);
 /// What is known of the machine and the run beside the records, to judge the windows of a recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
-    /// Whether the machine is a virtual one.
     pub guest: bool,
     /// Whether the kernel of the machine is `PREEMPT_RT`.
     pub rt: bool,

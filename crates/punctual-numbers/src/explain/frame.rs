@@ -37,7 +37,6 @@ impl Frame {
     }
 }
 
-/// The context that a record opens.
 pub(super) fn entered(what: &TraceEvent) -> Option<Frame> {
     Some(match *what {
         TraceEvent::IrqEntry { irq } => Frame::Irq(irq),
@@ -50,7 +49,6 @@ pub(super) fn entered(what: &TraceEvent) -> Option<Frame> {
     })
 }
 
-/// The context that a record closes.
 pub(super) fn left(what: &TraceEvent) -> Option<Frame> {
     let function = Address(0);
     Some(match *what {

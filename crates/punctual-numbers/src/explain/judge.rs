@@ -15,7 +15,6 @@ const ORDINARY: i32 = 100;
 /// Longest time between sending an interrupt to another CPU and its entry there.
 const SENT_WITHIN: Nanos = Nanos::from_ms(1);
 
-/// Finds the causes of the spans of one window.
 pub(super) struct Judge<'a> {
     window: &'a Window,
     rules: &'a Rules,
@@ -54,7 +53,6 @@ impl<'a> Judge<'a> {
         ends.into_iter().flatten().filter(|end| *end > at).fold(span.to, MonoTime::min)
     }
 
-    /// The stage in which a moment lies.
     pub(super) fn stage(&self, at: MonoTime) -> Stage {
         let anchors = &self.swept.anchors;
         let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);

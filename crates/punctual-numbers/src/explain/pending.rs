@@ -46,9 +46,7 @@ fn interrupted(record: &TraceRecord) -> Option<u8> {
 /// Records of tasks while our timer was due and no interrupt came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
-    /// The last record with interrupts off.
     off: Option<Off>,
-    /// Time of the last record with interrupts on.
     on: Option<MonoTime>,
     /// Time of the first interrupt, and the task if the interrupt found it with pre-emption off.
     came: Option<(MonoTime, Option<Tid>)>,

@@ -17,7 +17,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Number of nanoseconds in one unit.
     pub const fn ns(self) -> u64 {
         10u64.pow(self.decimals())
     }

@@ -37,7 +37,6 @@ pub struct Recording {
     pub event_totals: BTreeMap<EventKind, EventTotals>,
     /// Number of exact one-second maxima, counted per CPU, that were overwritten before they were collected.
     pub maxima_lost: u64,
-    /// The worst activations, by measured CPU.
     pub worst: BTreeMap<u32, Vec<Worst>>,
     pub loads: Vec<LoadDone>,
     /// The last frame; `None` when the recording was cut off.
@@ -78,7 +77,6 @@ pub struct EventTotals {
 }
 
 impl Recording {
-    /// An empty recording that begins with `header`.
     pub fn new(header: Header) -> Self {
         Self {
             runs: vec![RecordedRun::new(&header, RecTime::EPOCH)],

@@ -117,14 +117,11 @@ impl Header {
     }
 }
 
-/// The clock by which latency was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Name of the kernel's clock source, when known.
     pub source: Option<String>,
     /// Median time that one reading of the clock takes.
     pub read_cost: Nanos,
-    /// Length of the scheduler tick.
     pub tick: Nanos,
     /// The timer phase of each measuring thread, in the order of the threads.
     pub phase: Vec<ThreadPhase>,
@@ -192,7 +189,6 @@ pub struct WarmUp {
 pub struct Interval {
     pub start: RecTime,
     pub length: Nanos,
-    /// Number of the load phase.
     pub phase: u16,
     pub cpus: Vec<CpuInterval>,
 }
@@ -243,7 +239,6 @@ pub enum MarkKind {
     /// The statistics of the load phase with this number begin: its loads run, and the warm-up is over.
     PhaseStart(u16),
     PhaseEnd(u16),
-    /// A load could not be run.
     LoadSkipped {
         load: String,
         why: String,

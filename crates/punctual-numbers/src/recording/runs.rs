@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 pub struct FurtherRun {
     /// Epoch of the run, relative to that of the first run, in whole seconds.
     pub at: RecTime,
-    /// The header of the run as it was measured.
     pub header: Header,
 }
 

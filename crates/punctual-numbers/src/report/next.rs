@@ -12,7 +12,6 @@ use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
 use punctual_hist::Nanos;
 use std::cmp::Reverse;
 
-/// Largest number of settings in one proposed change.
 const CHANGED_AT_ONCE: usize = 3;
 /// Number of leading causes whose knobs come before all other knobs.
 const CAUSES_FIRST: usize = 3;
@@ -128,7 +127,6 @@ impl Report {
         steps
     }
 
-    /// The next step about the causes that were found.
     pub fn next_for_causes(&self, at: &Situation<'_>) -> NextStep {
         let mut bad = most_important(&self.findings, self.ranked());
         bad.retain(|finding| bears_on(&finding.id, self.ranked()).is_some());

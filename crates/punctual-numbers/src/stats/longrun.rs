@@ -87,7 +87,6 @@ impl Events {
         Self { powers: (1..=TRANSFORMS.min(slices.len() / 2)).map(transform).collect(), ..events }
     }
 
-    /// The share of activations that are events.
     pub fn rate(&self) -> f64 {
         if self.of > 0.0 { self.count / self.of } else { 0.0 }
     }

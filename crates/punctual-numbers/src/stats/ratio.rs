@@ -10,9 +10,7 @@ use super::float::float;
 /// Events in two runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
-    /// Events in the first run.
     pub first: u64,
-    /// Events in the second run.
     pub second: u64,
     /// Number of chances for an event in the first run, such as releases; above 0.
     pub first_exposure: f64,

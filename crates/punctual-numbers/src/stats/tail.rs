@@ -40,12 +40,9 @@ pub struct Law {
     pub shape: f64,
 }
 
-/// A law fitted to data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// The most likely law.
     pub law: Law,
-    /// The natural logarithm of its likelihood.
     pub ln_likelihood: f64,
 }
 
@@ -181,7 +178,6 @@ impl Exceedances {
         if self.several < 1e-9 { w } else { (-self.several * w).exp_m1() / (-self.several).exp_m1() }
     }
 
-    /// The natural logarithm of the likelihood of `law`.
     pub fn ln_likelihood(&self, law: &Law) -> f64 {
         let sane = law.scale > 0.0 && law.scale.is_finite() && law.shape.is_finite();
         if !sane || law.shape * self.max / law.scale <= -1.0 {

@@ -51,7 +51,6 @@ impl std::error::Error for FormatError {}
 /// How the bytes of a field are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The field is a number or an address.
     Number,
     /// The field itself consists of the bytes of the text.
     Array,

@@ -128,7 +128,6 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Why bytes are not a page of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageError {
     /// There are fewer bytes than the head of the page states.

@@ -49,7 +49,6 @@ pub struct Window {
     pub tid: Tid,
     pub release: MonoTime,
     pub woke: MonoTime,
-    /// Number of the load phase.
     pub phase: u16,
     /// Records of the CPU `cpu` in order, from some time before the release until shortly after the wake-up.
     pub records: Vec<TraceRecord>,

@@ -135,7 +135,6 @@ pub fn absurd() -> Report {
     report
 }
 
-/// One of every reason to doubt a run.
 pub fn every_distrust() -> Vec<Distrust> {
     let (cpus, length) = (CpuSet::from_iter([0, 1]), Nanos::from_ms(40));
     vec![
@@ -202,7 +201,6 @@ impl Dice {
     }
 }
 
-/// The recording that a sample is made from.
 pub struct Sample {
     pub cpus: u32,
     pub seconds: u64,

@@ -41,7 +41,6 @@ pub fn cpus(set: &CpuSet) -> String {
     }
 }
 
-/// The severity of a finding, in a word.
 pub fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
@@ -51,7 +50,6 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// The meaning of a severity, in a few words.
 pub fn severity_meaning(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "worth knowing",
@@ -61,7 +59,6 @@ pub fn severity_meaning(severity: Severity) -> &'static str {
     }
 }
 
-/// The state of a finding, in a word.
 pub fn state(state: &State) -> &'static str {
     match state {
         State::Good => "good",
@@ -89,7 +86,6 @@ pub fn state_because(state: &State) -> Option<&str> {
     }
 }
 
-/// How sure it is that the fix helps.
 pub fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "usual advice, not verified",
@@ -98,7 +94,6 @@ pub fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
-/// The event in words, as part of a sentence.
 pub fn event_kind(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Suspended => "the machine was suspended",
@@ -163,7 +158,6 @@ fn incomplete(cut: &CutOff) -> String {
     }
 }
 
-/// When, relative to the run, the state was read.
 pub fn moment(moment: Moment) -> &'static str {
     match moment {
         Moment::Before => "before",
@@ -181,7 +175,6 @@ pub fn policy(policy: Policy) -> String {
     }
 }
 
-/// How a thread waits.
 pub fn mechanism(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::Absolute => "clock_nanosleep to the release",
@@ -212,7 +205,6 @@ pub fn amount(amount: Amount) -> String {
     }
 }
 
-/// The need, in a sentence.
 pub fn asked(report: &Report) -> String {
     let budget =
         report.need.budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));

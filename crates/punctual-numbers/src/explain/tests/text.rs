@@ -47,7 +47,6 @@ fn address(text: &str) -> Address {
     Address(u64::from_str_radix(text, 16).unwrap_or_else(|_| panic!("no address: {text}")))
 }
 
-/// All windows of a fixture.
 pub(in crate::explain) fn read(text: &str) -> Vec<Given> {
     let mut all: Vec<Given> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {

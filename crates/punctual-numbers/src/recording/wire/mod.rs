@@ -29,7 +29,6 @@ pub(super) const TAIL: usize = 4;
 /// Longest payload, so that a damaged length does not make a reader wait for gigabytes. An interval of 8192 CPUs fits.
 pub(super) const PAYLOAD_MAX: usize = 8 << 20;
 
-/// Why a frame cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unencodable {
     /// The frame would be longer than any reader accepts.
@@ -77,7 +76,6 @@ pub fn encode(frame: &Frame, to: &mut Vec<u8>) -> Result<(), Unencodable> {
     Ok(())
 }
 
-/// The payload of a window's frame.
 pub(super) fn pack(window: &Window) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut to = BitWriter::new(&mut bytes);

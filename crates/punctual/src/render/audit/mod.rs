@@ -29,7 +29,6 @@ use punctual_tuning::knobs::{Blast, Case, Family, Knob};
 use serde::Serialize;
 use std::fmt;
 
-/// Severities, the worst first.
 const WORST_FIRST: [Severity; 4] = [Severity::Fatal, Severity::High, Severity::Medium, Severity::Info];
 
 /// An audit: the machine and need that were judged, and the findings.
@@ -42,7 +41,6 @@ pub struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// The bad findings of one severity.
     fn bad(&self, severity: Severity) -> impl Iterator<Item = &'a Finding> {
         self.findings.iter().filter(move |f| f.state == State::Bad && f.severity == severity)
     }
@@ -127,7 +125,6 @@ impl Advice {
     }
 }
 
-/// Evidence as `source = value`.
 fn shown(evidence: &[Evidence]) -> String {
     let all: Vec<String> = evidence.iter().map(|e| format!("{} = {}", e.source, e.value)).collect();
     all.join(", ")

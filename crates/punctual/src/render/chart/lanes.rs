@@ -144,7 +144,6 @@ struct Bar<'a> {
     from: MonoTime,
     to: MonoTime,
     longest: &'a Part,
-    /// Number of parts in the bar.
     parts: u64,
     /// Sum of the lengths of the parts, without the gaps between them.
     time: Nanos,

@@ -22,7 +22,6 @@ pub struct Shape {
     pub cells: Vec<Cell>,
     /// Times from a skipped release to the thread's next wake-up. Only histograms draw them.
     pub skipped: Vec<Cell>,
-    /// The largest value, if known.
     pub largest: Option<Nanos>,
     /// Values beyond the last cell, if there are any.
     pub apart: Option<Apart>,
@@ -78,7 +77,6 @@ impl Shape {
         }
     }
 
-    /// All cells that a histogram draws.
     pub fn drawn(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().chain(&self.skipped)
     }

@@ -18,7 +18,6 @@ const DRAWN_MAX: usize = 16;
 
 const NOT_STATED: &str = "not stated";
 
-/// The page of a comparison. `title` is its heading.
 pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::Error> {
     let others: Vec<Value> = comparison.others.iter().map(against).collect();
     let sides = std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side));

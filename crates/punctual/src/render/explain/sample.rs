@@ -103,7 +103,6 @@ pub fn counters() -> Report {
     })
 }
 
-/// A traced run without a late activation.
 pub fn none_late() -> Report {
     let tracing = Tracing { threshold: Some(Nanos::from_us(50)), ..tracing(Rung::Tracefs) };
     report(Explanation {

@@ -8,12 +8,9 @@ use self::table::{Table, TableLine};
 use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
 
-/// Width and colours of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal.
     pub width: usize,
-    /// Whether to emit colour codes.
     pub colour: bool,
 }
 
@@ -30,9 +27,7 @@ const ANSWER_LABEL: usize = 8;
 /// The meaning of a piece of text, which gives its colour. The words must say the same, because colours may be off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it should be.
     Good,
-    /// Not as it should be.
     Bad,
     /// Not certain, or worth a look.
     Doubt,
@@ -134,14 +129,12 @@ impl Sheet {
         self.toned_entry(indent, label_width, Tone::Quiet, label, text);
     }
 
-    /// Adds an entry whose label has a tone.
     pub fn toned_entry(&mut self, indent: usize, label_width: usize, tone: Tone, label: &str, text: &str) {
         let label = format!("{:<label_width$}", ascii(label));
         let start = (indent + label_width + 1).min(self.style.width / 2);
         self.hanging(indent, start, Some((tone, &label)), text);
     }
 
-    /// Adds an item of a list.
     pub fn point(&mut self, indent: usize, text: &str) {
         self.hanging(indent, indent + 2, None, &format!("- {text}"));
     }

@@ -8,15 +8,11 @@ use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
 use punctual_numbers::report::{Answer, LatencyRow, Percentiles, PhaseRow, Report};
 
-/// The columns of every table of latencies.
 const NUMBERS: [&str; 10] = [">CPU", ">due", ">ran", ">skipped", ">min", ">p50", ">p99", ">p99.9", ">p99.99", ">max"];
 
-/// Number of pieces of evidence shown for one finding.
 const EVIDENCE_SHOWN: usize = 3;
-/// Number of characters shown of one value.
 const VALUE_SHOWN: usize = 160;
 
-/// Prints the facts about the machine, one per line.
 pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     sheet.heading("Machine");
     let label_width = report.machine.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(20);
@@ -160,7 +156,6 @@ pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     }
 }
 
-/// Prints notes on how the run was measured.
 pub fn notes(sheet: &mut Sheet, report: &Report) {
     let notes = words::runs::notes(report);
     if notes.is_empty() {

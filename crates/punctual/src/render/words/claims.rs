@@ -49,7 +49,6 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     lines
 }
 
-/// The claims about one cause alone.
 fn of_cause(claims: &CauseClaims) -> Vec<String> {
     let name = cause(&claims.cause);
     match &claims.beyond {

@@ -11,7 +11,6 @@ use punctual_numbers::compare::{
 };
 use punctual_numbers::foreign::Quantity;
 
-/// A verdict in a few words.
 pub fn verdict(verdict: Compared) -> &'static str {
     match verdict {
         Compared::Better => "better",
@@ -387,7 +386,6 @@ fn design(comparison: &Comparison) -> String {
     }
 }
 
-/// Notes that a reader needs to interpret the result.
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
     let mut cautions = vec![format!(
         "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change where nothing differs, allowing for \
@@ -546,7 +544,6 @@ pub fn effect(delta: f64) -> String {
     format!("an activation of the second is later than one of the first in {share} of all pairs: {size} on the whole")
 }
 
-/// Why recordings were not compared, and what to do.
 pub fn refused(refused: &Refused) -> String {
     match refused {
         Refused::Alone => "one recording is not compared to anything: name another, or --baseline FILE".to_owned(),

@@ -6,7 +6,6 @@ use punctual_numbers::report::Report;
 use punctual_tuning::knobs::{self, Blast, Family, Resort};
 use std::cmp::Reverse;
 
-/// A sentence with the command that leads further.
 pub fn resort(resort: Resort) -> &'static str {
     match resort {
         Resort::ChooseCpus => "to judge other CPUs, and leave some for the rest: punctual audit --cpus LIST",
@@ -81,7 +80,6 @@ pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
     groups.into_iter().filter(|group| !group.findings.is_empty()).collect()
 }
 
-/// The meaning of a blast radius in words.
 pub fn blast_meaning(blast: Blast) -> &'static str {
     match blast {
         Blast::Harmless => "the change does nothing to a machine at work",

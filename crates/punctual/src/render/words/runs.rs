@@ -7,7 +7,6 @@ use punctual_numbers::report::Report;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
-/// Number of runs that are listed individually.
 const RUNS_TOLD: usize = 12;
 
 /// The length and the start of a measurement. For a selected stretch, the length of the stretch and the start of its
@@ -134,7 +133,6 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     lines.join("\n")
 }
 
-/// The differences between two recordings, one per line.
 pub fn differences(all: &[Mismatch], first: &str, other: &str) -> String {
     let line = |differs: &Mismatch| {
         let (what, a, b) = difference(differs);

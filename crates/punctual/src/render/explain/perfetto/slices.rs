@@ -26,7 +26,6 @@ pub enum Lane {
     Idle,
 }
 
-/// All lanes with their names.
 pub const LANES: [(Lane, &str); 7] = [
     (Lane::Activations, "late activations"),
     (Lane::Account, "who had the CPU"),
@@ -37,10 +36,8 @@ pub const LANES: [(Lane, &str); 7] = [
     (Lane::Idle, "idle states"),
 ];
 
-/// A stretch of time with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The lane that shows the slice.
     pub lane: Lane,
     pub from: MonoTime,
     /// End of the slice. A slice that ends where it begins is shown as a moment.

@@ -32,7 +32,6 @@ pub fn points_of_import(series: &Series) -> Vec<String> {
 /// The claims of one series of an import.
 pub struct ClaimsOf {
     pub name: String,
-    /// The claims, each as a sentence.
     pub lines: Vec<String>,
 }
 
