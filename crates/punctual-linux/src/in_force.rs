@@ -62,7 +62,6 @@ pub fn real_time_pause() -> Option<Nanos> {
     Some(Nanos::from_us(pause))
 }
 
-/// The id of the current boot; `None` if the kernel does not provide it.
 pub fn boot_id() -> Option<String> {
     text(BOOT_ID).filter(|id| !id.contains(' '))
 }

@@ -35,7 +35,6 @@ const ONE_IN_LIMITS: u64 = 100;
 /// The design effect at one level of latency.
 #[derive(Clone, Copy, Debug)]
 struct Rung {
-    /// Number of values above the level.
     above: u64,
     effect: f64,
 }
@@ -77,7 +76,6 @@ impl Course {
         course
     }
 
-    /// Whether the moods are too long for this run to give any limit.
     pub(super) fn is_too_long(&self) -> bool {
         self.moods.is_some_and(|moods| moods.too_long)
     }

@@ -124,12 +124,10 @@ impl Level {
 }
 
 impl Tail {
-    /// Number of clusters above the threshold that this time holds.
     fn clusters_in(&self, time: Nanos) -> f64 {
         time.as_secs_f64() * self.rate
     }
 
-    /// The level that this tail exceeds once in this time, with its interval.
     fn level_in(&self, once_in: Nanos) -> Option<Level> {
         let estimate = self.data.level(&self.fit, self.clusters_in(once_in), WIDER)?;
         Some(self.level(once_in, &estimate))

@@ -20,7 +20,6 @@ const BLOCKS: u64 = 48;
 pub(super) struct Place {
     pub group: Group,
     cpu: u32,
-    /// All phases with this load.
     phases: BTreeSet<u16>,
 }
 
@@ -34,7 +33,6 @@ pub(super) struct Arm {
     pub ran: Counts,
     /// Latency over all releases due. A skipped release counts with the time until its thread ran.
     pub due: Counts,
-    /// Sum of the lengths of the slices.
     pub length: Nanos,
     /// Time that a hypervisor took from the machine in the whole run. Which activations it delayed is not known.
     pub stolen: Nanos,

@@ -147,7 +147,6 @@ impl Format {
 /// Why bytes cannot be imported, and in which line the problem is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The number of the line, counted from 1.
     pub line: Option<u64>,
     pub what: String,
     pub remedy: Option<ImportRemedy>,

@@ -142,7 +142,6 @@ impl Report {
         self.causes.as_ref().map_or(&[], |found| &found.causes)
     }
 
-    /// Steps for a machine that did not meet the need.
     fn mend(&self, at: &Situation<'_>) -> Vec<NextStep> {
         if let Some(container) = at.container {
             return vec![NextStep::OnHost { container: container.to_owned() }];
@@ -249,7 +248,6 @@ fn changed(bad: &[&Finding], at: &Situation<'_>) -> Option<NextStep> {
     Some(if by_hand { NextStep::ByHand { id: first.id.clone() } } else { NextStep::Change { ids } })
 }
 
-/// The index of the first cause that a knob bears on.
 fn bears_on(id: &str, causes: &[Ranked]) -> Option<usize> {
     causes.iter().position(|ranked| ranked.knobs.contains(&id))
 }

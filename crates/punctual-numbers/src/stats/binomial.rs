@@ -149,7 +149,6 @@ fn ln_probability(k: f64, n: f64, p: f64) -> f64 {
     errors - deviances - 0.5 * (std::f64::consts::TAU * k * (n - k) / n).ln()
 }
 
-/// The logarithm of n! minus Stirling's formula for it.
 fn stirling_error(n: f64) -> f64 {
     if n < 16.0 {
         let (mut i, mut ln_factorial) = (1.0, 0.0);

@@ -91,13 +91,11 @@ impl Events {
         if self.of > 0.0 { self.count / self.of } else { 0.0 }
     }
 
-    /// Variance of the count if events were independent.
     fn variance(&self) -> f64 {
         self.count * (1.0 - self.rate())
     }
 }
 
-/// The design effects of two runs under one model.
 #[derive(Clone, Copy, Debug)]
 struct Model {
     /// Posterior probability of the model.
@@ -156,7 +154,6 @@ pub struct DesignEffect {
     moods: Vec<(f64, f64, f64)>,
     /// Variance of the counts of both runs if events were independent.
     variance: f64,
-    /// The probability that there are moods.
     pub moody: f64,
     /// Length of a mood in the unit of the length of the runs: the geometric mean of `tau` over the models with moods.
     pub mood: f64,

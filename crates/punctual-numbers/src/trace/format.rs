@@ -48,7 +48,6 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// How the bytes of a field are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,

@@ -131,7 +131,6 @@ impl Vector {
     ];
 }
 
-/// The kinds of noise that the kernel's tracer distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseKind {
     Nmi,

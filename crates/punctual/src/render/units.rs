@@ -165,7 +165,6 @@ pub fn times(whole: Nanos, part: Nanos) -> Option<String> {
     })
 }
 
-/// A phrase with a capital first letter, to begin a sentence.
 pub fn capitalised(phrase: &str) -> String {
     let mut characters = phrase.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())

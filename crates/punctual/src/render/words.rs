@@ -130,7 +130,6 @@ pub fn end(reason: EndReason) -> &'static str {
     }
 }
 
-/// How the run of this report ended, as a sentence.
 pub fn ending(report: &Report) -> String {
     let how = report.end.map_or("did not finish as far as the recording says", end);
     let mut text = format!("The run {how}.");
@@ -279,7 +278,6 @@ pub fn other_work(work: &OtherWork) -> String {
     format!("others use {:.1} CPUs: {} of a CPU", work.cpus, named.join(", "))
 }
 
-/// The name of a load phase, short enough for a column.
 pub fn short_phase_name(name: &str) -> String {
     const ROOM: usize = 14;
     let name = phase_name(name);

@@ -94,7 +94,6 @@ const HAPPENED: u8 = 8;
 /// The kind numbers of all other frames, for writing and for reading.
 macro_rules! kinds {
     ($($number:literal => $variant:ident),+) => {
-        /// Appends the payload of the frame and returns the number of its kind.
         fn put_payload(frame: &Frame, to: &mut Vec<u8>) -> u8 {
             let mut to = BitWriter::new(to);
             let kind = match frame {

@@ -31,7 +31,6 @@ use std::fmt;
 
 const WORST_FIRST: [Severity; 4] = [Severity::Fatal, Severity::High, Severity::Medium, Severity::Info];
 
-/// An audit: the machine and need that were judged, and the findings.
 #[derive(Clone, Copy)]
 pub struct Audit<'a> {
     /// The machine and the need.

@@ -99,7 +99,6 @@ pub fn lanes(spike: &Spike) -> Option<String> {
     Some(out)
 }
 
-/// Maps instants to coordinates.
 struct Scale {
     from: MonoTime,
     length: Nanos,

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 /// If a file has more series than this, only the series with the largest values are drawn.
 const DRAWN_MAX: usize = 16;
 
-/// The data of one curve or histogram, with its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
     /// Index among all shapes, which gives the colour.
@@ -96,7 +95,6 @@ impl Shape {
     }
 }
 
-/// The first value above a cell.
 pub fn above(cell: &Cell) -> u64 {
     cell.high.as_ns().saturating_add(1)
 }

@@ -116,7 +116,6 @@ fn points(p: &Percentiles) -> [String; 6] {
     [p.min, p.p50, p.p99, p.p99_9, p.p99_99, p.max].map(units::column_us)
 }
 
-/// Prints the verdict, and what follows from it for the long run.
 pub fn verdict(sheet: &mut Sheet, report: &Report) {
     let words = words::verdict(report);
     let tone = match report.verdict.answer {

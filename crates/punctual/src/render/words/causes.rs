@@ -240,7 +240,6 @@ pub fn blind(blind: &Blind) -> String {
     }
 }
 
-/// The result of a self-test that failed; `None` if it passed.
 pub fn self_test(test: &SelfTest) -> Option<String> {
     (!test.passed()).then(|| {
         format!(

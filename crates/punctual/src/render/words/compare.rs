@@ -82,7 +82,6 @@ pub fn number(row: &RowResult, second: bool) -> String {
     }
 }
 
-/// The change of a row: a difference in microseconds, or a ratio.
 pub fn change(row: &RowResult) -> String {
     match row.change {
         Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
@@ -91,7 +90,6 @@ pub fn change(row: &RowResult) -> String {
     }
 }
 
-/// The confidence limits of the change of a row.
 pub fn interval(row: &RowResult) -> String {
     let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
     match row.change {
@@ -307,7 +305,6 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     }
 }
 
-/// Why a comparison is undecided, and what to measure instead.
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::Moods(mood) => format!(
@@ -370,7 +367,6 @@ pub fn rounded_up(length: Nanos) -> Nanos {
     Nanos::from_secs(seconds.div_ceil(unit).saturating_mul(unit).min(10_000_000_000))
 }
 
-/// A sentence that says how the error of the comparison was estimated.
 fn design(comparison: &Comparison) -> String {
     match comparison.others.first().map(|other| other.design) {
         Some(Design::Runs { first, second }) => format!(
@@ -511,7 +507,6 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(". "))
 }
 
-/// The change of a cause from the first recording to the second.
 pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
     let weight = |weight: punctual_numbers::compare::CauseWeight| {
@@ -589,7 +584,6 @@ pub fn skipped(first: &Origin, second: &Origin) -> String {
     said + "."
 }
 
-/// A sentence about the budget that misses were counted by.
 pub fn budget(what: &ComparedNumber) -> Option<String> {
     match what {
         ComparedNumber::Misses { budget: Some(budget) } => {

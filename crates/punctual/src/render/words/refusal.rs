@@ -10,7 +10,6 @@ use punctual_numbers::recording::Unreadable;
 use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 use std::io::{self, ErrorKind};
 
-/// The error message for a scenario that cannot be run, with the remedy.
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
     anyhow::Error::msg(match error {
         ScenarioError::NoCpus => "no CPU to measure: name some with --cpus".to_owned(),
@@ -128,7 +127,6 @@ fn read_remedy(reason: &Unreadable) -> &'static str {
     }
 }
 
-/// Why nothing was measured, and what to do about it.
 pub fn measure_error(error: MeasureError) -> anyhow::Error {
     let remedy = error.remedy().map(|remedy| match remedy {
         MeasureRemedy::RealTime(why) if why.is_empty() => {

@@ -88,7 +88,6 @@ fn between(stretch: &Stretch) -> Vec<String> {
     told
 }
 
-/// The error message for a stretch that holds nothing to show.
 pub fn nothing_between(stretch: &Stretch, runs: &[RecordedRun]) -> String {
     let from = runs.first().map_or(RecTime::EPOCH, |run| run.at);
     let until = runs.last().map_or(RecTime::EPOCH, |run| run.until);
