@@ -6,6 +6,7 @@
 
 use super::tails::{Cut, Tail, conclude, nanos, scale_of};
 use super::{Beyond, Drift, Refusal};
+use crate::stats::float::float;
 use crate::stats::tail::Exceedances;
 use crate::stats::{dependence, goodness, ranks, rhythm, trend};
 use punctual_hist::{MonoTime, Nanos};
@@ -99,7 +100,7 @@ fn independent(maxima: &Maxima) -> Result<Series, Refusal> {
 
 impl Series {
     fn of(maxima: &Maxima) -> Self {
-        let (indices, values) = maxima.list.iter().map(|(index, max)| (*index, as_f64(*max))).unzip();
+        let (indices, values) = maxima.list.iter().map(|(index, max)| (*index, float(*max.as_ns()))).unzip();
         Self { seconds: maxima.block.as_secs_f64(), indices, values }
     }
 
@@ -197,8 +198,7 @@ impl Series {
         let threshold = self.threshold(k);
         let above = self.values.iter().map(|x| x - threshold);
         let exceeding = above.clone().filter(|y| *y > 0.0).count();
-        #[allow(clippy::cast_precision_loss, reason = "numbers of blocks")]
-        let several = -(-(exceeding as f64 / self.values.len() as f64)).ln_1p();
+        let several = -(-(float(exceeding) / float(self.values.len()))).ln_1p();
         let data = Exceedances::of_values(above, several);
         let fit = data.fit()?;
         let probabilities: Vec<f64> = data.values().iter().map(|y| 1.0 - data.survival(&fit.law, *y)).collect();
@@ -216,11 +216,6 @@ impl Series {
             Refusal::NoFit { odds: best }
         }
     }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of latency, digits do not matter")]
-fn as_f64(time: Nanos) -> f64 {
-    time.as_ns() as f64
 }
 
 fn secs(seconds: f64) -> Nanos {

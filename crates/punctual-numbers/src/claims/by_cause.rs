@@ -8,6 +8,7 @@ use super::beyond::{Maxima, beyond};
 use super::{CauseClaims, Refusal, signs};
 use crate::explain::{Cause, Explanation, Spike};
 use crate::recording::Recording;
+use crate::stats::float::float;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -45,8 +46,7 @@ pub(super) fn by_cause(
             },
         }
     };
-    #[allow(clippy::cast_precision_loss, reason = "numbers of spikes")]
-    let matters = |(_, spikes): &(&Cause, Vec<&Spike>)| spikes.len() as f64 >= SHARE_MIN * all as f64;
+    let matters = |(_, spikes): &(&Cause, Vec<&Spike>)| float(spikes.len()) >= SHARE_MIN * float(all);
     let mut list: Vec<CauseClaims> = by_cause.into_iter().filter(matters).map(claims).collect();
     list.sort_by_key(|claims| std::cmp::Reverse(claims.activations));
     list

@@ -7,6 +7,7 @@
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
 use super::{CONFIDENCE, Moods};
+use crate::stats::float::whole;
 use crate::stats::moods::{self, Cell, Spectrum};
 use punctual_hist::Nanos;
 
@@ -95,8 +96,7 @@ impl Course {
 }
 
 fn told(time: Nanos, (odds, stretches, cells): (f64, f64, usize), too_long: bool) -> Moods {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
-    let part = |times: f64| Nanos::from_ns((time.as_ns() as f64 * times) as u64);
+    let part = |times: f64| Nanos::from_ns(whole(time.as_ns() as f64 * times));
     let length = stretches.is_finite().then(|| part(1.0 / stretches));
     Moods {
         probability: odds,

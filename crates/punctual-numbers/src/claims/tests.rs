@@ -7,6 +7,7 @@ use crate::recording::{CpuInterval, Frame, Header, Interval, RecTime, Worst};
 use crate::report::Report;
 use crate::scenario::ProbeThread;
 use crate::stats::binomial;
+use crate::stats::float::whole;
 use crate::stats::tests::uniform;
 use crate::trace::Kept;
 use proptest::prelude::*;
@@ -61,8 +62,7 @@ fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f6
     let mut all: Vec<(u64, u64)> = Vec::new();
     for s in 0..seconds {
         let indices = u64::from(s) * u64::from(EACH_SECOND)..u64::from(s + 1) * u64::from(EACH_SECOND);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-        let values: Vec<(u64, u64)> = indices.map(|i| (law(i) as u64, i)).collect();
+        let values: Vec<(u64, u64)> = indices.map(|i| (whole(law(i)), i)).collect();
         let plain: Vec<u64> = values.iter().map(|(v, _)| *v).collect();
         recording.add(second(s, &plain, true, budget));
         all.extend(values);
@@ -304,9 +304,8 @@ fn each_cpu_has_claims_of_its_own_and_the_latest_is_named_if_it_differs() {
         let mut both = Recording::new(header(budget));
         let (mut first, mut other) = (exponential(1), exponential(2));
         for s in 0..400 {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
             let (one, two): (Vec<u64>, Vec<u64>) =
-                (0..EACH_SECOND).map(|_| (first(0) as u64, (other(0) * factor) as u64)).unzip();
+                (0..EACH_SECOND).map(|_| (whole(first(0)), whole(other(0) * factor))).unzip();
             let frames = (second(s, &one, true, budget), second(s, &two, true, budget));
             let (Frame::Interval(mut interval), Frame::Interval(further)) = frames else { return both };
             interval.cpus.extend(further.cpus.into_iter().map(|cpu| CpuInterval { cpu: 2, ..cpu }));

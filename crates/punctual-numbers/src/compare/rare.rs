@@ -8,6 +8,7 @@ use super::arm::{Arm, float};
 use super::rows::{self, Odds};
 use super::series;
 use super::{Change, ComparedNumber, Limits, RowResult};
+use crate::stats::float::whole;
 use crate::stats::longrun::{Chances, DesignEffect, Events};
 use crate::stats::ranks;
 use punctual_hist::{Counts, Nanos, bucket_low};
@@ -78,9 +79,4 @@ fn middle(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts, which `as` saturates")]
-fn whole(n: f64) -> u64 {
-    n as u64
 }

@@ -5,6 +5,7 @@ use super::{CauseChange, Options};
 use crate::claims::Refusal;
 use crate::foreign::Series;
 use crate::report::{Distrust, may_differ_by_doubt};
+use crate::stats::float::whole;
 use punctual_hist::Nanos;
 
 /// Recordings compared with the first of them.
@@ -181,8 +182,7 @@ impl Mood {
     }
 
     pub(super) fn of(seconds: f64, run: Nanos, too_long: f64) -> Self {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-        let length = Nanos::from_ns((seconds * 1e9) as u64);
+        let length = Nanos::from_ns(whole(seconds * 1e9));
         Self { length, run, too_long }
     }
 

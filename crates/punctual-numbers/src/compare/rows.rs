@@ -8,6 +8,7 @@ use super::arm::{Arm, Cells, float};
 use super::series;
 use super::{CONFIDENCE, Change, Compared, ComparedNumber, Limits, Mood, Options, RowResult};
 use crate::stats::blocks::{self, Blocks, OrderLimits};
+use crate::stats::float::whole;
 use crate::stats::longrun::{self, Chances, DesignEffect, Events};
 use crate::stats::ratio::Counted;
 use punctual_hist::{Counts, Nanos, bucket_index};
@@ -194,8 +195,7 @@ pub(super) fn is_within(limits: &Limits, room: f64) -> bool {
 /// A length multiplied by a factor; `None` above 1e18 ns, about 30 years.
 fn longer(length: Nanos, factor: f64) -> Option<Nanos> {
     let wanted = float(length.as_ns()) * factor;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be within the range")]
-    (wanted.is_finite() && wanted > 0.0 && wanted < 1e18).then(|| Nanos::from_ns(wanted as u64))
+    (wanted.is_finite() && wanted > 0.0 && wanted < 1e18).then(|| Nanos::from_ns(whole(wanted)))
 }
 
 /// Limits and odds of the difference of a percentile, by ranks alone.
@@ -280,11 +280,6 @@ pub(super) fn missed_row(what: ComparedNumber, a: &Missed, b: &Missed, options: 
         change: limits.map(Change::Ratio),
         ..RowResult::new(what, (!none).then_some(odds), told || none)
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sums of counts, which `as` saturates")]
-fn whole(n: f64) -> u64 {
-    n as u64
 }
 
 /// For each block of `arm`: (misses, releases due).

@@ -13,6 +13,7 @@ use super::{
 use crate::foreign::Series;
 use crate::recording::Recording;
 use crate::report::Report;
+use crate::stats::float::whole;
 use crate::stats::normal;
 use punctual_hist::{Counts, Nanos, bucket_index, bucket_low};
 use std::collections::BTreeMap;
@@ -236,8 +237,7 @@ impl Sides {
         let root = |arm: &Arm| ((of(arm) + 0.375) / due(arm)).sqrt();
         let total = |first: bool| self.of(first).iter().map(&of).sum::<f64>();
         let rate = |first: bool| total(first) / self.of(first).iter().map(due).sum::<f64>();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sums of counts")]
-        let what = what(total(true) as u64, total(false) as u64);
+        let what = what(whole(total(true)), whole(total(false)));
         if total(true) + total(false) <= 0.0 {
             let row = RowResult::new(what, None, true);
             return Some(RowResult { first: Some(0.0), second: Some(0.0), ..row });

@@ -8,6 +8,7 @@ use crate::recording::{
 };
 use crate::report::Report;
 use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
+use crate::stats::float::whole;
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
@@ -77,12 +78,7 @@ fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64
 /// Latencies of 5 us plus an exponential part with a mean of 10 us.
 pub(super) fn quiet(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut random = SplitMix::new(seed);
-    move |_, _| nanos(5_000.0 - 10_000.0 * random.unit().ln())
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies of tests are small and positive")]
-fn nanos(ns: f64) -> u64 {
-    ns as u64
+    move |_, _| whole(5_000.0 - 10_000.0 * random.unit().ln())
 }
 
 /// Latencies with bursts: in some seconds a twentieth of the activations is much later.
@@ -93,7 +89,7 @@ fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
             burst = random.unit() < 0.2;
         }
         let tail = if burst && random.unit() < 0.05 { 150_000.0 * random.unit() } else { 0.0 };
-        nanos(5_000.0 - 10_000.0 * random.unit().ln() + tail)
+        whole(5_000.0 - 10_000.0 * random.unit().ln() + tail)
     }
 }
 
@@ -104,14 +100,14 @@ fn wandering(seed: u64) -> impl FnMut(u64, u64) -> u64 {
         if current.replace(at) != Some(at) {
             level = 0.7 * level + 0.2 * crate::stats::normal::quantile(random.unit());
         }
-        nanos((5_000.0 - 10_000.0 * random.unit().ln()) * f64::exp(level))
+        whole((5_000.0 - 10_000.0 * random.unit().ln()) * f64::exp(level))
     }
 }
 
 /// Like [`quiet`], and every hundredth activation meets a hog of up to 100 us.
 fn hogged(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut quiet) = (SplitMix::new(seed ^ 0xabc), quiet(seed));
-    move |at, i| quiet(at, i) + if i % 100 == 50 { nanos(100_000.0 * random.unit()) } else { 0 }
+    move |at, i| quiet(at, i) + if i % 100 == 50 { whole(100_000.0 * random.unit()) } else { 0 }
 }
 
 pub(super) fn options() -> Options {
@@ -177,7 +173,7 @@ fn a_hog_is_found_in_both_directions() {
 fn what_is_smaller_than_the_margin_is_no_difference() {
     let scaled = |times: f64| {
         let mut draw = quiet(7);
-        move |at, i| nanos(arm::float(draw(at, i)) * times)
+        move |at, i| whole(arm::float(draw(at, i)) * times)
     };
     let (a, b) = (plain(60, scaled(1.0)), plain(60, scaled(1.06)));
     assert_eq!(compared(&a, &b, options()).unwrap().verdict(), Compared::NoDifferenceShown);
@@ -356,7 +352,7 @@ fn moody(seed: u64, mood: u64) -> impl FnMut(u64, u64) -> u64 {
         if current.replace(at / mood) != Some(at / mood) {
             level = (0.3 * crate::stats::normal::quantile(random.unit())).exp();
         }
-        nanos((5_000.0 - 10_000.0 * random.unit().ln()) * level)
+        whole((5_000.0 - 10_000.0 * random.unit().ln()) * level)
     }
 }
 
@@ -398,7 +394,7 @@ fn a_row_decides_only_if_its_interval_excludes_no_change() {
 fn no_difference_is_said_only_of_limits_within_the_margin() {
     for (seed, times) in [(1, 1.0), (2, 1.05), (3, 1.09), (4, 1.12), (5, 1.15), (6, 1.2), (7, 0.85)] {
         let mut draw = quiet(seed);
-        let scaled = move |at, i| nanos(arm::float(draw(at, i)) * times);
+        let scaled = move |at, i| whole(arm::float(draw(at, i)) * times);
         let comparison = compared(&plain(30, quiet(100 + seed)), &plain(30, scaled), options()).unwrap();
         for row in &comparison.others[0].groups[0].rows {
             let (Some(Change::Difference(limits)), Some(first)) = (row.change, row.first) else { continue };

@@ -5,6 +5,7 @@
 //! memory is bounded however long the file is. Comparisons and claims use the variation of counts from stretch to
 //! stretch.
 
+use crate::stats::float::float;
 use punctual_hist::{Counts, Nanos, bucket_index, bucket_low};
 
 /// Number of values in a stretch at first: small, so that short files have several stretches.
@@ -140,10 +141,5 @@ mod tests {
             assert!(halves[0][1] <= float(n) * 0.02 && halves[1][0] <= float(n) * 0.02, "{n}: {halves:?}");
             assert_eq!(order.groups(MOST, &cells, Nanos::from_ns(1)), None);
         }
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "small")]
-    fn float(n: u64) -> f64 {
-        n as f64
     }
 }

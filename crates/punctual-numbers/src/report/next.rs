@@ -8,6 +8,7 @@ use super::{Answer, CpuRow, Direction, Distrust, Inconclusive, Report};
 use crate::claims::PhaseClaims;
 use crate::explain::Ranked;
 use crate::stats::binomial;
+use crate::stats::float::float;
 use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
 use punctual_hist::Nanos;
 use std::cmp::Reverse;
@@ -259,7 +260,6 @@ pub fn most_important<'a>(findings: &'a [Finding], causes: &[Ranked]) -> Vec<&'a
     bad
 }
 
-#[allow(clippy::cast_precision_loss, reason = "powers of ten up to 1e12 are exact")]
 fn wanted(one_in: u64) -> Option<u64> {
-    binomial::samples_to_claim(1.0 / one_in as f64, 0.95)
+    binomial::samples_to_claim(1.0 / float(one_in), 0.95)
 }

@@ -11,6 +11,7 @@
 //! clusters of events. A mood much longer than the runs cannot be seen in them.
 
 use super::normal;
+use crate::stats::float::float;
 use statrs::function::{beta, gamma};
 
 /// Number of cosine transforms of one run. They show moods longer than about a twentieth of the run. Shorter ones
@@ -45,11 +46,6 @@ const NEGLIGIBLE: f64 = 1e-6;
 const EXACT_MAX: f64 = 2_000.0;
 /// With a larger share of events than this the exact test, which assumes Poisson counts, is not used.
 const RARE: f64 = 0.01;
-
-#[allow(clippy::cast_precision_loss, reason = "numbers of slices are small")]
-fn float(n: usize) -> f64 {
-    n as f64
-}
 
 /// Events of one run, such as activations beyond a threshold.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,7 @@
 //! Tests whether events fall on every k-th activation, as if a timer tick met every fourth one.
 
+use super::float::{float, whole};
+
 /// Fewest events in which a cycle is searched.
 const LEAST: usize = 12;
 /// Longest cycle that is searched.
@@ -20,11 +22,9 @@ pub fn cycle(indices: &[u64]) -> Option<u64> {
         let mut counts = std::collections::BTreeMap::<u64, u64>::new();
         indices.iter().map(residue).for_each(|residue| *counts.entry(residue).or_default() += 1);
         let most = counts.values().copied().max().unwrap_or_default();
-        #[allow(clippy::cast_precision_loss, reason = "a list of a few dozen")]
-        let (share, one_of) = (most as f64 / events as f64, 1.0 / cycle as f64);
+        let (share, one_of) = (float(most) / float(events), 1.0 / float(cycle));
         let tried = (2..=LONGEST).sum::<u64>();
-        #[allow(clippy::cast_precision_loss, reason = "about 2000")]
-        let odds = super::binomial::at_least(most, events, one_of) * tried as f64;
+        let odds = super::binomial::at_least(most, events, one_of) * float(tried);
         share >= FITTING && odds < BELIEVED
     };
     // Events on every fourth activation also fall on every second one, so the longest cycle is the true one.
@@ -45,8 +45,7 @@ mod tests {
             let random: Vec<u64> = crate::stats::tests::uniform(seed)
                 .take(32)
                 .map(|u| {
-                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
-                    let index = (u * 1e6) as u64;
+                    let index = whole(u * 1e6);
                     index
                 })
                 .collect();

@@ -9,7 +9,9 @@ use punctual_tuning::plan::Keep;
 pub enum Ending {
     /// The campaign is complete and all files are put back. `is_home` is false if the machine still runs with settings
     /// that only the next boot takes back.
-    Ended { is_home: bool },
+    Ended {
+        is_home: bool,
+    },
     Rebooting,
     /// The machine cannot restart itself, so a person has to.
     RebootByHand,

@@ -4,6 +4,7 @@ use super::super::tests::{plain, quiet};
 use super::super::{Change, ComparedNumber, Comparison, Matters, RowResult};
 use super::*;
 use crate::foreign::{Cell, Format, Quantity, Series};
+use crate::stats::float::whole;
 use punctual_hist::SplitMix;
 
 mod dependence;
@@ -19,15 +20,10 @@ fn series(label: &str, n: u32, tail_us: f64, seed: u64) -> Series {
     let mut counts = std::collections::BTreeMap::new();
     let mut random = SplitMix::new(seed);
     for _ in 0..n {
-        *counts.entry(whole_us(5.0 - tail_us * random.unit().ln())).or_insert(0u64) += 1;
+        *counts.entry(whole(5.0 - tail_us * random.unit().ln())).or_insert(0u64) += 1;
     }
     let cells = counts.into_iter().map(|(us, n)| Cell::of_width(us, Nanos::from_us(1), n)).collect();
     Series { label: label.to_owned(), period: Some(Nanos::from_ms(1)), cells, ..Series::default() }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies of tests are small and positive")]
-fn whole_us(us: f64) -> u64 {
-    us as u64
 }
 
 fn run(series: Vec<Series>) -> ForeignRun {
