@@ -17,7 +17,7 @@ use punctual_numbers::recording::{
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::trace::{
     Address, Around, Blind, Context, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names,
-    NoiseKind, Rung, SelfTest, TraceEvent, TraceRecord, TraceTotal, Tracing, Vector, Window,
+    NoiseKind, RefusedRung, RemoteRecord, Rung, SelfTest, TraceEvent, TraceRecord, TraceTotal, Tracing, Vector, Window,
 };
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ fn findings() -> Frame {
     };
     Frame::Findings(vec![
         finding("one", Severity::Fatal, State::Bad, Confidence::High),
-        finding("two", Severity::High, State::Unknown(text("reading is refused")), Confidence::Medium),
+        finding("two", Severity::High, State::Unknown("reading is refused".into()), Confidence::Medium),
         finding("three", Severity::Medium, State::NotApplicable(text("no such thing")), Confidence::Low),
         finding("four", Severity::Info, State::Good, Confidence::Low),
     ])
@@ -177,7 +177,7 @@ fn happenings() -> Vec<Frame> {
 
 fn states_and_end() -> Vec<Frame> {
     let state = |moment, value| {
-        Frame::InForce(InForce { moment, values: vec![(text("/sys/kernel/tracing/current_tracer"), text(value))] })
+        Frame::InForce(InForce { moment, values: vec![("/sys/kernel/tracing/current_tracer", value).into()] })
     };
     let load = |operations, failure| {
         let (name, unit, time) = (text("cpu"), text("loops"), Nanos::from_secs(20));
@@ -196,7 +196,7 @@ fn states_and_end() -> Vec<Frame> {
 fn tracing() -> [Frame; 3] {
     let tracing = Tracing {
         rung: Rung::Tracefs,
-        refused: vec![(Rung::Timerlat, text("the kernel has no such tracer"))],
+        refused: vec![RefusedRung { rung: Rung::Timerlat, why: text("the kernel has no such tracer") }],
         phases: vec![1],
         events: vec![text("sched:sched_switch"), text("sched:sched_waking")],
         blind: vec![
@@ -326,7 +326,7 @@ fn windows() -> Vec<Frame> {
     let before = TraceRecord { at: release.minus(Nanos::from_us(40)), ..record((0, TraceEvent::WorkEnd)) };
     let mut full = window(0, Kept::Worst, None);
     full.records = (0..).zip(happened()).map(record).collect();
-    full.elsewhere = vec![(0, before)];
+    full.elsewhere = vec![RemoteRecord { cpu: 0, record: before }];
     full.names = names;
     full.around = Some(around());
     let why = [

@@ -72,8 +72,14 @@ pub struct TuningRequest {
     pub cpus: String,
     pub profile: String,
     pub arguments: Vec<String>,
-    /// Ids of knobs, each with a setting that is kept for it across boots.
-    pub keeps: Vec<(String, Keep)>,
+    pub keeps: Vec<KeptSetting>,
+}
+
+/// A setting that is kept across boots for the knob with this id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptSetting {
+    pub knob: String,
+    pub keep: Keep,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

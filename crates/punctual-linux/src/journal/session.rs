@@ -3,8 +3,7 @@
 //! This module only combines records. It does not access files or the machine.
 
 use super::format::Damage;
-use super::record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, Undone, Was};
-use punctual_tuning::plan::Keep;
+use super::record::{Begun, Intent, JournalRecord, KeptSetting, Owner, Purpose, StepOutcome, Undone, Was};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
@@ -120,9 +119,8 @@ impl Contents {
 }
 
 impl Session {
-    /// Ids of knobs, each with a setting that is kept for it across boots. There are none unless the transaction tuned
-    /// the machine.
-    pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
+    /// The settings that are kept across boots. There are none unless the transaction tuned the machine.
+    pub fn keeps(&self) -> impl Iterator<Item = &KeptSetting> {
         let begun = self.begun.iter().filter(|begun| begun.kind == Purpose::Tuned);
         begun.flat_map(|begun| &begun.asked.keeps)
     }

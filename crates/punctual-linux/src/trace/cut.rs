@@ -52,7 +52,7 @@ pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mu
     let incomplete = missing(engine.covered(a.cpu).unwrap_or_default(), lost, &records, a);
     shorten(&mut records);
     let elsewhere = engine.elsewhere(a.cpu, span, &mut seen);
-    let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
+    let names = book.of(records.iter().chain(elsewhere.iter().map(|other| &other.record)), seen);
     let mut window = Window { elsewhere, ..window(a, place, records, names, incomplete) };
     book.disguise(&mut window);
     window

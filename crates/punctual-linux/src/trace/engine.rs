@@ -6,7 +6,7 @@
 use super::TraceError;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::{Blind, Names, Rung, TraceRecord, TraceTotal};
+use punctual_numbers::trace::{Blind, Names, RefusedRung, RemoteRecord, Rung, TraceRecord, TraceTotal};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
@@ -61,9 +61,9 @@ pub trait Engine: Send {
         false
     }
     /// What other CPUs did to `cpu` in a span. Names are added to `names`.
-    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, TraceRecord)>;
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<RemoteRecord>;
     fn rung(&self) -> Rung;
-    fn no_better(&self) -> Vec<(Rung, String)>;
+    fn no_better(&self) -> Vec<RefusedRung>;
     fn buffer_bytes(&self) -> u64;
     /// Recorded events, such as `group:name`.
     fn event_names(&self) -> Vec<String>;

@@ -59,7 +59,7 @@ impl NameBook {
     /// recording get functions only by name.
     pub fn disguise(&self, window: &mut Window) {
         let other = |address: &mut Address| *address = self.other(*address);
-        let records = window.records.iter_mut().chain(window.elsewhere.iter_mut().map(|(_, record)| record));
+        let records = window.records.iter_mut().chain(window.elsewhere.iter_mut().map(|other| &mut other.record));
         records.for_each(|record| each_address(&mut record.what, other));
         let names = std::mem::take(&mut window.names.functions).into_iter();
         window.names.functions = names.map(|(address, name)| (self.other(address), name)).collect();

@@ -10,6 +10,7 @@ use crate::stats::float::float;
 use crate::stats::tail::Exceedances;
 use crate::stats::{dependence, goodness, ranks, rhythm, trend};
 use punctual_hist::{MonoTime, Nanos};
+use std::collections::BTreeMap;
 
 /// At most this number of exceedances is fitted: more make the law fit worse without making the limits much narrower.
 const EXCEEDANCES_MAX: usize = 500;
@@ -36,16 +37,16 @@ const TREND_MAX: usize = 1_500;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Maxima {
     pub block: Nanos,
-    /// (number of the block since the epoch, largest latency), in order of time. Zero stands for a maximum that is only
-    /// known to be no larger than the smallest other one.
-    pub list: Vec<(u32, Nanos)>,
+    /// The largest latency of each block, by the number of the block since the epoch. Zero stands for a maximum that is
+    /// only known to be no larger than the smallest other one.
+    pub list: BTreeMap<u32, Nanos>,
 }
 
 impl Maxima {
     /// Number of blocks whose maximum equals the largest of the run.
     pub fn ties(&self) -> u64 {
-        let largest = self.list.iter().map(|(_, max)| *max).max();
-        self.list.iter().filter(|(_, max)| Some(*max) == largest).count() as u64
+        let largest = self.list.values().max();
+        self.list.values().filter(|max| Some(*max) == largest).count() as u64
     }
 }
 
@@ -100,7 +101,7 @@ fn independent(maxima: &Maxima) -> Result<Series, Refusal> {
 
 impl Series {
     fn of(maxima: &Maxima) -> Self {
-        let (indices, values) = maxima.list.iter().map(|(index, max)| (*index, float(*max.as_ns()))).unzip();
+        let (indices, values) = maxima.list.iter().map(|(index, max)| (*index, float(max.as_ns()))).unzip();
         Self { seconds: maxima.block.as_secs_f64(), indices, values }
     }
 

@@ -241,7 +241,7 @@ fn settings_policies_and_findings_are_held_against_each_other() {
     let with = |governor: &str, policy, state| {
         let mut recording = plain(6, quiet(1));
         let path = "/sys/devices/system/cpu/cpuidle/current_governor".to_owned();
-        let values = vec![(path, governor.to_owned()), ("x/core_throttle_count".to_owned(), governor.to_owned())];
+        let values = vec![(path, governor).into(), ("x/core_throttle_count", governor).into()];
         recording.add(Frame::InForce(InForce { moment: Moment::Before, values }));
         let affinity = CpuSet::parse_list("1").unwrap();
         recording.add(Frame::Threads(vec![Granted { cpu: 1, tid: 1, policy, affinity, memory_locked: true }]));

@@ -50,7 +50,7 @@ fn blames(account: &Account, ordinary: &Ordinary) -> Vec<Blame> {
 /// or faster.
 fn frequencies(window: &Window) -> impl Iterator<Item = Blame> {
     let within = |at: MonoTime| at >= window.release && at <= window.woke;
-    let elsewhere = window.elsewhere.iter().map(|(_, record)| record);
+    let elsewhere = window.elsewhere.iter().map(|other| &other.record);
     window.records.iter().chain(elsewhere).filter(move |record| within(record.at)).filter_map(|record| {
         match record.what {
             TraceEvent::Frequency { cpu, khz } if cpu == window.cpu => {

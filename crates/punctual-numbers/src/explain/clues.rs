@@ -129,7 +129,7 @@ impl<'a> Clues<'a> {
     /// The longest time between `from` and `to` in which no other CPU has a record. The CPUs of a guest that was stopped do
     /// not all resume at once, so the others may be silent for less than the whole time.
     fn quiet_elsewhere(&self, from: MonoTime, to: MonoTime) -> Nanos {
-        let elsewhere = self.window.elsewhere.iter().map(|(_, record)| record.at);
+        let elsewhere = self.window.elsewhere.iter().map(|other| other.record.at);
         let mut at: Vec<MonoTime> = elsewhere.filter(|at| from < *at && *at < to).chain([from, to]).collect();
         at.sort_unstable();
         at.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()

@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::names;
 use super::swept::{Anchors, Ours, Owner, Span, Swept};
 use super::{Cause, CauseName, Class, Stage, Why};
-use crate::trace::{Address, FLAG_NEED_RESCHED, Tid, TraceEvent, TraceRecord, Vector, Window};
+use crate::trace::{Address, FLAG_NEED_RESCHED, RemoteRecord, Tid, TraceEvent, TraceRecord, Vector, Window};
 use punctual_hist::{MonoTime, Nanos};
 
 /// Longest time of ordinary work between two records. A longer span may come from outside of the kernel.
@@ -372,15 +372,15 @@ impl<'a> Judge<'a> {
     fn waker(&self, tid: Tid, span: &Span) -> Option<Why> {
         let names = &self.window.names;
         let local = self.swept.wakers.iter().rev().find(|waker| waker.woken == tid && waker.at <= span.from);
-        let remote = self.window.elsewhere.iter().rev().find(|(_, record)| {
+        let remote = self.window.elsewhere.iter().rev().map(|other| &other.record).find(|record| {
             record.at <= span.from && matches!(record.what, TraceEvent::Waking { tid: woken, .. } if woken == tid)
         });
         match (local, remote) {
-            (Some(local), remote) if remote.is_none_or(|(_, remote)| remote.at <= local.at) => {
+            (Some(local), remote) if remote.is_none_or(|remote| remote.at <= local.at) => {
                 let task = if local.context.is_some() { 0 } else { local.by };
                 Some(Why::WokenBy { task, name: self.source(local.context, local.by, "interrupt") })
             }
-            (_, Some((_, remote))) => Some(Why::WokenBy { task: remote.tid, name: names.task(remote.tid) }),
+            (_, Some(remote)) => Some(Why::WokenBy { task: remote.tid, name: names.task(remote.tid) }),
             (_, None) => None,
         }
     }
@@ -390,24 +390,28 @@ impl<'a> Judge<'a> {
         let came = span.entered?;
         let near = |at: MonoTime| at <= came && came.since(at) <= SENT_WITHIN;
         let names = &self.window.names;
-        self.window.elsewhere.iter().rev().filter(|(_, record)| near(record.at)).find_map(|(cpu, record)| {
-            let TraceEvent::IpiSend { target, callback, .. } = record.what else { return None };
-            let what = names.function(callback);
-            let fits = match top {
-                Frame::Call(function) if function.0 != 0 => {
-                    callback == function || what.starts_with("generic_smp_call_function")
-                }
-                Frame::Call(_) | Frame::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => callback.0 != 0,
-                Frame::Vector(Vector::Reschedule) => callback.0 == 0,
-                Frame::Vector(Vector::Ipi) => true,
-                _ => false,
-            };
-            (target == self.window.cpu && fits).then(|| Why::SentBy {
-                cpu: *cpu,
-                by: names.task(record.tid),
-                work: what,
-            })
-        })
+        self.window.elsewhere.iter().rev().filter(|other| near(other.record.at)).find_map(
+            |RemoteRecord { cpu, record }| {
+                let TraceEvent::IpiSend { target, callback, .. } = record.what else { return None };
+                let what = names.function(callback);
+                let fits = match top {
+                    Frame::Call(function) if function.0 != 0 => {
+                        callback == function || what.starts_with("generic_smp_call_function")
+                    }
+                    Frame::Call(_) | Frame::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => {
+                        callback.0 != 0
+                    }
+                    Frame::Vector(Vector::Reschedule) => callback.0 == 0,
+                    Frame::Vector(Vector::Ipi) => true,
+                    _ => false,
+                };
+                (target == self.window.cpu && fits).then(|| Why::SentBy {
+                    cpu: *cpu,
+                    by: names.task(record.tid),
+                    work: what,
+                })
+            },
+        )
     }
 
     /// The task or interrupt that raised a softirq last.
@@ -461,7 +465,7 @@ fn kernel_thread(name: &CauseName) -> Option<Class> {
 /// The time at which another CPU woke our thread, if our timer had moved to that CPU.
 fn woken_elsewhere(window: &Window, swept: &Swept) -> Option<MonoTime> {
     let ours = |record: &&TraceRecord| matches!(record.what, TraceEvent::Waking { tid, .. } if tid == window.tid);
-    let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);
+    let records = window.elsewhere.iter().map(|other| &other.record).filter(ours);
     let at = records.map(|record| record.at).find(|at| *at >= window.release && *at <= window.woke);
     at.filter(|_| !swept.anchors.running)
 }

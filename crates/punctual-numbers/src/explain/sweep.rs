@@ -8,7 +8,7 @@ use super::frame::{Frame, entered, left};
 use super::pending::{Pending, Stay};
 use super::swept::{Anchors, Ours, Owner, Raised, Span, Swept, Told, Waker};
 use super::{names, nmi, opinion};
-use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NEED_RESCHED, Tid, TraceEvent, TraceRecord, Window};
+use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NEED_RESCHED, RemoteRecord, Tid, TraceEvent, TraceRecord, Window};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ impl Walk<'_> {
     fn is_out_of_idle(&self, to: Tid) -> bool {
         let Some(since) = self.since.filter(|_| self.task == 0 && to != self.window.tid) else { return false };
         let here = self.out.wakers.iter().filter(|waker| waker.at >= since).map(|waker| waker.woken);
-        let elsewhere = self.window.elsewhere.iter().filter_map(|(_, record)| match record.what {
+        let elsewhere = self.window.elsewhere.iter().filter_map(|RemoteRecord { record, .. }| match record.what {
             TraceEvent::Waking { tid, .. } if record.at >= since && record.at <= self.cursor => Some(tid),
             _ => None,
         });
@@ -284,7 +284,7 @@ impl Walk<'_> {
 
     /// Learns priorities from other CPUs: a thread that waits for a lock there lends its priority from there.
     fn learn_from_elsewhere(&mut self) {
-        for (_, record) in &self.window.elsewhere {
+        for RemoteRecord { record, .. } in &self.window.elsewhere {
             if let TraceEvent::Boost { tid, from, prio } = record.what {
                 self.out.priorities.extend(boost(record.at, tid, from, prio));
             }

@@ -131,7 +131,7 @@ fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
         Problem::new(format!("it is not recognised as any of {names}")).with(ImportRemedy::SayFormat(Vec::new()))
     };
     let layout = Layout::of(first);
-    let mut named: Vec<Format> = layout.known.iter().map(|(_, format, _)| *format).collect();
+    let mut named: Vec<Format> = layout.known.iter().map(|column| column.format).collect();
     named.dedup();
     match named.as_slice() {
         [] => {}

@@ -168,9 +168,9 @@ pub enum Moment {
 pub struct InForce {
     pub moment: Moment,
     /// Each path with its value, or with the reason why it could not be read.
-    #[serde(serialize_with = "crate::published::map")]
+    #[serde(serialize_with = "crate::published::lines")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
-    pub values: Vec<(String, String)>,
+    pub values: Vec<MachineLine>,
 }
 
 /// The warm-up of one thread, which is reported apart and counts in no statistics.

@@ -197,7 +197,7 @@ impl Shift {
     fn window(&self, window: &mut Window) {
         window.slot = window.slot.saturating_add(self.slots);
         (window.release, window.woke) = (self.moved(window.release), self.moved(window.woke));
-        let elsewhere = window.elsewhere.iter_mut().map(|(_, record)| record);
+        let elsewhere = window.elsewhere.iter_mut().map(|other| &mut other.record);
         window.records.iter_mut().chain(elsewhere).for_each(|record| self.record(record));
         if let Some(around) = &mut window.around {
             (around.from, around.to) = (self.moved(around.from), self.moved(around.to));

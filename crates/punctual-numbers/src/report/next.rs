@@ -9,7 +9,7 @@ use crate::claims::PhaseClaims;
 use crate::explain::Ranked;
 use crate::stats::binomial;
 use crate::stats::float::float;
-use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
+use punctual_facts::finding::{Finding, Severity, State};
 use punctual_hist::Nanos;
 use std::cmp::Reverse;
 
@@ -202,7 +202,7 @@ impl Report {
     /// A step that audits as root, if some findings are unknown only because an ordinary user may not read what they
     /// need.
     fn refused(&self) -> Option<NextStep> {
-        let may = |finding: &&Finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY));
+        let may = |finding: &&Finding| matches!(&finding.state, State::Unknown(why) if why.root_may);
         let ids: Vec<String> = self.findings.iter().filter(may).map(|finding| finding.id.clone()).collect();
         (!ids.is_empty()).then_some(NextStep::AuditAsRoot { ids })
     }

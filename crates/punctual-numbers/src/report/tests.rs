@@ -11,7 +11,8 @@ use crate::recording::{
 use crate::scenario::{LoadPhase, Policy, ProbeThread};
 use crate::trace::{Rung, Tracing};
 use proptest::prelude::*;
-use punctual_facts::finding::{Confidence, Severity, State};
+use punctual_facts::finding::{Confidence, Severity, State, WhyUnknown};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{MonoTime, bucket_index};
 
 const EPOCH: MonoTime = MonoTime::from_ns(5_000_000_000);
@@ -288,7 +289,7 @@ fn the_loops_own_counters_speak() {
 #[test]
 fn settings_must_stay_and_nobody_may_trace() {
     let state = |moment, values: &[(&str, &str)]| {
-        let values = values.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+        let values = values.iter().copied().map(MachineLine::from).collect();
         Frame::InForce(InForce { moment, values })
     };
     let governor = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor";
@@ -400,7 +401,8 @@ fn change(ids: &[&str]) -> NextStep {
 
 #[test]
 fn the_next_steps_name_what_is_in_the_way() {
-    let unknown = |id: &str, why: &str| finding(id, Severity::High, State::Unknown(why.to_owned()));
+    let unknown =
+        |id: &str, why: &str| finding(id, Severity::High, State::Unknown(WhyUnknown::recorded(why.to_owned())));
     let findings = |worst: Finding| {
         Frame::Findings(vec![
             finding("good", Severity::Fatal, State::Good),

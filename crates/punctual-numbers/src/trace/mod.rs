@@ -23,8 +23,8 @@ pub use decode_events::{EVENTS, Wanted};
 pub use format::{FormatError, FormatFault};
 pub use page::{Events, Missed, Page, PageError, PageLayout, RawEvent};
 pub use record::{
-    Address, Context, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_NMI, FLAG_SOFTIRQ, NoiseKind, Tid,
-    TraceEvent, TraceRecord, Vector,
+    Address, Context, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_NMI, FLAG_SOFTIRQ, NoiseKind, RemoteRecord,
+    Tid, TraceEvent, TraceRecord, Vector,
 };
-pub use tracing::{Blind, Rung, SelfTest, TraceTotal, Tracing};
+pub use tracing::{Blind, RefusedRung, Rung, SelfTest, TraceTotal, Tracing};
 pub use window::{Around, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names, Window};

@@ -18,6 +18,13 @@ pub struct TraceRecord {
     pub what: TraceEvent,
 }
 
+/// A record with the CPU that wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteRecord {
+    pub cpu: u32,
+    pub record: TraceRecord,
+}
+
 /// The context in which a record was written, from the kernel's common fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {

@@ -26,6 +26,7 @@ use super::clean::shortened;
 use super::units;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{OtherProgram, OtherWork, WallTime, wall_time};
 use punctual_numbers::recording::{CutOff, CutReason, EndReason, Event, EventKind, InForce, LoadDone, Moment};
@@ -75,14 +76,6 @@ pub fn title(finding: &Finding) -> String {
     match finding.state {
         State::Bad | State::Unknown(_) | State::Advice(_) => format!("should be: {}", finding.title),
         State::Good | State::NotApplicable(_) => finding.title.clone(),
-    }
-}
-
-/// The reason stated by a finding that is neither good nor bad.
-pub fn state_because(state: &State) -> Option<&str> {
-    match state {
-        State::Good | State::Bad => None,
-        State::Unknown(because) | State::Advice(because) | State::NotApplicable(because) => Some(because),
     }
 }
 
@@ -314,9 +307,14 @@ pub struct Changed<'a> {
 /// The settings whose values in `after` differ from `before`. A setting that is missing in `after` was not read again,
 /// and does not count as changed.
 pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<Changed<'a>> {
-    let was = |path: &str| before.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str());
-    let changed = after.values.iter().filter(|(path, is)| was(path).is_none_or(|was| was != is));
-    changed.map(|(path, is)| Changed { path, was: was(path).unwrap_or("not read before"), is }).collect()
+    let was = |path: &str| MachineLine::of(&before.values, path);
+    let changed = after.values.iter().filter(|line| was(&line.name).is_none_or(|was| was != line.value));
+    let turned = |MachineLine { name, value }: &'a MachineLine| Changed {
+        path: name,
+        was: was(name).unwrap_or("not read before"),
+        is: value,
+    };
+    changed.map(turned).collect()
 }
 
 /// The name of a load phase; the phase without load is called "idle".

@@ -15,7 +15,7 @@ use crate::explain::clues::Rules;
 use crate::stats::float::whole;
 use crate::trace::{
     Address, Around, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ, Growth,
-    Incomplete, IrqLine, Kept, NoiseKind, TraceEvent, TraceRecord, Vector, Window,
+    Incomplete, IrqLine, Kept, NoiseKind, RemoteRecord, TraceEvent, TraceRecord, Vector, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
 
@@ -115,7 +115,7 @@ fn add_fact(window: &mut Window, fact: &str) {
             };
             window.names.irqs.insert(number(first), line);
         }
-        "elsewhere" => window.elsewhere.push((number(first), record(more, window.release))),
+        "elsewhere" => window.elsewhere.push(RemoteRecord { cpu: number(first), record: record(more, window.release) }),
         "standstill" => {
             window.around.get_or_insert_with(around).standstill = Some(Nanos::from_us(number(first)));
         }

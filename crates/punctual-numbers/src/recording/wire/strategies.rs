@@ -6,7 +6,7 @@
 //! be shrunk.
 
 use crate::recording::{Counters, CpuInterval, Frame, Header, Interval, MaximaLost, RecTime, Worst};
-use crate::trace::{Address, Context, TraceRecord, Window};
+use crate::trace::{Address, Context, RemoteRecord, TraceRecord, Window};
 use proptest::prelude::*;
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_hist::SplitMix;
@@ -161,7 +161,7 @@ made! {
             release: MonoTime::from_ns(release),
             woke: MonoTime::from_ns(release.saturating_add(late)),
             phase: Made::made(of),
-            elsewhere: of.list(4, |of| (Made::made(of), record(base, of))),
+            elsewhere: of.list(4, |of| RemoteRecord { cpu: Made::made(of), record: record(base, of) }),
             records,
             names: Made::made(of),
             incomplete,

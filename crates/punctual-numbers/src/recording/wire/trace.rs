@@ -7,13 +7,14 @@ use super::strategies::{Made, Numbers};
 use super::values::{TOO_LARGE, UNKNOWN_VARIANT, Wire, fields, variants};
 use crate::trace::{
     Address, Around, Blind, Context, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names,
-    NoiseKind, Rung, SelfTest, TraceEvent, TraceRecord, TraceTotal, Tracing, Vector, Window,
+    NoiseKind, RefusedRung, RemoteRecord, Rung, SelfTest, TraceEvent, TraceRecord, TraceTotal, Tracing, Vector, Window,
 };
 use punctual_hist::MonoTime;
 use std::collections::BTreeMap;
 
 fields! {
     Tracing { rung, refused, phases, events, blind, clock, buffer_bytes, threshold, windows_max, self_test }
+    RefusedRung { rung, why }
     SelfTest { cpu, timers, expiries, wakings, switches, warp }
     TraceTotal { cpu, records, lost, bytes }
     LateList { late, totals }
@@ -132,7 +133,7 @@ impl Wire for Window {
         self.records.iter().for_each(|record| put_record(record, &mut last, to));
         to.number(2, self.elsewhere.len() as u64);
         let mut last = self.release;
-        for (cpu, record) in &self.elsewhere {
+        for RemoteRecord { cpu, record } in &self.elsewhere {
             cpu.put(to);
             put_record(record, &mut last, to);
         }
@@ -147,7 +148,7 @@ impl Wire for Window {
         let records = (0..from.count(6)?).map(|_| take_record(&mut last, from)).collect::<Result<_, _>>()?;
         let mut last = release;
         let elsewhere = (0..from.count(2)?)
-            .map(|_| Ok((Wire::take(from)?, take_record(&mut last, from)?)))
+            .map(|_| Ok(RemoteRecord { cpu: Wire::take(from)?, record: take_record(&mut last, from)? }))
             .collect::<Result<_, _>>()?;
         let (names, incomplete, around) = (Wire::take(from)?, Wire::take(from)?, Wire::take(from)?);
         Ok(Self { slot, kept, cpu, tid, release, woke, phase, records, elsewhere, names, incomplete, around })

@@ -235,6 +235,6 @@ pub fn remedy(site: &Site<'_>, id: &str) -> Option<KnobRemedy> {
             KnobRemedy::NotHere("nothing is left to do about it".to_owned())
         }
         Ok(found) => found,
-        Err(Doubt::Unknown(because) | Doubt::NotApplicable(because)) => KnobRemedy::NotHere(because),
+        Err(Doubt::Unknown(WhyUnknown { because, .. }) | Doubt::NotApplicable(because)) => KnobRemedy::NotHere(because),
     })
 }

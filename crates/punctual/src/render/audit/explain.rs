@@ -55,13 +55,7 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
 }
 
 fn here(sheet: &mut Sheet, finding: &Finding) {
-    let tone = match (&finding.state, finding.severity) {
-        (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
-        (State::Bad | State::Unknown(_), _) => Tone::Doubt,
-        (State::Good, _) => Tone::Good,
-        (State::Advice(_) | State::NotApplicable(_), _) => Tone::Quiet,
-    };
-    let because = words::state_because(&finding.state).map(|because| format!(", because {because}"));
+    let because = finding.state.because().map(|because| format!(", because {because}"));
     let because = match &finding.state {
         State::Advice(look) => Some(format!(": {look}")),
         _ => because,
@@ -69,7 +63,7 @@ fn here(sheet: &mut Sheet, finding: &Finding) {
     sheet.toned_entry(
         2,
         NAMES,
-        tone,
+        Tone::of(finding),
         "here",
         &format!("{}{}", words::state(&finding.state), because.unwrap_or_default()),
     );

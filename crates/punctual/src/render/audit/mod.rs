@@ -131,5 +131,5 @@ fn shown(evidence: &[Evidence]) -> String {
 
 /// The finding in one text: its evidence or, if there is no plain verdict, the reason.
 fn found(finding: &Finding) -> String {
-    words::state_because(&finding.state).map_or_else(|| shown(&finding.evidence), str::to_owned)
+    finding.state.because().map_or_else(|| shown(&finding.evidence), str::to_owned)
 }

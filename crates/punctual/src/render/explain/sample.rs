@@ -9,8 +9,8 @@ use punctual_numbers::explain::{
 use punctual_numbers::recording::Windows;
 use punctual_numbers::report::Report;
 use punctual_numbers::trace::{
-    Address, Blind, Context, Incomplete, IrqLine, Kept, Names, Rung, SelfTest, TraceEvent, TraceRecord, TraceTotal,
-    Tracing, Vector as VectorKind, Window,
+    Address, Blind, Context, Incomplete, IrqLine, Kept, Names, RefusedRung, RemoteRecord, Rung, SelfTest, TraceEvent,
+    TraceRecord, TraceTotal, Tracing, Vector as VectorKind, Window,
 };
 
 const STAGES: [Stage; 6] =
@@ -90,7 +90,7 @@ pub fn counters() -> Report {
     spike.woke = spike.release.plus(Nanos::from_us(420));
     report(Explanation {
         tracing: Some(Tracing {
-            refused: vec![(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root".to_owned())],
+            refused: vec![refused(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root")],
             blind: vec![Blind::Records],
             self_test: Vec::new(),
             events: Vec::new(),
@@ -165,6 +165,10 @@ pub fn storm(times: usize) -> Spike {
 }
 
 /// A late activation with hundreds of parts of every class.
+fn refused(rung: Rung, why: &str) -> RefusedRung {
+    RefusedRung { rung, why: why.to_owned() }
+}
+
 fn busy() -> Spike {
     let part = |n: u16| {
         (
@@ -361,7 +365,7 @@ fn window(spike: &Spike, slot: u32) -> Window {
         woke: spike.woke,
         phase: spike.phase,
         records,
-        elsewhere: vec![(3, record(at(19), sent))],
+        elsewhere: vec![RemoteRecord { cpu: 3, record: record(at(19), sent) }],
         names,
         incomplete: spike.incomplete,
         around: None,
@@ -372,7 +376,7 @@ fn tracing(rung: Rung) -> Tracing {
     let test = |cpu| SelfTest { cpu, timers: 200, expiries: 200, wakings: 200, switches: 200, warp: Nanos::ZERO };
     Tracing {
         rung,
-        refused: vec![(Rung::Timerlat, "this kernel is built without CONFIG_TIMERLAT_TRACER".to_owned())],
+        refused: vec![refused(Rung::Timerlat, "this kernel is built without CONFIG_TIMERLAT_TRACER")],
         phases: vec![1],
         events: ["sched:sched_switch", "irq:irq_handler_entry"].map(str::to_owned).to_vec(),
         blind: vec![Blind::CriticalSections, Blind::Event("nmi:nmi_handler".to_owned()), Blind::Firmware],

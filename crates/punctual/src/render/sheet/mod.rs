@@ -7,6 +7,7 @@ pub mod table;
 use self::table::{Table, TableLine};
 use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
+use punctual_facts::finding::{Finding, Severity, State};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -36,6 +37,15 @@ pub enum Tone {
 }
 
 impl Tone {
+    pub fn of(finding: &Finding) -> Self {
+        match (&finding.state, finding.severity) {
+            (State::Bad, Severity::Fatal | Severity::High) => Self::Bad,
+            (State::Bad | State::Unknown(_), _) => Self::Doubt,
+            (State::Good, _) => Self::Good,
+            (State::Advice(_) | State::NotApplicable(_), _) => Self::Quiet,
+        }
+    }
+
     fn style(self) -> anstyle::Style {
         let style = anstyle::Style::new();
         match self {

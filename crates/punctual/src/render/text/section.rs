@@ -27,18 +27,12 @@ pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
 
 /// Prints one finding: its state and title, the evidence, its effect, the fix and its cost, and the confidence.
 pub fn finding(sheet: &mut Sheet, finding: &Finding) {
-    let tone = match (&finding.state, finding.severity) {
-        (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
-        (State::Bad | State::Unknown(_), _) => Tone::Doubt,
-        (State::Good, _) => Tone::Good,
-        (State::Advice(_) | State::NotApplicable(_), _) => Tone::Quiet,
-    };
     let first = match finding.state {
         State::Bad => words::severity(finding.severity).to_uppercase(),
         _ => words::state(&finding.state).to_uppercase(),
     };
-    sheet.toned_paragraph(2, tone, &first, &format!("{} ({})", words::title(finding), finding.id));
-    if let Some(because) = words::state_because(&finding.state) {
+    sheet.toned_paragraph(2, Tone::of(finding), &first, &format!("{} ({})", words::title(finding), finding.id));
+    if let Some(because) = finding.state.because() {
         sheet.entry(4, 10, "why", because);
     }
     for evidence in finding.evidence.iter().take(EVIDENCE_SHOWN) {

@@ -370,8 +370,8 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     if let Some(sentence) = phases(report) {
         sentences.push(sentence);
     }
-    sentences.extend(tracing.refused.iter().map(|(better, because)| {
-        format!("Better, but not to be had: {}: {}.", rung(*better), because.trim_end_matches('.'))
+    sentences.extend(tracing.refused.iter().map(|better| {
+        format!("Better, but not to be had: {}: {}.", rung(better.rung), better.why.trim_end_matches('.'))
     }));
     sentences.extend(tracing.blind.iter().map(blind));
     sentences.extend(tracing.self_test.iter().filter_map(self_test));

@@ -1,6 +1,6 @@
 //! Words about several findings: which of them to show, how many there are, and what they have in common.
 
-use super::{state, state_because};
+use super::state;
 use punctual_facts::finding::{Finding, State};
 use punctual_numbers::report::Report;
 use punctual_tuning::knobs::{self, Blast, Family, Resort};
@@ -58,7 +58,7 @@ pub fn by_reason(findings: &[Finding]) -> Vec<Alike<'_>> {
     unknown.sort_by_key(|finding| Reverse(finding.severity));
     let mut reasons: Vec<Alike> = Vec::new();
     for finding in unknown {
-        let what = state_because(&finding.state).unwrap_or_default();
+        let what = finding.state.because().unwrap_or_default();
         match reasons.iter_mut().find(|known| known.what == what) {
             Some(known) => known.findings.push(finding),
             None => reasons.push(Alike { what, findings: vec![finding] }),

@@ -68,7 +68,7 @@ pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec
         run.close_all(last.at);
         slices.extend(run.slices);
     }
-    slices.extend(window.elsewhere.iter().filter_map(|(cpu, record)| elsewhere(*cpu, record, &window.names)));
+    slices.extend(window.elsewhere.iter().filter_map(|other| elsewhere(other.cpu, &other.record, &window.names)));
     // In each lane, a slice that contains other slices comes before them.
     slices.sort_by_key(|slice| (slice.lane, slice.from, Reverse(slice.to)));
     slices
