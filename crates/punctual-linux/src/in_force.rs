@@ -40,12 +40,12 @@ const PER_CPU: &[&str] = &[
 /// reason is kept.
 pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     let mut values: Vec<MachineLine> =
-        MACHINE_WIDE.iter().filter_map(|path| Some((*path, text(path)?).into())).collect();
+        MACHINE_WIDE.iter().filter_map(|path| Some(MachineLine::from((*path, text(path)?)))).collect();
     for cpu in cpus.iter() {
         let paths = PER_CPU.iter().map(|name| format!("/sys/devices/system/cpu/cpu{cpu}/{name}"));
-        values.extend(paths.filter_map(|path| text(&path).map(|value| (path, value).into())));
+        values.extend(paths.filter_map(|path| text(&path).map(|value| MachineLine::from((path, value)))));
     }
-    values.extend(dma_latency().map(|value| ("/dev/cpu_dma_latency", value).into()));
+    values.extend(dma_latency().map(|value| MachineLine::from(("/dev/cpu_dma_latency", value))));
     InForce { moment, values }
 }
 

@@ -30,15 +30,8 @@ const BUDGET: Nanos = Nanos::from_us(50);
 
 fn interval_of(cpu: u32, counts: &Counts, run: &mut (Nanos, Nanos), over_budget: u64) -> CpuInterval {
     *run = (run.0.min(counts.min().unwrap()), run.1.max(counts.max().unwrap()));
-    CpuInterval {
-        cpu,
-        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-        ran_sum: counts.sum(),
-        ran_min: Some(run.0),
-        ran_max: Some(run.1),
-        over_budget,
-        ..CpuInterval::default()
-    }
+    let (ran_min, ran_max) = (Some(run.0), Some(run.1));
+    CpuInterval { ran_min, ran_max, over_budget, ..CpuInterval::of(cpu, counts, &Counts::new()) }
 }
 
 mod billions {

@@ -3,7 +3,8 @@
 use super::*;
 use crate::explain::{Blame, Class, LateCount, Spike};
 use crate::made_up;
-use crate::recording::{CpuInterval, Frame, Header, Interval, RecTime, Worst};
+use crate::recording::sample::interval;
+use crate::recording::{CpuInterval, Frame, Header, Worst};
 use crate::report::Report;
 use crate::scenario::ProbeThread;
 use crate::stats::binomial;
@@ -38,22 +39,13 @@ fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>
     }
     let max = counts.max().unwrap_or_default();
     let cpu = CpuInterval {
-        cpu: 1,
-        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-        ran_sum: counts.sum(),
         ran_min: Some(Nanos::ZERO),
         ran_max: Some(Nanos::from_secs(1)),
         over_budget: budget.map_or(0, |b| values.iter().filter(|v| **v > b.as_ns()).count() as u64),
         block_max: if with_maximum { vec![(second, max)] } else { Vec::new() },
-        ..CpuInterval::default()
+        ..CpuInterval::of(1, &counts, &Counts::new())
     };
-    let start = Nanos::from_secs(u64::from(second));
-    Frame::Interval(Interval {
-        start: RecTime::after_epoch(start),
-        length: Nanos::from_secs(1),
-        phase: 0,
-        cpus: vec![cpu],
-    })
+    interval(u64::from(second), 0, vec![cpu])
 }
 
 /// A recording in which `law` turns the number of each activation into its latency.

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::made_up;
+use crate::recording::sample::interval;
 use crate::recording::strategies;
 use crate::recording::{
-    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment, RecTime,
+    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Mark, MarkKind, Moment, RecTime,
 };
 use crate::report::Report;
 use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
@@ -12,8 +13,7 @@ use crate::stats::float::whole;
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
-use punctual_hist::SplitMix;
-use punctual_hist::{Histogram, bucket_index};
+use punctual_hist::{Counts, SplitMix};
 
 const BUDGET: Nanos = Nanos::from_us(100);
 
@@ -33,29 +33,19 @@ fn header(cpus: &[u32], loads: &[&str]) -> Header {
 const WAITED: Nanos = Nanos::from_ms(2);
 
 fn second(cpu: u32, latencies: &[u64], skipped: u64, worst: &mut (u64, u64)) -> CpuInterval {
-    let (mut writer, reader) = Histogram::new();
+    let (mut ran, mut waited) = (Counts::new(), Counts::new());
     for ns in latencies {
-        writer.record(Nanos::from_ns(*ns));
+        ran.record(Nanos::from_ns(*ns));
         *worst = (worst.0.min(*ns), worst.1.max(*ns));
     }
-    let counts = reader.snapshot();
-    let bucket = |ns| u16::try_from(bucket_index(ns)).unwrap();
+    waited.record_n(WAITED, skipped);
     CpuInterval {
-        cpu,
-        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-        ran_sum: counts.sum(),
         ran_min: Some(Nanos::from_ns(worst.0)),
         ran_max: Some(Nanos::from_ns(worst.1)),
-        skipped: if skipped > 0 { vec![(bucket(WAITED.as_ns()), skipped)] } else { vec![] },
-        skipped_sum: WAITED.times(skipped),
         skipped_max: WAITED,
         over_budget: latencies.iter().filter(|ns| Nanos::from_ns(**ns) > BUDGET).count() as u64,
-        ..CpuInterval::default()
+        ..CpuInterval::of(cpu, &ran, &waited)
     }
-}
-
-fn interval(at_s: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
-    Frame::Interval(Interval { start: RecTime::from_secs(at_s), length: Nanos::from_secs(1), phase, cpus })
 }
 
 /// A recording of `seconds` for each load. `draw` takes a second and the number of an activation in it, and returns the

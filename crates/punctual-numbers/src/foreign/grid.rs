@@ -86,8 +86,9 @@ impl Grid {
     }
 }
 
+#[allow(clippy::cast_precision_loss, reason = "a block is far shorter than 2^53 ns, or its latency is coarse anyway")]
 fn offset(instant: i64, origin: i64) -> f64 {
-    float(instant.saturating_sub(origin))
+    instant.saturating_sub(origin) as f64
 }
 
 fn nearest(ratio: f64) -> u64 {

@@ -5,7 +5,6 @@
 //! memory is bounded however long the file is. Comparisons and claims use the variation of counts from stretch to
 //! stretch.
 
-use crate::stats::float::float;
 use punctual_hist::{Counts, Nanos, bucket_index, bucket_low};
 
 /// Number of values in a stretch at first: small, so that short files have several stretches.
@@ -120,6 +119,7 @@ fn joined(a: &[(u16, u32)], b: &[(u16, u32)]) -> Vec<(u16, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::float::float;
 
     #[test]
     fn stretches_keep_their_order_and_bounds_whatever_the_length() {

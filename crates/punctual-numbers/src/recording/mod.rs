@@ -46,8 +46,7 @@ use crate::trace::{LateList, TraceTotal, Tracing, Window};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
 use punctual_facts::machine::MachineLine;
-use punctual_hist::{Activation, MonoTime, Nanos};
-use std::fmt;
+use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
@@ -218,6 +217,24 @@ pub struct CpuInterval {
     pub counters: Counters,
 }
 
+impl CpuInterval {
+    /// An interval with these counts and their extremes, in which nothing else happened.
+    pub fn of(cpu: u32, ran: &Counts, skipped: &Counts) -> Self {
+        let pairs = |of: &Counts| of.nonzero().filter_map(|(index, n)| Some((u16::try_from(index).ok()?, n))).collect();
+        Self {
+            cpu,
+            ran: pairs(ran),
+            ran_sum: ran.sum(),
+            ran_min: ran.min(),
+            ran_max: ran.max(),
+            skipped: pairs(skipped),
+            skipped_sum: skipped.sum(),
+            skipped_max: skipped.max().unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Kernel counters of a thread. Minor faults are served from memory, major ones from disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -373,14 +390,16 @@ pub struct CutOff {
 }
 
 /// What follows the good part of a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum CutReason {
     /// Nothing follows, but the frame that ends a run is missing.
+    #[error("the run was never finished")]
     Unfinished,
-    /// A frame follows that was not written to its end.
+    #[error("the file ends in the middle of a frame")]
     InAFrame,
     /// A damaged frame follows; the text says what is wrong with the frame.
+    #[error("{0}")]
     Damaged(&'static str),
 }
 
@@ -389,16 +408,6 @@ impl CutOff {
     /// disk. Anything else is damage, and most of the run may lie behind it.
     pub fn is_clean(&self) -> bool {
         !matches!(self.reason, CutReason::Damaged(_))
-    }
-}
-
-impl fmt::Display for CutReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unfinished => "the run was never finished",
-            Self::InAFrame => "the file ends in the middle of a frame",
-            Self::Damaged(how) => how,
-        })
     }
 }
 

@@ -21,7 +21,7 @@ pub struct FurtherRun {
 
 /// One run of a recording.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Run"))]
 pub struct RecordedRun {
     /// Epoch of the run, relative to that of the first run.
     #[serde(rename = "from_ns")]

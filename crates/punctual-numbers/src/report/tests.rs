@@ -4,9 +4,10 @@ use super::*;
 use crate::claims::Moods;
 use crate::explain::{Cause, Class, Explanation, Ranked};
 use crate::made_up;
+use crate::recording::sample::interval;
 use crate::recording::{
-    Counters, CpuInterval, End, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Recording,
-    Worst, encode, encode_preamble, read,
+    Counters, CpuInterval, End, EventKind, Frame, Header, Mark, MarkKind, MaximaLost, Moment, Recording, Worst, encode,
+    encode_preamble, read,
 };
 use crate::scenario::{LoadPhase, Policy, ProbeThread};
 use crate::trace::{Rung, Tracing};
@@ -54,30 +55,13 @@ fn end(second: u64, reason: EndReason) -> Frame {
 
 /// The latencies of one CPU in one interval, and the waiting times of its skipped releases.
 fn cpu(cpu: u32, ran: &[u64], skipped: &[u64]) -> CpuInterval {
-    let pairs = |values: &[u64]| {
+    let counts = |values: &[u64]| {
         let mut counts = Counts::new();
-        for v in values {
-            counts.record(Nanos::from_ns(*v));
-        }
-        counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect()
+        values.iter().for_each(|v| counts.record(Nanos::from_ns(*v)));
+        counts
     };
-    let extreme = |value: Option<&u64>| value.map(|v| Nanos::from_ns(*v));
-    CpuInterval {
-        cpu,
-        ran: pairs(ran),
-        ran_sum: Nanos::from_ns(ran.iter().sum()),
-        ran_min: extreme(ran.iter().min()),
-        ran_max: extreme(ran.iter().max()),
-        skipped: pairs(skipped),
-        skipped_sum: Nanos::from_ns(skipped.iter().sum()),
-        skipped_max: extreme(skipped.iter().max()).unwrap_or_default(),
-        over_budget: ran.iter().filter(|v| **v > 50_000).count() as u64,
-        ..CpuInterval::default()
-    }
-}
-
-fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
-    Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
+    let over_budget = ran.iter().filter(|v| **v > 50_000).count() as u64;
+    CpuInterval { over_budget, ..CpuInterval::of(cpu, &counts(ran), &counts(skipped)) }
 }
 
 fn worst(cpu: u32, at: Nanos, latency: Nanos) -> Worst {

@@ -1,6 +1,6 @@
 //! Tests whether events fall on every k-th activation, as if a timer tick met every fourth one.
 
-use super::float::{float, whole};
+use super::float::float;
 
 /// Fewest events in which a cycle is searched.
 const LEAST: usize = 12;
@@ -34,6 +34,7 @@ pub fn cycle(indices: &[u64]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::float::whole;
 
     #[test]
     fn what_comes_on_every_fourth_is_found_and_chance_is_not() {

@@ -164,11 +164,19 @@ pub struct TaskName {
     pub comm: String,
 }
 
-/// A setting of a network device, as [`Step::Nic`] names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A setting of a network device, as [`Step::Nic`] names it. It is published as a pair.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "(String, u32)", inline))]
+#[serde(into = "(String, u32)")]
 pub struct NicSetting {
     pub name: String,
     pub value: u32,
+}
+
+impl From<NicSetting> for (String, u32) {
+    fn from(NicSetting { name, value }: NicSetting) -> Self {
+        (name, value)
+    }
 }
 
 impl fmt::Display for NicSetting {

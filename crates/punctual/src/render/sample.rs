@@ -457,20 +457,11 @@ impl Sample {
 
 impl Second {
     fn frame(&self, cpu: u32) -> CpuInterval {
-        let pairs = |counts: &Counts| counts.nonzero().map(|(at, n)| (u16::try_from(at).unwrap(), n)).collect();
         let skipped_max = self.skipped.max().unwrap_or_default();
         CpuInterval {
-            cpu,
-            ran: pairs(&self.ran),
-            ran_sum: self.ran.sum(),
-            ran_min: self.ran.min(),
-            ran_max: self.ran.max(),
-            skipped: pairs(&self.skipped),
-            skipped_sum: self.skipped.sum(),
-            skipped_max,
             over_budget: self.over_budget,
             longest_gap: PERIOD.plus(skipped_max.max(self.ran.max().unwrap_or_default())),
-            ..CpuInterval::default()
+            ..CpuInterval::of(cpu, &self.ran, &self.skipped)
         }
     }
 }

@@ -32,6 +32,7 @@ pub use partition::{GROUP, SLICE};
 use super::Step;
 use crate::knobs::{BUS, Blast, Case, Doubt, GPU, MEMORY, NPU};
 use plain::one;
+use punctual_facts::finding::WhyUnknown;
 use services::{bad, owners};
 use threads::Threads;
 

@@ -1,7 +1,7 @@
 //! Remedies for network devices. Only the devices that the real-time work uses are set up for it. Packets of the other
 //! devices are kept away from the real-time CPUs.
 
-use super::super::{Expected, Reading, SchedPolicy, Step};
+use super::super::{Expected, NicSetting, Reading, SchedPolicy, Step};
 use super::draft::Draft;
 use super::{Found, Site, by_hand};
 use crate::knobs::{Blast, Case, Doubt, Missing};

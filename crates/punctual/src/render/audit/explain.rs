@@ -3,7 +3,7 @@
 use super::{Advice, Audit};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
-use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::finding::{Finding, State};
 use punctual_facts::profile::Kind;
 use punctual_tuning::knobs::{Case, Knob};
 

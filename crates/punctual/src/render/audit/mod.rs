@@ -22,7 +22,6 @@ pub use list::list;
 pub use markdown::document as markdown;
 pub use sarif::{Captured, document as sarif};
 
-use super::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_tuning::audit::{lasting, undoing};
 use punctual_tuning::knobs::{Blast, Case, Family, Knob};

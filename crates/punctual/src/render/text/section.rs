@@ -4,7 +4,7 @@ use crate::render::clean::shortened;
 use crate::render::sheet::{Sheet, Tone, table::Table};
 use crate::render::words::next::Wording;
 use crate::render::{units, words};
-use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::finding::{Finding, State};
 use punctual_facts::machine::MachineLine;
 use punctual_numbers::report::{Answer, LatencyRow, Percentiles, PhaseRow, Report};
 
