@@ -259,7 +259,8 @@ fn a_load_without_cpus_or_on_a_missing_cpu_is_refused() {
     let error = launcher().start("cpu", &CpuSet::new(), Path::new("."), LIMIT, &GOING).unwrap_err();
     assert!(matches!(error, LoadError::NoCpu { .. }));
     for list in ["1000", "5000"] {
-        let error = launcher().start("cpu", &CpuSet::parse_list(list).unwrap(), Path::new("."), LIMIT, &GOING).unwrap_err();
+        let error =
+            launcher().start("cpu", &CpuSet::parse_list(list).unwrap(), Path::new("."), LIMIT, &GOING).unwrap_err();
         assert!(error.to_string().contains(&format!("cannot run on CPUs {list}")), "{error}");
     }
 }
@@ -326,7 +327,8 @@ fn full_disk_entry() {
 
 #[test]
 fn a_worker_that_does_not_listen_is_killed() {
-    let load = impostor("echo noise; echo ready; exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT, &GOING).unwrap();
+    let load =
+        impostor("echo noise; echo ready; exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT, &GOING).unwrap();
     let pid = load.id();
     let outcome = stop(load);
     assert!(outcome.failure.unwrap().contains("did not end within 2 s"));

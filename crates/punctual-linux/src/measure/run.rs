@@ -110,12 +110,8 @@ impl<'a> ScenarioRun<'a> {
         let number = self.phase_number();
         self.prepared.causes.iter_mut().for_each(|causes| causes.prepare(number));
         let lengths = phases::lengths(self.scenario, phase);
-        let skipped = self.loads.start(
-            self.phase_number(),
-            &self.scenario.load_phases[phase],
-            lengths.total(),
-            interrupted,
-        );
+        let skipped =
+            self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total(), interrupted);
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
         // Seconds are numbered across phases, so this phase continues after the last number used.
         let second = if first { 0 } else { earliest.since(self.epoch).whole(SECOND) + 1 };

@@ -18,7 +18,11 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
     if scenario.load_phases.iter().all(|phase| !phase.loads.is_empty()) || brief && wait.is_none() {
         return;
     }
-    let say = |text: String| if !brief { render::say_wrapped(&text) };
+    let say = |text: String| {
+        if !brief {
+            render::say_wrapped(&text)
+        }
+    };
     let deadline = wait.map(|wait| Instant::now() + Duration::from_nanos(wait.as_ns()));
     let mut work = OtherWork::over(LOOK);
     if work.is_quiet() {

@@ -212,13 +212,7 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
         Answer::Inconclusive => Tone::Doubt,
     };
     sheet.gap();
-    sheet.hanging_paragraph(
-        0,
-        2,
-        tone,
-        &format!("{}:", answer::word(&report.verdict)),
-        &answer::by_how_much(report),
-    );
+    sheet.hanging_paragraph(0, 2, tone, &format!("{}:", answer::word(&report.verdict)), &answer::by_how_much(report));
     sheet.answer("How sure", &answer::how_sure(report));
     sheet.answer("Trust", &answer::trust(report, recording).join(" "));
     let wording = Wording { report, reader, recording };

@@ -149,10 +149,13 @@ pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     let points = due(report);
     let or_none = |length: Option<Nanos>| length.map_or_else(|| "none".to_owned(), command::tight);
     let first = report.causes.iter().find_map(|found| found.causes.first());
-    let cause = first.map_or_else(|| "unknown".to_owned(), |ranked| match ranked.cause.class {
-        Class::Unexplained => "unexplained".to_owned(),
-        _ => causes::cause(&ranked.cause).replace(' ', "-"),
-    });
+    let cause = first.map_or_else(
+        || "unknown".to_owned(),
+        |ranked| match ranked.cause.class {
+            Class::Unexplained => "unexplained".to_owned(),
+            _ => causes::cause(&ranked.cause).replace(' ', "-"),
+        },
+    );
     let verdict = &report.verdict;
     format!(
         "{} p99.9={} max={} budget={} missed={}/{} trust={} cause={cause} file={}",

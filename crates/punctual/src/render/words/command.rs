@@ -121,7 +121,8 @@ pub fn audit(need: &Need, profile: Option<&str>, config: Option<&Path>) -> Comma
     let (period, budget) = (need.period.map(length), need.budget.map(length));
     let cpus = (!need.cpus.is_empty()).then(|| need.cpus.to_string());
     let (profile, config) = (profile.map(str::to_owned), config.map(|path| path.display().to_string()));
-    let options = [("--config", config), ("--profile", profile), ("--cpus", cpus), ("--period", period), ("--budget", budget)];
+    let options =
+        [("--config", config), ("--profile", profile), ("--cpus", cpus), ("--period", period), ("--budget", budget)];
     let given = options.into_iter().filter_map(|(option, value)| Some((option, value?)));
     given.fold(Command::new(["audit"]), |command, (option, value)| command.with(option, &value))
 }
