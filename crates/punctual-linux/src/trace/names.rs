@@ -129,7 +129,7 @@ fn note(
     match what {
         TraceEvent::Switch { prev, next, .. } => tasks.extend([*prev, *next]),
         TraceEvent::Waking { tid, .. } | TraceEvent::Migrate { tid, .. } | TraceEvent::Boost { tid, .. } => {
-            tasks.extend([*tid])
+            tasks.extend([*tid]);
         }
         TraceEvent::IrqEntry { irq } | TraceEvent::IrqExit { irq } => irqs.extend([*irq]),
         TraceEvent::HrtimerStart { function, .. }

@@ -57,7 +57,9 @@ fn end(second: u64, reason: EndReason) -> Frame {
 fn cpu(cpu: u32, ran: &[u64], skipped: &[u64]) -> CpuInterval {
     let counts = |values: &[u64]| {
         let mut counts = Counts::new();
-        values.iter().for_each(|v| counts.record(Nanos::from_ns(*v)));
+        for v in values {
+            counts.record(Nanos::from_ns(*v));
+        }
         counts
     };
     let over_budget = ran.iter().filter(|v| **v > 50_000).count() as u64;

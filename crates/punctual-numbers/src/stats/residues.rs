@@ -43,13 +43,7 @@ mod tests {
         let fourth: Vec<u64> = [1u64, 5, 2, 9, 14, 33, 7, 21, 40, 77, 101, 205, 17].iter().map(|i| i * 4 + 3).collect();
         assert_eq!(cycle(&fourth), Some(4));
         for seed in 0..200 {
-            let random: Vec<u64> = crate::stats::tests::uniform(seed)
-                .take(32)
-                .map(|u| {
-                    let index = whole(u * 1e6);
-                    index
-                })
-                .collect();
+            let random: Vec<u64> = crate::stats::tests::uniform(seed).take(32).map(|u| whole(u * 1e6)).collect();
             assert_eq!(cycle(&random), None);
         }
         assert_eq!(cycle(&[4, 8, 12]), None, "three events are nothing");

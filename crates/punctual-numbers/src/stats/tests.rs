@@ -74,11 +74,11 @@ fn levels_with_intervals_by_profile_likelihood() {
 #[test]
 fn the_most_likely_law_of_counts_in_bins() {
     let bins = |width: f64| {
-        let mut counts = std::collections::BTreeMap::<u32, u64>::new();
+        let mut counts = std::collections::BTreeMap::<u64, u64>::new();
         for x in s1() {
             *counts.entry(whole(x / width)).or_default() += 1;
         }
-        let bin = move |(index, n): (u32, u64)| (f64::from(index) * width, f64::from(index + 1) * width, n);
+        let bin = move |(index, n): (u64, u64)| (float(index) * width, float(index + 1) * width, n);
         counts.into_iter().map(bin).collect::<Vec<_>>()
     };
     for (width, scale, shape, ln_likelihood) in

@@ -362,7 +362,7 @@ fn in_force(report: &Report) -> Option<Value> {
         let mut known = read.iter().flatten();
         let first = known.next();
         let changed = known.any(|value| Some(value) != first);
-        let values: Vec<&str> = read.iter().map(|value| value.unwrap_or("not read")).collect();
+        let values: Vec<String> = read.iter().map(|value| value.unwrap_or("not read").to_owned()).collect();
         context! { path => *path, values, changed }
     };
     let moments: Vec<&str> = report.in_force.iter().map(|state| words::moment(state.moment)).collect();

@@ -6,8 +6,8 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::{End, EndReason, Frame, Header, Mark, MarkKind, RecTime, encode, encode_preamble};
 use punctual_numbers::scenario::{Amount, LoadPhase, Policy, Scenario};
 use punctual_numbers::trace::{
-    Address, Context, Kept, LateList, LateTotal, Names, Rung, TraceEvent, TraceRecord, TraceTotal, Tracing, Vector,
-    Window,
+    Address, Context, Kept, LateList, LateTotal, Names, RefusedRung, Rung, TraceEvent, TraceRecord, TraceTotal,
+    Tracing, Vector, Window,
 };
 use std::fs;
 
@@ -30,7 +30,7 @@ fn header() -> Frame {
 fn tracing() -> Frame {
     Frame::Tracing(Tracing {
         rung: Rung::Tracefs,
-        refused: vec![(Rung::Timerlat, "not in this kernel".to_owned())],
+        refused: vec![RefusedRung { rung: Rung::Timerlat, why: "not in this kernel".to_owned() }],
         phases: vec![1],
         events: vec!["sched:sched_switch".to_owned()],
         blind: Vec::new(),

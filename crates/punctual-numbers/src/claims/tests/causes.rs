@@ -52,8 +52,7 @@ fn several_in(recording: &Recording, late: u64) -> Vec<CauseClaims> {
     let mut dice = uniform(12);
     let mut at = || {
         let part = dice.next().unwrap_or(0.5);
-        let index = whole(part * 70_000.0);
-        index
+        whole(part * 70_000.0)
     };
     let mut tail = uniform(13);
     let mut drawn = || Nanos::from_ns(whole(30_000.0 - 10_000.0 * tail.next().unwrap_or(0.5).ln()));

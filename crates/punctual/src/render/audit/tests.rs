@@ -5,6 +5,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::sheet::Style;
+use crate::render::words;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
