@@ -2,7 +2,7 @@
 //! over all its tests.
 
 use super::dice::Dice;
-use punctual_hist::{bucket_high, bucket_low};
+use punctual_hist::{Nanos, bucket_high, bucket_low};
 use punctual_numbers::recording::Recording;
 use punctual_numbers::stats::binomial;
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ fn deviate(a: &[f64], b: &[f64]) -> f64 {
 /// above a threshold. The two thresholds are exceeded by one in 1e4 and one in 1e5 of the values of both runs.
 fn poisson(first: &Recording, second: &Recording) -> Verdict {
     let maxima = |recording: &Recording| -> Vec<u64> {
-        recording.blocks.of(0, |_| true).into_iter().map(|(_, max)| max.as_ns()).collect()
+        recording.blocks.of(0, |_| true).into_values().map(Nanos::as_ns).collect()
     };
     let blocks = [maxima(first), maxima(second)];
     let due: u64 = [first, second].iter().flat_map(|run| run.cpus.values()).map(|cpu| cpu.ran.count()).sum();

@@ -38,15 +38,61 @@ pub enum State {
     Good,
     Bad,
     /// The state could not be determined, for this reason.
-    Unknown(String),
+    Unknown(#[cfg_attr(feature = "schema", schemars(with = "String"))] WhyUnknown),
     /// Software cannot see the state; the text says where to look.
     Advice(String),
     /// The knob makes no difference on this machine, for this reason.
     NotApplicable(String),
 }
 
-/// The last words of the reason for an unknown state, if root may be able to determine the state.
-pub const ROOT_MAY: &str = "root may be allowed to";
+impl State {
+    /// The reason of a state that is neither good nor bad.
+    pub fn because(&self) -> Option<&str> {
+        match self {
+            Self::Good | Self::Bad => None,
+            Self::Unknown(WhyUnknown { because, .. }) | Self::Advice(because) | Self::NotApplicable(because) => {
+                Some(because)
+            }
+        }
+    }
+}
+
+/// Why a state could not be determined. It is published and recorded as its text alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct WhyUnknown {
+    pub because: String,
+    /// Whether looking was refused to an ordinary user, so that root may be able to determine the state.
+    #[serde(skip)]
+    pub root_may: bool,
+}
+
+/// The last words of the reason if root may be able to determine the state. Recordings of every version hold them.
+const ROOT_MAY: &str = "root may be allowed to";
+
+impl WhyUnknown {
+    /// The reason that `look`, such as `reading /dev/mem`, was refused to an ordinary user.
+    pub fn refused(look: &str) -> Self {
+        Self { because: format!("{look} is refused; {ROOT_MAY}"), root_may: true }
+    }
+
+    /// A reason of which a recording holds only the text.
+    pub fn recorded(because: String) -> Self {
+        Self { root_may: because.ends_with(ROOT_MAY), because }
+    }
+}
+
+impl From<String> for WhyUnknown {
+    fn from(because: String) -> Self {
+        Self { because, root_may: false }
+    }
+}
+
+impl From<&str> for WhyUnknown {
+    fn from(because: &str) -> Self {
+        because.to_owned().into()
+    }
+}
 
 /// One source that was read, and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@
 //! Paths are those of the machine, also if its files lie below another folder.
 
 use punctual_facts::cpu_set::CpuSet;
-use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_tuning::plan::{Invocation, NicSetting, SchedPolicy, TaskName};
 use std::fs::File;
 use std::io;
 
@@ -97,7 +97,7 @@ pub trait Hand {
     fn affinity(&self, task: &TaskName) -> io::Result<CpuSet>;
     fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy>;
     /// Settings of a network device, in the order of `names`.
-    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>>;
+    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<NicSetting>>;
     /// The state of a unit; `None` if there is no unit with this name.
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>>;
     /// Tries to take the lock without waiting.
@@ -121,7 +121,7 @@ pub trait Hand {
     fn remove_folder(&self, path: &str) -> io::Result<()>;
     fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()>;
     fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()>;
-    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()>;
+    fn set_nic(&self, device: &str, settings: &[NicSetting]) -> io::Result<()>;
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran>;
     fn run(&self, invocation: &Invocation) -> io::Result<Ran>;
 }

@@ -2,6 +2,7 @@
 //! different settings cannot be compared.
 
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
@@ -38,20 +39,20 @@ const PER_CPU: &[&str] = &[
 /// The settings in force now for these CPUs. Files that do not exist are left out; for files that cannot be read, the
 /// reason is kept.
 pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
-    let mut values: Vec<(String, String)> =
-        MACHINE_WIDE.iter().filter_map(|path| Some(((*path).to_owned(), text(path)?))).collect();
+    let mut values: Vec<MachineLine> =
+        MACHINE_WIDE.iter().filter_map(|path| Some(MachineLine::from((*path, text(path)?)))).collect();
     for cpu in cpus.iter() {
         let paths = PER_CPU.iter().map(|name| format!("/sys/devices/system/cpu/cpu{cpu}/{name}"));
-        values.extend(paths.filter_map(|path| text(&path).map(|value| (path, value))));
+        values.extend(paths.filter_map(|path| text(&path).map(|value| MachineLine::from((path, value)))));
     }
-    values.extend(dma_latency().map(|value| ("/dev/cpu_dma_latency".to_owned(), value)));
+    values.extend(dma_latency().map(|value| MachineLine::from(("/dev/cpu_dma_latency", value))));
     InForce { moment, values }
 }
 
 /// How often the CPUs were throttled for heat between boot and the moment when `state` was read.
 pub fn times_throttled(state: &InForce) -> u64 {
-    let counters = state.values.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
-    counters.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+    let counters = state.values.iter().filter(|line| line.name.ends_with("_throttle_count"));
+    counters.filter_map(|line| line.value.parse::<u64>().ok()).sum()
 }
 
 /// How long the kernel stops real-time threads that have used up their share of a period; `None` if it never does.
@@ -62,7 +63,6 @@ pub fn real_time_pause() -> Option<Nanos> {
     Some(Nanos::from_us(pause))
 }
 
-/// The id of the current boot; `None` if the kernel does not provide it.
 pub fn boot_id() -> Option<String> {
     text(BOOT_ID).filter(|id| !id.contains(' '))
 }

@@ -10,7 +10,6 @@ pub struct Placement {
     pub housekeeping: CpuSet,
     /// CPUs that the loads could use.
     pub loads: CpuSet,
-    /// CPUs isolated from the scheduler.
     pub isolated: CpuSet,
     /// Measured CPUs that our helpers had to share.
     pub shared: CpuSet,

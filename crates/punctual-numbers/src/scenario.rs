@@ -174,7 +174,6 @@ pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
 /// Highest priority that is accepted; higher priorities are left to the kernel's own threads.
 pub const PRIORITY_MAX: u8 = 95;
 
-/// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioError {
     NoCpus,

@@ -19,7 +19,7 @@ mod header;
 use header::header;
 use punctual_hist::SplitMix;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_index};
-use punctual_numbers::compare::{Against, Change, Compared, Comparison, Measured, Options, What};
+use punctual_numbers::compare::{Against, Change, Compared, ComparedNumber, Comparison, Measured, Options};
 use punctual_numbers::foreign::{ForeignRun, Series};
 use punctual_numbers::recording::{
     CpuInterval, Frame, Interval, RecTime, Recording, encode, encode_preamble, interval_length,
@@ -30,15 +30,8 @@ const BUDGET: Nanos = Nanos::from_us(50);
 
 fn interval_of(cpu: u32, counts: &Counts, run: &mut (Nanos, Nanos), over_budget: u64) -> CpuInterval {
     *run = (run.0.min(counts.min().unwrap()), run.1.max(counts.max().unwrap()));
-    CpuInterval {
-        cpu,
-        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-        ran_sum: counts.sum(),
-        ran_min: Some(run.0),
-        ran_max: Some(run.1),
-        over_budget,
-        ..CpuInterval::default()
-    }
+    let (ran_min, ran_max) = (Some(run.0), Some(run.1));
+    CpuInterval { ran_min, ran_max, over_budget, ..CpuInterval::of(cpu, counts, &Counts::new()) }
 }
 
 mod billions {
@@ -221,10 +214,10 @@ mod coverage {
             self.found += u32::from(matches!(against.verdict, Compared::Better | Compared::Worse | Compared::Mixed));
             for row in &against.groups[0].rows {
                 let place = match row.what {
-                    What::Percentile { ppm: 500_000 } => 0,
-                    What::Percentile { ppm: 990_000 } => 1,
-                    What::Percentile { ppm: 999_000 } => 2,
-                    What::Misses { .. } => 3,
+                    ComparedNumber::Percentile { ppm: 500_000 } => 0,
+                    ComparedNumber::Percentile { ppm: 990_000 } => 1,
+                    ComparedNumber::Percentile { ppm: 999_000 } => 2,
+                    ComparedNumber::Misses { .. } => 3,
                     _ => continue,
                 };
                 let held = match row.change {

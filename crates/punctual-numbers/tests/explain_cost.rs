@@ -17,27 +17,29 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::explain::Explanation;
 use punctual_numbers::recording::{Frame, encode, encode_preamble};
 use punctual_numbers::trace::{
-    Address, Context, IrqLine, Kept, Late, LateList, LateTotal, Names, Record, Rung, Tracing, Vector, What, Window,
+    Address, Context, IrqLine, Kept, Late, LateList, LateTotal, Names, Rung, TraceEvent, TraceRecord, Tracing, Vector,
+    Window,
 };
 
 const WINDOWS: u32 = 10_000;
 const RECORDS: u64 = 300;
 
 /// The records of 10 us of work on a busy machine: an interrupt, its softirq, and the switches to and from a task.
-fn noise(round: u64, at: MonoTime) -> Vec<Record> {
+fn noise(round: u64, at: MonoTime) -> Vec<TraceRecord> {
     let tid = 50 + i32::try_from(round % 20).unwrap();
     let irq = u32::try_from(30 + round % 8).unwrap();
     let what = [
-        (0, What::IrqEntry { irq }),
-        (900, What::Waking { tid, prio: 120, target: 1 }),
-        (1_300, What::IrqExit { irq }),
-        (1_500, What::SoftirqEntry { vector: 3 }),
-        (2_600, What::SoftirqExit { vector: 3 }),
-        (3_000, What::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: tid, next_prio: 120 }),
-        (9_000, What::Switch { prev: tid, prev_prio: 120, prev_state: 1, next: 0, next_prio: 120 }),
+        (0, TraceEvent::IrqEntry { irq }),
+        (900, TraceEvent::Waking { tid, prio: 120, target: 1 }),
+        (1_300, TraceEvent::IrqExit { irq }),
+        (1_500, TraceEvent::SoftirqEntry { vector: 3 }),
+        (2_600, TraceEvent::SoftirqExit { vector: 3 }),
+        (3_000, TraceEvent::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: tid, next_prio: 120 }),
+        (9_000, TraceEvent::Switch { prev: tid, prev_prio: 120, prev_state: 1, next: 0, next_prio: 120 }),
     ];
-    let current = |what: &What| if matches!(what, What::Switch { prev, .. } if *prev != 0) { tid } else { 0 };
-    let record = |(after, what): (u64, What)| Record {
+    let current =
+        |what: &TraceEvent| if matches!(what, TraceEvent::Switch { prev, .. } if *prev != 0) { tid } else { 0 };
+    let record = |(after, what): (u64, TraceEvent)| TraceRecord {
         at: at.plus(Nanos::from_ns(after)),
         tid: current(&what),
         context: Context { flags: 0x09, preempt: 1 },
@@ -60,19 +62,19 @@ fn window(slot: u32) -> Window {
         at = at.plus(Nanos::from_us(10));
         round += 1;
     }
-    let ours = |after: u64, what| Record {
+    let ours = |after: u64, what| TraceRecord {
         at: at.plus(Nanos::from_ns(after)),
         tid: 0,
         context: Context { flags: 0x09, preempt: 1 },
         what,
     };
     records.extend([
-        ours(0, What::VectorEntry { vector: Vector::LocalTimer }),
-        ours(400, What::HrtimerEntry { timer, function }),
-        ours(700, What::Waking { tid: 900, prio: 9, target: 1 }),
-        ours(2_000, What::HrtimerExit { timer }),
-        ours(3_000, What::VectorExit { vector: Vector::LocalTimer }),
-        ours(4_000, What::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: 900, next_prio: 9 }),
+        ours(0, TraceEvent::VectorEntry { vector: Vector::LocalTimer }),
+        ours(400, TraceEvent::HrtimerEntry { timer, function }),
+        ours(700, TraceEvent::Waking { tid: 900, prio: 9, target: 1 }),
+        ours(2_000, TraceEvent::HrtimerExit { timer }),
+        ours(3_000, TraceEvent::VectorExit { vector: Vector::LocalTimer }),
+        ours(4_000, TraceEvent::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: 900, next_prio: 9 }),
     ]);
     let line = |irq| (irq, IrqLine { action: format!("nvme0q{irq}"), affinity: "0-3".to_owned(), managed: true });
     let names = Names {

@@ -17,7 +17,7 @@ use punctual_numbers::recording::{
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::trace::{
     Address, Around, Blind, Context, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names,
-    NoiseKind, Record, Rung, SelfTest, TraceTotal, Tracing, Vector, What, Window,
+    NoiseKind, RefusedRung, RemoteRecord, Rung, SelfTest, TraceEvent, TraceRecord, TraceTotal, Tracing, Vector, Window,
 };
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ fn findings() -> Frame {
     };
     Frame::Findings(vec![
         finding("one", Severity::Fatal, State::Bad, Confidence::High),
-        finding("two", Severity::High, State::Unknown(text("reading is refused")), Confidence::Medium),
+        finding("two", Severity::High, State::Unknown("reading is refused".into()), Confidence::Medium),
         finding("three", Severity::Medium, State::NotApplicable(text("no such thing")), Confidence::Low),
         finding("four", Severity::Info, State::Good, Confidence::Low),
     ])
@@ -177,7 +177,7 @@ fn happenings() -> Vec<Frame> {
 
 fn states_and_end() -> Vec<Frame> {
     let state = |moment, value| {
-        Frame::InForce(InForce { moment, values: vec![(text("/sys/kernel/tracing/current_tracer"), text(value))] })
+        Frame::InForce(InForce { moment, values: vec![("/sys/kernel/tracing/current_tracer", value).into()] })
     };
     let load = |operations, failure| {
         let (name, unit, time) = (text("cpu"), text("loops"), Nanos::from_secs(20));
@@ -196,7 +196,7 @@ fn states_and_end() -> Vec<Frame> {
 fn tracing() -> [Frame; 3] {
     let tracing = Tracing {
         rung: Rung::Tracefs,
-        refused: vec![(Rung::Timerlat, text("the kernel has no such tracer"))],
+        refused: vec![RefusedRung { rung: Rung::Timerlat, why: text("the kernel has no such tracer") }],
         phases: vec![1],
         events: vec![text("sched:sched_switch"), text("sched:sched_waking")],
         blind: vec![
@@ -231,41 +231,41 @@ fn tracing() -> [Frame; 3] {
     ]
 }
 
-fn happened() -> Vec<What> {
+fn happened() -> Vec<TraceEvent> {
     let (timer, function, handler) = (Address(0xffff_8881_0000_1040), Address(0xffff_ffff_8112_3450), Address(0));
     let kinds = [NoiseKind::Nmi, NoiseKind::Irq, NoiseKind::Softirq, NoiseKind::Thread];
-    let noise = |kind| What::Noise { kind, id: -1, start: MonoTime::from_ns(7), took: Nanos::from_us(2) };
+    let noise = |kind| TraceEvent::Noise { kind, id: -1, start: MonoTime::from_ns(7), took: Nanos::from_us(2) };
     let mut all = vec![
-        What::Switch { prev: 900, prev_prio: 9, prev_state: 1, next: 0, next_prio: 120 },
-        What::Waking { tid: 900, prio: 9, target: 1 },
-        What::IrqEntry { irq: 131 },
-        What::IrqExit { irq: 131 },
-        What::SoftirqEntry { vector: 3 },
-        What::SoftirqExit { vector: 3 },
-        What::SoftirqRaise { vector: 3 },
-        What::HrtimerStart { timer, function, expires: 987_654_999_000 },
-        What::HrtimerEntry { timer, function },
-        What::HrtimerExit { timer },
-        What::TimerEntry { timer, function },
-        What::TimerExit { timer },
-        What::Nmi { handler, took: Nanos::from_us(3) },
-        What::WorkStart { function },
-        What::WorkEnd,
-        What::CallEntry { function },
-        What::CallExit,
-        What::IpiSend { target: 1, callsite: function, callback: handler },
-        What::Idle { state: Some(2) },
-        What::Idle { state: None },
-        What::Fault { address: Address(0x7f00_1234_5000), ip: Address(0x5555_0000), user: true },
-        What::Frequency { cpu: 1, khz: 3_200_000 },
-        What::Migrate { tid: 900, from_cpu: 1, to_cpu: 3 },
-        What::Boost { tid: 900, from: 120, prio: 9 },
-        What::Timerlat { context: 1, latency: Nanos::from_us(9) },
-        What::Lost { count: Some(17) },
-        What::Lost { count: None },
+        TraceEvent::Switch { prev: 900, prev_prio: 9, prev_state: 1, next: 0, next_prio: 120 },
+        TraceEvent::Waking { tid: 900, prio: 9, target: 1 },
+        TraceEvent::IrqEntry { irq: 131 },
+        TraceEvent::IrqExit { irq: 131 },
+        TraceEvent::SoftirqEntry { vector: 3 },
+        TraceEvent::SoftirqExit { vector: 3 },
+        TraceEvent::SoftirqRaise { vector: 3 },
+        TraceEvent::HrtimerStart { timer, function, expires: 987_654_999_000 },
+        TraceEvent::HrtimerEntry { timer, function },
+        TraceEvent::HrtimerExit { timer },
+        TraceEvent::TimerEntry { timer, function },
+        TraceEvent::TimerExit { timer },
+        TraceEvent::Nmi { handler, took: Nanos::from_us(3) },
+        TraceEvent::WorkStart { function },
+        TraceEvent::WorkEnd,
+        TraceEvent::CallEntry { function },
+        TraceEvent::CallExit,
+        TraceEvent::IpiSend { target: 1, callsite: function, callback: handler },
+        TraceEvent::Idle { state: Some(2) },
+        TraceEvent::Idle { state: None },
+        TraceEvent::Fault { address: Address(0x7f00_1234_5000), ip: Address(0x5555_0000), user: true },
+        TraceEvent::Frequency { cpu: 1, khz: 3_200_000 },
+        TraceEvent::Migrate { tid: 900, from_cpu: 1, to_cpu: 3 },
+        TraceEvent::Boost { tid: 900, from: 120, prio: 9 },
+        TraceEvent::Timerlat { context: 1, latency: Nanos::from_us(9) },
+        TraceEvent::Lost { count: Some(17) },
+        TraceEvent::Lost { count: None },
     ];
-    all.extend(Vector::ALL.map(|vector| What::VectorEntry { vector }));
-    all.push(What::VectorExit { vector: Vector::LocalTimer });
+    all.extend(Vector::ALL.map(|vector| TraceEvent::VectorEntry { vector }));
+    all.push(TraceEvent::VectorExit { vector: Vector::LocalTimer });
     all.extend(kinds.map(noise));
     all
 }
@@ -297,7 +297,7 @@ fn around() -> Around {
 
 fn windows() -> Vec<Frame> {
     let release = MonoTime::from_ns(987_654_999_000);
-    let record = |(after, what)| Record {
+    let record = |(after, what)| TraceRecord {
         at: release.plus(Nanos::from_us(after)),
         tid: 900,
         context: Context { flags: 0x15, preempt: 1 },
@@ -323,10 +323,10 @@ fn windows() -> Vec<Frame> {
         incomplete,
         around: None,
     };
-    let before = Record { at: release.minus(Nanos::from_us(40)), ..record((0, What::WorkEnd)) };
+    let before = TraceRecord { at: release.minus(Nanos::from_us(40)), ..record((0, TraceEvent::WorkEnd)) };
     let mut full = window(0, Kept::Worst, None);
     full.records = (0..).zip(happened()).map(record).collect();
-    full.elsewhere = vec![(0, before)];
+    full.elsewhere = vec![RemoteRecord { cpu: 0, record: before }];
     full.names = names;
     full.around = Some(around());
     let why = [

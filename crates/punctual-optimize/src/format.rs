@@ -10,7 +10,6 @@ use punctual_hist::Nanos;
 use punctual_tuning::plan::Keep;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Name and version of the document.
 const SCHEMA: &str = "punctual/campaign/1";
 /// Largest number of candidates, rounds or baselines in a document. Every real design is smaller, so a document with
 /// more is damaged.
@@ -21,7 +20,6 @@ const MOST: usize = 1_000;
 pub struct Kept {
     /// Arguments of the command that began the campaign.
     pub arguments: Vec<String>,
-    /// Time spent on the campaign so far.
     #[serde(rename = "spent_ns", deserialize_with = "nanos")]
     pub spent: Nanos,
     /// When the last measurement ended.
@@ -36,7 +34,6 @@ pub struct Kept {
     pub doubts: Doubts,
 }
 
-/// Reasons to doubt measurements of the campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubts {
     /// The first reason of each kind.
@@ -47,7 +44,6 @@ pub struct Doubts {
     pub runs: usize,
 }
 
-/// Why a saved campaign cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     #[error("it is no campaign: {0}")]

@@ -137,7 +137,6 @@ pub struct Measurement {
 pub struct Campaign {
     #[serde(flatten)]
     pub design: Design,
-    /// All runs so far, in their order.
     pub runs: Vec<Measurement>,
     /// Number of runs that were made when the time for the campaign was up. The round that ended there is the last one.
     pub closed_at: Option<usize>,

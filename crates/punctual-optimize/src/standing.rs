@@ -28,8 +28,12 @@ pub enum CampaignStage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Measure with the candidates of `arm` set. Rounds of a stage, and places in a round, count from 0.
-    Measure { stage: CampaignStage, round: u32, place: usize, arm: Arm },
-    /// The campaign is complete.
+    Measure {
+        stage: CampaignStage,
+        round: u32,
+        place: usize,
+        arm: Arm,
+    },
     Done,
 }
 

@@ -12,12 +12,10 @@ use punctual_hist::Nanos;
 use punctual_hist::SplitMix;
 use serde::{Deserialize, Serialize};
 
-/// Name and version of the document.
 const SCHEMA: &str = "punctual/turns/1";
 /// Largest number of rounds. A document with more is damaged.
 pub const ROUNDS_MAX: u32 = 1_000;
 
-/// One of the two sides of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {

@@ -5,7 +5,7 @@
 
 use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting};
 use punctual_facts::fact::printable;
-use punctual_facts::finding::{Evidence, Finding, Severity, State};
+use punctual_facts::finding::{Evidence, Finding, Severity, State, WhyUnknown};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
@@ -85,10 +85,12 @@ pub fn undoing(knob: &Knob, case: &Case<'_>) -> Option<String> {
 fn state(judged: Result<State, Doubt>, evidence: &[Evidence]) -> State {
     match judged {
         Ok(State::Good | State::Bad) if evidence.is_empty() => {
-            State::Unknown("the probe looked at nothing; please report this".to_owned())
+            State::Unknown("the probe looked at nothing; please report this".into())
         }
         Ok(state) => state,
-        Err(Doubt::Unknown(because)) => State::Unknown(printable(&because, REASON_CHARS)),
+        Err(Doubt::Unknown(why)) => {
+            State::Unknown(WhyUnknown { because: printable(&why.because, REASON_CHARS), ..why })
+        }
         Err(Doubt::NotApplicable(because)) => State::NotApplicable(printable(&because, REASON_CHARS)),
     }
 }

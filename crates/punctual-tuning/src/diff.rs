@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_verdict_gets_worse_better_or_only_other() {
-        let unknown = || State::Unknown("no file".to_owned());
+        let unknown = || State::Unknown("no file".into());
         let not_here = |why: &str| State::NotApplicable(why.to_owned());
         let a = [
             finding("fixed", Severity::High, State::Bad, "1"),

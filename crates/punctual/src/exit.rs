@@ -25,12 +25,10 @@ impl Exit {
         self.max(other)
     }
 
-    /// [`Exit::Exceeded`] when `condition` holds.
     pub fn exceeded_if(condition: bool) -> Self {
         if condition { Self::Exceeded } else { Self::Fine }
     }
 
-    /// [`Exit::Doubtful`] when `condition` holds.
     pub fn doubtful_if(condition: bool) -> Self {
         if condition { Self::Doubtful } else { Self::Fine }
     }

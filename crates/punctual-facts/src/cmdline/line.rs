@@ -11,7 +11,6 @@ pub const KEPT_BYTES: usize = 2048;
 /// A word of a command line, and its byte offsets in the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The word as it was written on the line.
     pub raw: String,
     /// The text before `=`, with each `-` replaced by `_`, without quotes.
     pub name: String,

@@ -6,7 +6,6 @@ use super::Target;
 use super::WordVerdict::{self, Clamped, RejectedValue};
 use crate::machine::{Arch, Version};
 
-/// What is wrong with a word's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) verdict: WordVerdict,

@@ -9,7 +9,6 @@ pub struct MachineLine {
 }
 
 impl MachineLine {
-    /// The value of the line with this name.
     pub fn of<'a>(lines: &'a [Self], name: &str) -> Option<&'a str> {
         lines.iter().find(|line| line.name == name).map(|line| line.value.as_str())
     }

@@ -135,7 +135,6 @@ fn cpus(tree: &dyn Tree, path: &str) -> Fact<CpuSet> {
     })
 }
 
-/// The first value of a field in `/proc/cpuinfo`.
 fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
     let value = |line: &str| line.split_once(':').filter(|(n, _)| n.trim() == name).map(|(_, v)| v.trim().to_owned());
     cpuinfo.lines().find_map(value).filter(|value| !value.is_empty())

@@ -8,7 +8,6 @@ use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Virtualisation {
-    /// The name of the hypervisor, if there is one.
     pub hypervisor: Option<String>,
     /// The engine of the container in which this program runs, if it runs in one.
     pub container: Option<String>,

@@ -41,7 +41,6 @@ pub struct MemTree {
     pub(super) links: BTreeMap<String, String>,
 }
 
-/// The reason why a snapshot could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct SnapshotError {
@@ -52,12 +51,10 @@ pub struct SnapshotError {
 }
 
 impl MemTree {
-    /// Creates a machine on which no file exists.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Parses a snapshot from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::parse(std::str::from_utf8(bytes).map_err(|e| {
             let offset = e.valid_up_to();

@@ -22,7 +22,6 @@ impl<'a> Transcript<'a> {
         Self { source, files: RefCell::default(), folders: RefCell::default(), links: RefCell::default() }
     }
 
-    /// All recorded answers, as a machine.
     pub fn into_tree(self) -> MemTree {
         let (files, folders) = (self.files.into_inner(), self.folders.into_inner());
         let mut tree = MemTree::new();

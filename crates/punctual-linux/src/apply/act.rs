@@ -4,7 +4,7 @@ use super::look::{is_gone, read_value, thread, told};
 use super::replace::replace;
 use crate::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use crate::journal::StepOutcome;
-use punctual_tuning::plan::{Before, Expected, Step};
+use punctual_tuning::plan::{Before, Expected, NicSetting, Step};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -40,9 +40,10 @@ pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> StepOutcome {
             return outcome(&thread(task), "set policy", seen, |seen| seen == policy, |seen| format!("{seen:?}"));
         }
         Step::Nic { device, settings } => {
-            let names: Vec<&str> = settings.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
             let seen = hand.set_nic(device, settings).and_then(|()| hand.nic(device, &names));
-            return outcome(device, "set", seen, |seen| seen == settings, |seen| format!("{seen:?}"));
+            let told = |seen: &Vec<NicSetting>| seen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return outcome(device, "set", seen, |seen| seen == settings, told);
         }
         Step::Silence { unit, lasting } => return silence(hand, unit, *lasting),
         Step::Run { doing: None, .. } => Ok(()),

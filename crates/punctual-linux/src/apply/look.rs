@@ -54,7 +54,7 @@ pub fn look(hand: &dyn Hand, step: &Step) -> Result<Look, String> {
             Err(error) => gone_or(&thread(task), "ask for its policy", &error),
         },
         Step::Nic { device, settings } => {
-            let names: Vec<&str> = settings.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
             match hand.nic(device, &names) {
                 Ok(now) if now == *settings => Ok(Look::Already),
                 Ok(now) => Ok(Look::ready(Before::Nic(now))),

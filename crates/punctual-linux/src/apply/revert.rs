@@ -6,8 +6,10 @@ use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::hand::{Hand, Lock, LockAnswer};
 use crate::journal::format::Damage;
-use crate::journal::{Begun, Contents, Intent, Journal, JournalRecord, Session, SessionStage, Undone, store};
-use punctual_tuning::plan::{Before, Keep, Step};
+use crate::journal::{
+    Begun, Contents, Intent, Journal, JournalRecord, KeptSetting, Session, SessionStage, Undone, store,
+};
+use punctual_tuning::plan::{Before, Step};
 use serde::Serialize;
 use std::io;
 
@@ -302,9 +304,9 @@ fn is_same_place(one: &Step, other: &Step) -> bool {
 }
 
 /// Whether our files write the same value again at each boot.
-fn is_kept(keeps: &[(String, Keep)], step: &Step) -> bool {
+fn is_kept(keeps: &[KeptSetting], step: &Step) -> bool {
     let Step::Write { path: written, .. } = step else { return false };
-    keeps.iter().any(|(_, keep)| keep.writes(written))
+    keeps.iter().any(|kept| kept.keep.writes(written))
 }
 
 fn place(step: &Step) -> Option<&str> {

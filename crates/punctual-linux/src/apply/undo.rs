@@ -79,7 +79,7 @@ pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
             Err(error) => gone_is_fine(&thread(task), "ask for its policy", Err(error)),
         },
         (Step::Nic { device, .. }, Before::Nic(before)) => {
-            let names: Vec<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<&str> = before.iter().map(|setting| setting.name.as_str()).collect();
             match hand.nic(device, &names) {
                 Ok(now) if now == *before => Ok(nothing("it is as before")),
                 Ok(_) => gone_is_fine(device, "set", hand.set_nic(device, before)),

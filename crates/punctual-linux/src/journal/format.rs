@@ -27,18 +27,13 @@ pub fn line(record: &JournalRecord) -> Result<String, serde_json::Error> {
 }
 
 /// A line of the journal that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[error("line {line}: {why}")]
 pub struct Damage {
     /// Number of the line, counted from one.
     pub line: usize,
     pub why: String,
-}
-
-impl std::fmt::Display for Damage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {}: {}", self.line, self.why)
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,6 +15,6 @@ pub mod record;
 pub mod session;
 pub mod store;
 
-pub use record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
+pub use record::{Begun, Intent, JournalRecord, KeptSetting, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
 pub use session::{Contents, Entry, Now, Pending, Session, SessionStage};
 pub use store::{Journal, JournalError, read};

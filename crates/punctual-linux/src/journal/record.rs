@@ -7,11 +7,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalRecord {
     Begun(Begun),
-    /// A step is about to be done.
     Intent(Intent),
     /// The machine already had the value of a step, so there is nothing to undo.
     Was(Was),
-    /// A step has ended, with this outcome.
     Outcome {
         transaction: u32,
         number: u32,
@@ -74,8 +72,14 @@ pub struct TuningRequest {
     pub cpus: String,
     pub profile: String,
     pub arguments: Vec<String>,
-    /// Ids of knobs, each with a setting that is kept for it across boots.
-    pub keeps: Vec<(String, Keep)>,
+    pub keeps: Vec<KeptSetting>,
+}
+
+/// A setting that is kept across boots for the knob with this id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptSetting {
+    pub knob: String,
+    pub keep: Keep,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 //! This module only combines records. It does not access files or the machine.
 
 use super::format::Damage;
-use super::record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, Undone, Was};
-use punctual_tuning::plan::Keep;
+use super::record::{Begun, Intent, JournalRecord, KeptSetting, Owner, Purpose, StepOutcome, Undone, Was};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
@@ -37,7 +36,6 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub sessions: Vec<Session>,
-    /// Lines of the journal that could not be read.
     pub damage: Vec<Damage>,
     /// Whether the last line was cut off while it was written. The step that it announced was not done.
     pub torn: bool,
@@ -56,11 +54,9 @@ pub struct Now {
 pub enum Pending {
     /// The program ended while it applied the transaction.
     HalfApplied,
-    /// The program ended while it undid the transaction.
     HalfReverted,
     /// The command for which the transaction was made has ended, and the transaction was not undone.
     OwnerGone,
-    /// The deadline passed without a confirmation.
     NotConfirmed,
 }
 
@@ -123,9 +119,8 @@ impl Contents {
 }
 
 impl Session {
-    /// Ids of knobs, each with a setting that is kept for it across boots. There are none unless the transaction tuned
-    /// the machine.
-    pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
+    /// The settings that are kept across boots. There are none unless the transaction tuned the machine.
+    pub fn keeps(&self) -> impl Iterator<Item = &KeptSetting> {
         let begun = self.begun.iter().filter(|begun| begun.kind == Purpose::Tuned);
         begun.flat_map(|begun| &begun.asked.keeps)
     }

@@ -115,7 +115,6 @@ impl RunningLoad {
         self.child.id()
     }
 
-    /// Asks the load to end, without waiting for it.
     pub fn ask_to_end(&mut self) {
         self.stdin = None;
     }

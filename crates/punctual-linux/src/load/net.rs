@@ -47,7 +47,6 @@ fn ask(asker: &UdpSocket, answer: &mut [u8]) -> io::Result<u64> {
     unless_late(asker.recv(answer))
 }
 
-/// Echoes packets until the load is over.
 fn echo(worker: &Worker, echoer: &UdpSocket, over: &AtomicBool) {
     let _ = worker.pin();
     let mut packet = [0_u8; 64];

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 /// Upper limit of the run time of a worker process.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Everything that can tell a worker process to end.
 pub(super) struct StopRequest {
     signals: UnixStream,
     deadline: Instant,

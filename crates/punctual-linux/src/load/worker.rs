@@ -90,7 +90,6 @@ impl Worker {
         self.shared.report(trouble);
     }
 
-    /// Binds the calling thread to this worker's CPU.
     pub fn pin(&self) -> io::Result<()> {
         set_cpus(None, &CpuSet::from_iter([self.cpu]))
     }

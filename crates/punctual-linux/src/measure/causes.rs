@@ -8,7 +8,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::recording::Frame;
 use punctual_numbers::scenario::Scenario;
-use punctual_numbers::trace::{Blind, Rung, SelfTest, Tracing};
+use punctual_numbers::trace::{Blind, RefusedRung, Rung, SelfTest, Tracing};
 
 /// Threshold for late activations until there are enough activations to derive one.
 const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
@@ -62,7 +62,7 @@ impl Causes {
         tracing.blind.extend(flight.blind());
         if tracing.rung == Rung::Deltas && flight.is_blind() {
             tracing.rung = Rung::InProcess;
-            tracing.refused.push((Rung::Deltas, "no counter can be read".to_owned()));
+            tracing.refused.push(RefusedRung { rung: Rung::Deltas, why: "no counter can be read".to_owned() });
         }
         let (explain, budget) = (explain.clone(), scenario.budget.unwrap_or(Nanos::MAX));
         Ok(Self { flight, tracing, explain, budget, limit, former: vec![Counts::new(); probes.len()], on: false })

@@ -48,7 +48,6 @@ impl Readings {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounted {
-    /// CPU time spent on tasks and interrupts.
     pub busy: Nanos,
     /// CPU time that the hypervisor gave to other guests.
     pub steal: Nanos,

@@ -47,7 +47,6 @@ pub struct Collector {
     pub blocks_lost: u64,
 }
 
-/// The stretch that a thread has to measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assignment {
     pub from: MonoTime,
@@ -204,13 +203,8 @@ impl Collector {
         }
         self.note_extremes(&ran_now, &skipped_now, &gaps, unserved.as_ref());
         let interval = CpuInterval {
-            cpu: self.cpu,
-            ran: pairs(&ran),
-            ran_sum: ran.sum(),
             ran_min: self.ran_min,
             ran_max: self.ran_max,
-            skipped: pairs(&skipped),
-            skipped_sum: skipped.sum(),
             skipped_max: self.skipped_max,
             over_budget,
             early: early_now.saturating_sub(self.early),
@@ -223,6 +217,7 @@ impl Collector {
                 .unwrap_or_default(),
             block_max: blocks.iter().map(|b| (self.run_second(b.second), b.max)).collect(),
             counters: difference(&counters_now, &self.counters),
+            ..CpuInterval::of(self.cpu, &ran, &skipped)
         };
         self.longest_gap = self.longest_gap.max(interval.longest_gap);
         (self.ran, self.skipped) = (ran_now, skipped_now);
@@ -310,10 +305,6 @@ fn series(first: Nanos, step: Nanos, count: u64) -> Counts {
     let (mut writer, reader) = Histogram::new();
     writer.record_series(first, step, count);
     reader.snapshot()
-}
-
-fn pairs(counts: &Counts) -> Vec<(u16, u64)> {
-    counts.nonzero().filter_map(|(index, n)| Some((u16::try_from(index).ok()?, n))).collect()
 }
 
 #[cfg(test)]

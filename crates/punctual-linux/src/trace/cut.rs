@@ -4,7 +4,7 @@ use super::engine::{Covered, Engine, Span};
 use super::names::NameBook;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::WindowSlot;
-use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
+use punctual_numbers::trace::{Incomplete, Kept, Names, Tid, TraceEvent, TraceRecord, Window};
 
 /// A switch at least this long before the release shows which task ran at the release.
 const LEAD: Nanos = Nanos::from_us(200);
@@ -52,14 +52,14 @@ pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mu
     let incomplete = missing(engine.covered(a.cpu).unwrap_or_default(), lost, &records, a);
     shorten(&mut records);
     let elsewhere = engine.elsewhere(a.cpu, span, &mut seen);
-    let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
+    let names = book.of(records.iter().chain(elsewhere.iter().map(|other| &other.record)), seen);
     let mut window = Window { elsewhere, ..window(a, place, records, names, incomplete) };
     book.disguise(&mut window);
     window
 }
 
-fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Option<Incomplete> {
-    let lost = |record: &Record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke;
+fn missing(covered: Covered, missed: bool, records: &[TraceRecord], a: &Target) -> Option<Incomplete> {
+    let lost = |record: &TraceRecord| matches!(record.what, TraceEvent::Lost { .. }) && record.at <= a.woke;
     match () {
         () if covered.warped || a.doubted == Some(Incomplete::Warped) => Some(Incomplete::Warped),
         () if covered.span.from > a.release => Some(Incomplete::Late),
@@ -71,11 +71,11 @@ fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Op
 }
 
 /// If there are too many records, keeps the first and the last of them, which show how the latency began and ended.
-fn shorten(records: &mut Vec<Record>) {
+fn shorten(records: &mut Vec<TraceRecord>) {
     let half = RECORDS_MAX / 2;
     let Some(more) = records.len().checked_sub(RECORDS_MAX).filter(|more| *more > 0) else { return };
-    let left_out = What::Lost { count: Some(more as u64 + 1) };
-    let before = records.get(half - 1).map(|record| Record { what: left_out, ..record.clone() });
+    let left_out = TraceEvent::Lost { count: Some(more as u64 + 1) };
+    let before = records.get(half - 1).map(|record| TraceRecord { what: left_out, ..record.clone() });
     records.splice(half..=half + more, before);
 }
 
@@ -85,33 +85,36 @@ pub fn lacks_switch(a: &Window) -> bool {
     let span = a.release..=a.woke;
     // A thread that is woken while it still runs, on its way to sleep, needs no switch. Only wake-ups by other tasks
     // count.
-    let woken = |record: &&Record| {
+    let woken = |record: &&TraceRecord| {
         record.tid != a.tid
-            && matches!(record.what, What::Waking { tid, target, .. } if tid == a.tid && target == a.cpu)
+            && matches!(record.what, TraceEvent::Waking { tid, target, .. } if tid == a.tid && target == a.cpu)
     };
     let records = &a.records;
     let Some(woken) = records.iter().find(|record| span.contains(&record.at) && woken(record)) else { return false };
-    let switched = |record: &Record| matches!(record.what, What::Switch { next, .. } if next == a.tid);
+    let switched = |record: &TraceRecord| matches!(record.what, TraceEvent::Switch { next, .. } if next == a.tid);
     !records.iter().any(|record| (woken.at..=a.woke).contains(&record.at) && switched(record))
 }
 
-fn last_arming(records: &[Record], a: &Target) -> Option<Record> {
-    let ours = |record: &&Record| record.tid == a.tid && matches!(record.what, What::HrtimerStart { .. });
+fn last_arming(records: &[TraceRecord], a: &Target) -> Option<TraceRecord> {
+    let ours = |record: &&TraceRecord| record.tid == a.tid && matches!(record.what, TraceEvent::HrtimerStart { .. });
     records.iter().rev().filter(|record| record.at < a.release).find(ours).cloned()
 }
 
 /// Index of the first record to keep: the last switch before `by`, or otherwise the record after the last loss before
 /// it. A loss before that switch does not matter.
-fn beginning(records: &[Record], by: MonoTime) -> usize {
+fn beginning(records: &[TraceRecord], by: MonoTime) -> usize {
     let before = records.partition_point(|record| record.at < by);
     let before = records.get(..before).unwrap_or_default();
-    before.iter().rposition(|record| matches!(record.what, What::Switch { .. } | What::Lost { .. })).unwrap_or(0)
+    before
+        .iter()
+        .rposition(|record| matches!(record.what, TraceEvent::Switch { .. } | TraceEvent::Lost { .. }))
+        .unwrap_or(0)
 }
 
 pub fn window(
     a: &Target,
     place: WindowSlot,
-    records: Vec<Record>,
+    records: Vec<TraceRecord>,
     names: Names,
     incomplete: Option<Incomplete>,
 ) -> Window {
@@ -149,8 +152,8 @@ mod tests {
     use super::*;
     use punctual_numbers::trace::Context;
 
-    fn record(at_us: u64, what: What) -> Record {
-        Record { at: MonoTime::from_ns(at_us * 1_000), tid: 0, context: Context::default(), what }
+    fn record(at_us: u64, what: TraceEvent) -> TraceRecord {
+        TraceRecord { at: MonoTime::from_ns(at_us * 1_000), tid: 0, context: Context::default(), what }
     }
 
     fn target(release: u64, woke: u64) -> Target {
@@ -162,14 +165,16 @@ mod tests {
     fn a_switch_that_nobody_recorded_is_missed() {
         let a = target(10_000, 90_000);
         let place = WindowSlot { slot: 0, kept: Kept::Sampled };
-        let lacks = |records: &[Record]| lacks_switch(&window(&a, place, records.to_vec(), Names::default(), None));
-        let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
-        let switch = |at, next| record(at, What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });
+        let lacks =
+            |records: &[TraceRecord]| lacks_switch(&window(&a, place, records.to_vec(), Names::default(), None));
+        let woken = || record(20, TraceEvent::Waking { tid: 7, prio: 9, target: 1 });
+        let switch =
+            |at, next| record(at, TraceEvent::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });
         assert!(!lacks(&[switch(5, 1)]), "a thread that polls is not woken");
         assert!(lacks(&[woken(), switch(30, 3)]));
         assert!(!lacks(&[woken(), switch(30, 3), switch(80, 7)]));
         assert!(lacks(&[woken(), switch(95, 7)]), "it ran before that");
-        assert!(!lacks(&[Record { tid: 7, ..woken() }]), "it was still awake");
+        assert!(!lacks(&[TraceRecord { tid: 7, ..woken() }]), "it was still awake");
     }
 
     #[test]
@@ -177,14 +182,14 @@ mod tests {
         let (a, early, behind) = (target(10_000, 90_000), target(500, 90_000), target(10_000, 9_000_000));
         let span = Span { from: MonoTime::from_ns(1_000), to: MonoTime::from_ns(1_000_000) };
         let covered = Covered { span, warped: false };
-        let missing = |records: &[Record], a: &Target| missing(covered, false, records, a);
-        let lost = |us| record(us, What::Lost { count: None });
+        let missing = |records: &[TraceRecord], a: &Target| missing(covered, false, records, a);
+        let lost = |us| record(us, TraceEvent::Lost { count: None });
         assert_eq!(missing(&[], &a), None);
         assert_eq!(missing(&[], &early), Some(Incomplete::Late));
         assert_eq!(missing(&[], &behind), Some(Incomplete::Short));
         assert_eq!(missing(&[lost(90)], &a), Some(Incomplete::Lost));
         assert_eq!(missing(&[lost(91)], &a), None, "our thread ran already");
-        let many = vec![record(20, What::WorkEnd); RECORDS_MAX + 1];
+        let many = vec![record(20, TraceEvent::WorkEnd); RECORDS_MAX + 1];
         assert_eq!(missing(&many, &a), Some(Incomplete::TooLong));
         let doubted = |doubt| Target { doubted: Some(doubt), ..a };
         assert_eq!(missing(&[], &doubted(Incomplete::Holes)), Some(Incomplete::Holes));
@@ -195,15 +200,15 @@ mod tests {
 
     #[test]
     fn of_too_many_records_the_first_and_the_last_stay() {
-        let mut records: Vec<Record> = (0..9_000).map(|us| record(us, What::WorkEnd)).collect();
+        let mut records: Vec<TraceRecord> = (0..9_000).map(|us| record(us, TraceEvent::WorkEnd)).collect();
         shorten(&mut records);
         assert_eq!(records.len(), RECORDS_MAX);
         let half = RECORDS_MAX / 2;
-        assert_eq!(records[half - 1].what, What::WorkEnd);
-        assert_eq!(records[half].what, What::Lost { count: Some(9_000 - RECORDS_MAX as u64 + 1) });
+        assert_eq!(records[half - 1].what, TraceEvent::WorkEnd);
+        assert_eq!(records[half].what, TraceEvent::Lost { count: Some(9_000 - RECORDS_MAX as u64 + 1) });
         assert_eq!(
             (&records[half].at, records.last().unwrap().at),
-            (&records[half - 1].at, record(8_999, What::WorkEnd).at)
+            (&records[half - 1].at, record(8_999, TraceEvent::WorkEnd).at)
         );
         let before = records.clone();
         shorten(&mut records);
@@ -212,12 +217,12 @@ mod tests {
 
     #[test]
     fn a_window_begins_with_the_last_switch_before_or_the_last_loss() {
-        let switch = || What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next: 2, next_prio: 120 };
-        let lost = || What::Lost { count: None };
-        let records = [record(1, lost()), record(2, switch()), record(3, What::WorkEnd), record(9, switch())];
+        let switch = || TraceEvent::Switch { prev: 1, prev_prio: 120, prev_state: 0, next: 2, next_prio: 120 };
+        let lost = || TraceEvent::Lost { count: None };
+        let records = [record(1, lost()), record(2, switch()), record(3, TraceEvent::WorkEnd), record(9, switch())];
         let by = MonoTime::from_ns(5_000);
         assert_eq!(beginning(&records, by), 1, "the loss is before the switch");
-        let records = [record(2, switch()), record(3, lost()), record(4, What::WorkEnd), record(9, switch())];
+        let records = [record(2, switch()), record(3, lost()), record(4, TraceEvent::WorkEnd), record(9, switch())];
         assert_eq!(beginning(&records, by), 1);
         assert_eq!(beginning(&records[2..], by), 0);
         assert_eq!(beginning(&[], by), 0);

@@ -8,7 +8,7 @@ use super::instance::{ELSEWHERE, Instance};
 use super::pages::Pages;
 use super::place::TraceFolder;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
+use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, RemoteRecord, TraceEvent};
 use punctual_rt::now;
 
 /// Size of the trace buffer of each CPU that is not measured. It can be small, because only events that target measured
@@ -108,7 +108,7 @@ fn filter(field: &str, cpus: &CpuSet) -> String {
     cpus.iter().map(|cpu| format!("{field}=={cpu}")).collect::<Vec<_>>().join("||")
 }
 
-/// What other CPUs did to `cpu` in a span, in order, each with the CPU that did it.
+/// What other CPUs did to `cpu` in a span, in order.
 pub fn aimed_at<'a>(
     cpu: u32,
     pages: impl Iterator<Item = &'a Pages>,
@@ -116,26 +116,27 @@ pub fn aimed_at<'a>(
     layout: &PageLayout,
     decoder: &Decoder,
     names: &mut Names,
-) -> Vec<(u32, Record)> {
-    let mut found: Vec<(u32, Record)> = Vec::new();
+) -> Vec<RemoteRecord> {
+    let mut found: Vec<RemoteRecord> = Vec::new();
     for pages in pages.filter(|pages| pages.cpu != cpu) {
         let records = pages.records(span, layout, decoder, names);
-        found.extend(records.into_iter().filter(|record| is_aimed_at(cpu, &record.what)).map(|r| (pages.cpu, r)));
+        let aimed = records.into_iter().filter(|record| is_aimed_at(cpu, &record.what));
+        found.extend(aimed.map(|record| RemoteRecord { cpu: pages.cpu, record }));
     }
     nearest(found)
 }
 
-pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
-    found.sort_by_key(|(_, record)| record.at);
+pub fn nearest(mut found: Vec<RemoteRecord>) -> Vec<RemoteRecord> {
+    found.sort_by_key(|other| other.record.at);
     // If there are too many records, the last ones are kept, because they are closest to the wake-up.
     found.drain(..found.len().saturating_sub(RECORDS_MAX));
     found
 }
 
-pub fn is_aimed_at(cpu: u32, what: &What) -> bool {
+pub fn is_aimed_at(cpu: u32, what: &TraceEvent) -> bool {
     match what {
-        What::Waking { target, .. } | What::IpiSend { target, .. } => *target == cpu,
-        What::Boost { .. } => true,
+        TraceEvent::Waking { target, .. } | TraceEvent::IpiSend { target, .. } => *target == cpu,
+        TraceEvent::Boost { .. } => true,
         _ => false,
     }
 }

@@ -6,7 +6,7 @@
 use super::TraceError;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::{Blind, Names, Record, Rung, TraceTotal};
+use punctual_numbers::trace::{Blind, Names, RefusedRung, RemoteRecord, Rung, TraceRecord, TraceTotal};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
@@ -55,15 +55,15 @@ pub trait Engine: Send {
     fn late_is(&mut self, _cpu: u32, _threshold: Nanos) {}
     fn covered(&self, cpu: u32) -> Option<Covered>;
     /// Records of a CPU in a span, and the names in them.
-    fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names);
+    fn records(&self, cpu: u32, span: Span) -> (Vec<TraceRecord>, Names);
     /// Whether records of a span may be missing although no record says so.
     fn missed(&self, _span: Span) -> bool {
         false
     }
     /// What other CPUs did to `cpu` in a span. Names are added to `names`.
-    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)>;
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<RemoteRecord>;
     fn rung(&self) -> Rung;
-    fn no_better(&self) -> Vec<(Rung, String)>;
+    fn no_better(&self) -> Vec<RefusedRung>;
     fn buffer_bytes(&self) -> u64;
     /// Recorded events, such as `group:name`.
     fn event_names(&self) -> Vec<String>;

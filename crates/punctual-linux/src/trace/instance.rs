@@ -36,7 +36,6 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Makes an instance that records nothing yet.
     pub fn new(tracefs: &TraceFolder, suffix: &str) -> Result<Self, TraceError> {
         let tracefs = tracefs.folder(".")?;
         let name = this_process().map(|owner| name_of(owner, suffix)).map_err(TraceError::NoStart)?;

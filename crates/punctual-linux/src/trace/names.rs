@@ -2,7 +2,7 @@
 //!
 //! They are read during the measurement, on housekeeping CPUs. A number whose name cannot be read stays a number.
 
-use punctual_numbers::trace::{Address, IrqLine, Names, Record, Tid, What, Window};
+use punctual_numbers::trace::{Address, IrqLine, Names, Tid, TraceEvent, TraceRecord, Window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -31,7 +31,7 @@ impl NameBook {
     }
 
     /// Names for everything that these records mention; `seen` are names from the records themselves.
-    pub fn of<'a>(&mut self, records: impl Iterator<Item = &'a Record>, mut seen: Names) -> Names {
+    pub fn of<'a>(&mut self, records: impl Iterator<Item = &'a TraceRecord>, mut seen: Names) -> Names {
         let (mut tasks, mut irqs, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
         let mut current = BTreeSet::new();
         for record in records {
@@ -59,7 +59,7 @@ impl NameBook {
     /// recording get functions only by name.
     pub fn disguise(&self, window: &mut Window) {
         let other = |address: &mut Address| *address = self.other(*address);
-        let records = window.records.iter_mut().chain(window.elsewhere.iter_mut().map(|(_, record)| record));
+        let records = window.records.iter_mut().chain(window.elsewhere.iter_mut().map(|other| &mut other.record));
         records.for_each(|record| each_address(&mut record.what, other));
         let names = std::mem::take(&mut window.names.functions).into_iter();
         window.names.functions = names.map(|(address, name)| (self.other(address), name)).collect();
@@ -103,39 +103,46 @@ enum Points {
     Into,
 }
 
-fn each_address(what: &mut What, mut each: impl FnMut(&mut Address)) {
+fn each_address(what: &mut TraceEvent, mut each: impl FnMut(&mut Address)) {
     match what {
-        What::HrtimerStart { timer: a, function: b, .. }
-        | What::HrtimerEntry { timer: a, function: b }
-        | What::TimerEntry { timer: a, function: b }
-        | What::IpiSend { callsite: a, callback: b, .. }
-        | What::Fault { address: a, ip: b, .. } => [a, b].into_iter().for_each(each),
-        What::HrtimerExit { timer: a }
-        | What::TimerExit { timer: a }
-        | What::Nmi { handler: a, .. }
-        | What::WorkStart { function: a }
-        | What::CallEntry { function: a } => each(a),
-        What::Stack { addresses } => addresses.iter_mut().for_each(each),
+        TraceEvent::HrtimerStart { timer: a, function: b, .. }
+        | TraceEvent::HrtimerEntry { timer: a, function: b }
+        | TraceEvent::TimerEntry { timer: a, function: b }
+        | TraceEvent::IpiSend { callsite: a, callback: b, .. }
+        | TraceEvent::Fault { address: a, ip: b, .. } => [a, b].into_iter().for_each(each),
+        TraceEvent::HrtimerExit { timer: a }
+        | TraceEvent::TimerExit { timer: a }
+        | TraceEvent::Nmi { handler: a, .. }
+        | TraceEvent::WorkStart { function: a }
+        | TraceEvent::CallEntry { function: a } => each(a),
+        TraceEvent::Stack { addresses } => addresses.iter_mut().for_each(each),
         _ => {}
     }
 }
 
-fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addresses: &mut BTreeMap<Address, Points>) {
+fn note(
+    what: &TraceEvent,
+    tasks: &mut BTreeSet<Tid>,
+    irqs: &mut BTreeSet<u32>,
+    addresses: &mut BTreeMap<Address, Points>,
+) {
     match what {
-        What::Switch { prev, next, .. } => tasks.extend([*prev, *next]),
-        What::Waking { tid, .. } | What::Migrate { tid, .. } | What::Boost { tid, .. } => tasks.extend([*tid]),
-        What::IrqEntry { irq } | What::IrqExit { irq } => irqs.extend([*irq]),
-        What::HrtimerStart { function, .. }
-        | What::HrtimerEntry { function, .. }
-        | What::TimerEntry { function, .. }
-        | What::WorkStart { function }
-        | What::CallEntry { function } => addresses.extend([(*function, Points::AtIt)]),
-        What::Nmi { handler, .. } => addresses.extend([(*handler, Points::AtIt)]),
-        What::IpiSend { callsite, callback, .. } => {
+        TraceEvent::Switch { prev, next, .. } => tasks.extend([*prev, *next]),
+        TraceEvent::Waking { tid, .. } | TraceEvent::Migrate { tid, .. } | TraceEvent::Boost { tid, .. } => {
+            tasks.extend([*tid]);
+        }
+        TraceEvent::IrqEntry { irq } | TraceEvent::IrqExit { irq } => irqs.extend([*irq]),
+        TraceEvent::HrtimerStart { function, .. }
+        | TraceEvent::HrtimerEntry { function, .. }
+        | TraceEvent::TimerEntry { function, .. }
+        | TraceEvent::WorkStart { function }
+        | TraceEvent::CallEntry { function } => addresses.extend([(*function, Points::AtIt)]),
+        TraceEvent::Nmi { handler, .. } => addresses.extend([(*handler, Points::AtIt)]),
+        TraceEvent::IpiSend { callsite, callback, .. } => {
             addresses.extend([(*callsite, Points::Into), (*callback, Points::AtIt)]);
         }
-        What::Stack { addresses: stack } => addresses.extend(stack.iter().map(|at| (*at, Points::Into))),
-        What::Fault { ip, user: false, .. } => addresses.extend([(*ip, Points::Into)]),
+        TraceEvent::Stack { addresses: stack } => addresses.extend(stack.iter().map(|at| (*at, Points::Into))),
+        TraceEvent::Fault { ip, user: false, .. } => addresses.extend([(*ip, Points::Into)]),
         _ => {}
     }
 }
@@ -209,11 +216,11 @@ mod tests {
     fn no_address_of_the_kernel_is_told_and_the_same_ones_stay_the_same() {
         let book = NameBook { functions: functions(b"ffffffff81000100 T tick\n"), ..NameBook::default() };
         let (timer, function) = (Address(0xffff_8881_0000_0040), Address(0xffff_ffff_8100_0100));
-        let record = |what| Record { at: MonoTime::default(), tid: 0, context: Context::default(), what };
+        let record = |what| TraceRecord { at: MonoTime::default(), tid: 0, context: Context::default(), what };
         let records = vec![
-            record(What::HrtimerEntry { timer, function }),
-            record(What::HrtimerExit { timer }),
-            record(What::CallEntry { function: Address(0) }),
+            record(TraceEvent::HrtimerEntry { timer, function }),
+            record(TraceEvent::HrtimerExit { timer }),
+            record(TraceEvent::CallEntry { function: Address(0) }),
         ];
         let names = NameBook { functions: functions(b"ffffffff81000100 T tick\n"), ..NameBook::default() }
             .of(records.iter(), Names::default());
@@ -222,10 +229,10 @@ mod tests {
         let mut window = cut::window(&target, WindowSlot { slot: 0, kept: Kept::Sampled }, records, names, None);
         book.disguise(&mut window);
         let [entry, exit, call] = [0, 1, 2].map(|n| window.records[n].what.clone());
-        let What::HrtimerEntry { timer: entered, function: called } = entry else { panic!("{entry:?}") };
+        let TraceEvent::HrtimerEntry { timer: entered, function: called } = entry else { panic!("{entry:?}") };
         assert!(entered != timer && called != function && called.0 < 1 << 40);
-        assert_eq!(exit, What::HrtimerExit { timer: entered });
-        assert_eq!(call, What::CallEntry { function: Address(0) });
+        assert_eq!(exit, TraceEvent::HrtimerExit { timer: entered });
+        assert_eq!(call, TraceEvent::CallEntry { function: Address(0) });
         assert_eq!(window.names.functions, [(called, "tick".to_owned())].into());
     }
 }

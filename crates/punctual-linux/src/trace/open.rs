@@ -3,12 +3,12 @@
 use super::engine::{Engine, EngineChoice, Wish};
 use super::tracefs::Tracefs;
 use super::{TraceError, self_test};
-use punctual_numbers::trace::{Rung, SelfTest};
+use punctual_numbers::trace::{RefusedRung, Rung, SelfTest};
 
 #[derive(Default)]
 pub struct Opened {
     pub engine: Option<(Box<dyn Engine>, Vec<SelfTest>)>,
-    pub refused: Vec<(Rung, String)>,
+    pub refused: Vec<RefusedRung>,
 }
 
 /// Opens the requested engine, or otherwise the best one. Its events are on, and nothing is recorded yet.
@@ -35,12 +35,12 @@ pub fn open(wish: &Wish<'_>) -> Opened {
                 opened.engine = Some(tried);
                 break;
             }
-            Err(error) => opened.refused.push((*rung, error.to_string())),
+            Err(error) => opened.refused.push(RefusedRung { rung: *rung, why: error.to_string() }),
         }
     }
     // If an engine was refused twice, only the first reason says why; the second says that it was not tried again.
-    opened.refused.sort_by_key(|(rung, _)| *rung);
-    opened.refused.dedup_by_key(|(rung, _)| *rung);
+    opened.refused.sort_by_key(|refused| refused.rung);
+    opened.refused.dedup_by_key(|refused| refused.rung);
     opened
 }
 

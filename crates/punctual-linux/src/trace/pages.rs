@@ -4,7 +4,7 @@
 
 use super::engine::Span;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
+use punctual_numbers::trace::{Context, Decoder, Missed, Names, PageLayout, TraceEvent, TraceRecord};
 use rustix::io::{Errno, read};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -118,7 +118,7 @@ impl Pages {
         layout: &PageLayout,
         decoder: &Decoder,
         names: &mut Names,
-    ) -> Vec<Record> {
+    ) -> Vec<TraceRecord> {
         let begun = self.read.partition_point(|page| page.start <= from);
         // A page that could not be parsed hides records from the end of the page before it. So that page is included.
         let first = self.read.range(..begun).rposition(|page| !page.bytes.is_empty()).unwrap_or(0);
@@ -159,8 +159,8 @@ impl Pages {
     }
 }
 
-fn lost(at: MonoTime, count: Option<u64>) -> Record {
-    Record { at, tid: 0, context: Context::default(), what: What::Lost { count } }
+fn lost(at: MonoTime, count: Option<u64>) -> TraceRecord {
+    TraceRecord { at, tid: 0, context: Context::default(), what: TraceEvent::Lost { count } }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use super::TraceError;
 use super::engine::{Engine, Span};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::{Address, Record, SelfTest, Tid, What};
+use punctual_numbers::trace::{Address, SelfTest, Tid, TraceEvent, TraceRecord};
 use punctual_rt::{Policy, kernel, now, setup};
 use std::collections::BTreeSet;
 
@@ -93,23 +93,23 @@ fn sleeps_on(cpu: u32) -> Option<Slept> {
     Some(Slept { tid, sleeps: (0..TIMERS).map(sleep).collect() })
 }
 
-fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[Record]) -> SelfTest {
+fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[TraceRecord]) -> SelfTest {
     let armed =
         |expires: MonoTime| sleeps.iter().any(|s| expires.plus(SLACK) >= s.release && expires <= s.release.plus(SLACK));
     let timers: BTreeSet<Address> = records
         .iter()
         .filter(|record| record.tid == tid)
         .filter_map(|record| match record.what {
-            What::HrtimerStart { timer, expires, .. } => {
+            TraceEvent::HrtimerStart { timer, expires, .. } => {
                 armed(MonoTime::from_ns(u64::try_from(expires).unwrap_or_default())).then_some(timer)
             }
             _ => None,
         })
         .collect();
-    let expired = |record: &&Record| matches!(record.what, What::HrtimerEntry { timer, .. } if timers.contains(&timer));
-    let woken = |record: &&Record| matches!(record.what, What::Waking { tid: woken, .. } if woken == tid);
-    let switched = |record: &&Record| matches!(record.what, What::Switch { next, .. } if next == tid);
-    let seen = |kind: &dyn Fn(&&Record) -> bool| {
+    let expired = |record: &&TraceRecord| matches!(record.what, TraceEvent::HrtimerEntry { timer, .. } if timers.contains(&timer));
+    let woken = |record: &&TraceRecord| matches!(record.what, TraceEvent::Waking { tid: woken, .. } if woken == tid);
+    let switched = |record: &&TraceRecord| matches!(record.what, TraceEvent::Switch { next, .. } if next == tid);
+    let seen = |kind: &dyn Fn(&&TraceRecord) -> bool| {
         let seen_at: Vec<MonoTime> = records.iter().filter(|record| kind(record)).map(|record| record.at).collect();
         let within = |sleep: &&Sleep| seen_at.iter().any(|at| (sleep.before..=sleep.after).contains(at));
         u32::try_from(sleeps.iter().filter(within).count()).unwrap_or(u32::MAX)
@@ -129,17 +129,17 @@ mod tests {
     }
 
     /// The trace of thread 77 with these sleeps. Timers expire 2 us after the release.
-    fn trace(sleeps: &[Sleep]) -> Vec<Record> {
-        let record = |at, tid, what| Record { at, tid, context: Context::default(), what };
+    fn trace(sleeps: &[Sleep]) -> Vec<TraceRecord> {
+        let record = |at, tid, what| TraceRecord { at, tid, context: Context::default(), what };
         let timer = Address(0xabc);
         let of = |s: &Sleep| {
             let expires = i64::try_from(s.release.as_ns()).unwrap();
             let at = s.release.plus(Nanos::from_us(2));
             [
-                record(s.before, 77, What::HrtimerStart { timer, function: Address(1), expires }),
-                record(at, 0, What::HrtimerEntry { timer, function: Address(1) }),
-                record(at, 0, What::Waking { tid: 77, prio: 49, target: 1 }),
-                record(at, 0, What::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: 77, next_prio: 49 }),
+                record(s.before, 77, TraceEvent::HrtimerStart { timer, function: Address(1), expires }),
+                record(at, 0, TraceEvent::HrtimerEntry { timer, function: Address(1) }),
+                record(at, 0, TraceEvent::Waking { tid: 77, prio: 49, target: 1 }),
+                record(at, 0, TraceEvent::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: 77, next_prio: 49 }),
             ]
         };
         sleeps.iter().flat_map(of).collect()
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_hole_is_found() {
         let mut records = trace(&sleeps());
-        let hole = records.iter().rposition(|r| matches!(r.what, What::Switch { .. })).unwrap();
+        let hole = records.iter().rposition(|r| matches!(r.what, TraceEvent::Switch { .. })).unwrap();
         records.remove(hole);
         let test = judge(1, 77, &sleeps(), &records);
         assert_eq!((test.expiries, test.wakings, test.switches), (20, 20, 19));

@@ -10,7 +10,7 @@ use super::pages::Pages;
 use super::place::tracefs;
 use super::{TraceError, timerlat};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_numbers::trace::{Blind, Names, PageLayout, Record, Rung, TraceTotal};
+use punctual_numbers::trace::{Blind, Names, PageLayout, RefusedRung, RemoteRecord, Rung, TraceRecord, TraceTotal};
 use punctual_rt::now;
 
 /// With more measured CPUs, their effects on each other are not looked for, because of the cost of decoding.
@@ -115,13 +115,13 @@ impl Engine for Tracefs {
         Some(Covered { span: pages.covered(), warped: pages.warped })
     }
 
-    fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names) {
+    fn records(&self, cpu: u32, span: Span) -> (Vec<TraceRecord>, Names) {
         let mut names = Names::default();
         let Some(pages) = self.pages(cpu) else { return (Vec::new(), names) };
         (pages.records(span, &self.layout, &self.events.decoder, &mut names), names)
     }
 
-    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)> {
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<RemoteRecord> {
         // Measured CPUs are included only up to the limit [`MEASURED_TOO`].
         let measured = self.pages.iter().take(if self.pages.len() <= MEASURED_TOO { usize::MAX } else { 0 });
         let pages = measured.chain(self.elsewhere.iter().flat_map(Elsewhere::pages));
@@ -132,8 +132,8 @@ impl Engine for Tracefs {
         if self.no_timerlat.is_none() { Rung::Timerlat } else { Rung::Tracefs }
     }
 
-    fn no_better(&self) -> Vec<(Rung, String)> {
-        self.no_timerlat.iter().map(|why| (Rung::Timerlat, why.clone())).collect()
+    fn no_better(&self) -> Vec<RefusedRung> {
+        self.no_timerlat.iter().map(|why| RefusedRung { rung: Rung::Timerlat, why: why.clone() }).collect()
     }
 
     fn buffer_bytes(&self) -> u64 {

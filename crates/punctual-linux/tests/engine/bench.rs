@@ -6,7 +6,7 @@ pub use super::plans::{change, cpus, edit, folder, irq, own, plan, request, task
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::apply::{Hand, LockAnswer, Machine, Meta, Ran, UnitState, UnitVerb};
-use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_tuning::plan::{Invocation, NicSetting, SchedPolicy, TaskName};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -207,10 +207,13 @@ impl Hand for Bench {
             _ => SchedPolicy::Other(number.parse().unwrap()),
         })
     }
-    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
+    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<NicSetting>> {
         let Ok(text) = fs::read_to_string(self.file(&format!("/sim/nic/{device}"))) else { return errno(libc::ENODEV) };
         let value = |name: &&str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        Ok(names.iter().map(|name| ((*name).to_owned(), value(name).unwrap_or(u32::MAX))).collect())
+        Ok(names
+            .iter()
+            .map(|name| NicSetting { name: (*name).to_owned(), value: value(name).unwrap_or(u32::MAX) })
+            .collect())
     }
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
         let Ok(text) = fs::read_to_string(self.file(&format!("/sim/unit/{unit}"))) else { return Ok(None) };
@@ -307,15 +310,15 @@ impl Hand for Bench {
         self.set_task(task, &cpus, &policy);
         Ok(())
     }
-    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
+    fn set_nic(&self, device: &str, settings: &[NicSetting]) -> io::Result<()> {
         let _whole = self.whole();
         let mut now = self.nic(device, &["rx-usecs", "eee/enabled"])?;
-        for (name, value) in &mut now {
-            if let Some((_, wanted)) = settings.iter().find(|(other, _)| other == name) {
-                *value = *wanted;
+        for setting in &mut now {
+            if let Some(wanted) = settings.iter().find(|other| other.name == setting.name) {
+                setting.value = wanted.value;
             }
         }
-        let lines: Vec<String> = now.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let lines: Vec<String> = now.iter().map(ToString::to_string).collect();
         self.set(&format!("/sim/nic/{device}"), &(lines.join("\n") + "\n"));
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::bench::errno;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::apply::{Hand, LockAnswer, Meta, Ran, UnitState, UnitVerb};
-use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_tuning::plan::{Invocation, NicSetting, SchedPolicy, TaskName};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -101,7 +101,7 @@ impl Hand for Faulty<'_> {
     fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy> {
         self.hand.policy(task)
     }
-    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
+    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<NicSetting>> {
         self.hand.nic(device, names)
     }
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
@@ -153,7 +153,7 @@ impl Hand for Faulty<'_> {
     fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
         self.doing(false, || (), || self.hand.set_policy(task, policy))
     }
-    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
+    fn set_nic(&self, device: &str, settings: &[NicSetting]) -> io::Result<()> {
         self.doing(false, || (), || self.hand.set_nic(device, settings))
     }
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {

@@ -4,8 +4,10 @@
 
 use crate::bench::{cpus, irq, own, task, write};
 use punctual_linux::journal::format::{first_line, line, parse};
-use punctual_linux::journal::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
-use punctual_tuning::plan::{Before, Invocation, Keep, Lasts, Reading, SchedPolicy, Step};
+use punctual_linux::journal::{
+    Begun, Intent, JournalRecord, KeptSetting, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was,
+};
+use punctual_tuning::plan::{Before, Invocation, Keep, Lasts, NicSetting, Reading, SchedPolicy, Step};
 
 fn begun(transaction: u32, kind: Purpose, confirm_by_ns: Option<u64>) -> JournalRecord {
     JournalRecord::Begun(Begun {
@@ -26,8 +28,8 @@ fn begun(transaction: u32, kind: Purpose, confirm_by_ns: Option<u64>) -> Journal
 }
 
 /// Every kind of setting that is kept across boots.
-fn keeps() -> Vec<(String, Keep)> {
-    let (text, id) = (str::to_owned, "some.knob".to_owned());
+fn keeps() -> Vec<KeptSetting> {
+    let text = str::to_owned;
     let keeps = [
         Keep::Word(text("nohz_full=2-3")),
         Keep::NoWord(text("threadirqs")),
@@ -41,13 +43,14 @@ fn keeps() -> Vec<(String, Keep)> {
         Keep::Hold(2),
         Keep::Anew,
     ];
-    keeps.map(|keep| (id.clone(), keep)).to_vec()
+    keeps.map(|keep| KeptSetting { knob: text("some.knob"), keep }).to_vec()
 }
 
 /// Every kind of step, with the previous state that is kept for it.
 fn steps() -> Vec<(Step, Before)> {
     let text = str::to_owned;
     let value = |value: &str| Before::Value(text(value));
+    let rx = |value| NicSetting { name: text("rx-usecs"), value };
     let file =
         |number: u32| Before::File { copy: format!("1-{number}"), mode: 0o644, uid: 0, gid: 0, sum: 0xdead_beef };
     let edit = |seen: &[u8], in_place| Step::Edit {
@@ -73,10 +76,7 @@ fn steps() -> Vec<(Step, Before)> {
         (Step::Affinity { task: task(77), cpus: cpus("0-1") }, Before::Cpus(cpus("0-3,8"))),
         (Step::Policy { task: task(77), policy: SchedPolicy::Fifo(50) }, Before::Policy(SchedPolicy::Other(-5))),
         (Step::Policy { task: task(77), policy: SchedPolicy::Other(0) }, Before::Policy(SchedPolicy::Rr(9))),
-        (
-            Step::Nic { device: text("eth0"), settings: vec![(text("rx-usecs"), 0)] },
-            Before::Nic(vec![(text("rx-usecs"), 3)]),
-        ),
+        (Step::Nic { device: text("eth0"), settings: vec![rx(0)] }, Before::Nic(vec![rx(3)])),
         (
             Step::Silence { unit: text("irqbalance.service"), lasting: true },
             Before::Unit { was_active: true, was_masked: false },

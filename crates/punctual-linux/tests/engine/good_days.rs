@@ -3,7 +3,7 @@
 use crate::bench::{Bench, GRUB, GRUBENV, booted_again, change, edit, irq, own, plan, request, tune, write};
 use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
 use punctual_linux::journal::store::FILE;
-use punctual_linux::journal::{SessionStage, Undone, read};
+use punctual_linux::journal::{KeptSetting, SessionStage, Undone, read};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Change, Invocation, Keep, Reading, Step};
 
@@ -197,7 +197,7 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
         Keep::Sysctl { name: "kernel.numa_balancing".to_owned(), value: "0".to_owned() },
         Keep::Write { path: other.to_owned(), value: "2".to_owned() },
     ];
-    let keeps = keeps.map(|keep| ("x".to_owned(), keep)).to_vec();
+    let keeps = keeps.map(|keep| KeptSetting { knob: "x".to_owned(), keep }).to_vec();
     let asked = punctual_linux::journal::TuningRequest { keeps, ..punctual_linux::journal::TuningRequest::default() };
     let steps = vec![write(path, "0", Reading::Plain), write(other, "2", Reading::Plain), irq(5, "0-1")];
     let transaction = Transaction::begin(&bench, &Request { asked, ..request() }).unwrap();

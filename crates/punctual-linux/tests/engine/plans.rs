@@ -5,7 +5,9 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::apply::{Applied, EngineError, Hand, Request, Transaction};
 use punctual_linux::journal::Purpose;
 use punctual_tuning::knobs::Blast;
-use punctual_tuning::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
+use punctual_tuning::plan::{
+    Change, Expected, Invocation, Lasts, NicSetting, Reading, SchedPolicy, Step, Takes, TaskName,
+};
 use std::path::Path;
 
 /// A temporary folder in memory if possible, because syncing takes no time there.
@@ -70,7 +72,9 @@ fn outside() -> Change {
         vec![
             Step::Nic {
                 device: "eth0".to_owned(),
-                settings: vec![("rx-usecs".to_owned(), 0), ("eee/enabled".to_owned(), 0)],
+                settings: ["rx-usecs", "eee/enabled"]
+                    .map(|name| NicSetting { name: name.to_owned(), value: 0 })
+                    .to_vec(),
             },
             Step::Silence { unit: "irqbalance.service".to_owned(), lasting: false },
             Step::Silence { unit: "tuned.service".to_owned(), lasting: true },

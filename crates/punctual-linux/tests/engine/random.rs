@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Fault, Faulty, GRUB, GRUBENV, TheEnd, change, cpus, edit, irq, own, task, tune, write};
 use proptest::prelude::*;
 use punctual_linux::apply::{Extent, revert};
-use punctual_tuning::plan::{Invocation, Reading, SchedPolicy, Step};
+use punctual_tuning::plan::{Invocation, NicSetting, Reading, SchedPolicy, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A step that can be applied on its own: one of several kinds, with one of a few values.
@@ -22,7 +22,10 @@ fn step(bench: &Bench, kind: u8, value: u8) -> Step {
         9 => Step::Silence { unit: "irqbalance.service".to_owned(), lasting: value % 2 == 0 },
         10 => write("/sys/kernel/refused", &number, Reading::Plain),
         11 => write("/sys/kernel/clamped", &number, Reading::Plain),
-        12 => Step::Nic { device: "eth0".to_owned(), settings: vec![("rx-usecs".to_owned(), u32::from(value))] },
+        12 => Step::Nic {
+            device: "eth0".to_owned(),
+            settings: vec![NicSetting { name: "rx-usecs".to_owned(), value: u32::from(value) }],
+        },
         13 => Step::Remove { path: "/etc/modprobe.d/old.conf".to_owned() },
         14 => write(
             "/sys/fs/cgroup/cgroup.subtree_control",

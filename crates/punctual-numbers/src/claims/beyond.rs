@@ -6,9 +6,11 @@
 
 use super::tails::{Cut, Tail, conclude, nanos, scale_of};
 use super::{Beyond, Drift, Refusal};
+use crate::stats::float::float;
 use crate::stats::tail::Exceedances;
 use crate::stats::{dependence, goodness, ranks, rhythm, trend};
 use punctual_hist::{MonoTime, Nanos};
+use std::collections::BTreeMap;
 
 /// At most this number of exceedances is fitted: more make the law fit worse without making the limits much narrower.
 const EXCEEDANCES_MAX: usize = 500;
@@ -34,18 +36,17 @@ const TREND_MAX: usize = 1_500;
 /// Exact maxima of blocks of time of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Maxima {
-    /// Length of a block.
     pub block: Nanos,
-    /// (number of the block since the epoch, largest latency), in order of time. Zero stands for a maximum that is only
-    /// known to be no larger than the smallest other one.
-    pub list: Vec<(u32, Nanos)>,
+    /// The largest latency of each block, by the number of the block since the epoch. Zero stands for a maximum that is
+    /// only known to be no larger than the smallest other one.
+    pub list: BTreeMap<u32, Nanos>,
 }
 
 impl Maxima {
     /// Number of blocks whose maximum equals the largest of the run.
     pub fn ties(&self) -> u64 {
-        let largest = self.list.iter().map(|(_, max)| *max).max();
-        self.list.iter().filter(|(_, max)| Some(*max) == largest).count() as u64
+        let largest = self.list.values().max();
+        self.list.values().filter(|max| Some(*max) == largest).count() as u64
     }
 }
 
@@ -100,7 +101,7 @@ fn independent(maxima: &Maxima) -> Result<Series, Refusal> {
 
 impl Series {
     fn of(maxima: &Maxima) -> Self {
-        let (indices, values) = maxima.list.iter().map(|(index, max)| (*index, as_f64(*max))).unzip();
+        let (indices, values) = maxima.list.iter().map(|(index, max)| (*index, float(max.as_ns()))).unzip();
         Self { seconds: maxima.block.as_secs_f64(), indices, values }
     }
 
@@ -189,7 +190,6 @@ impl Series {
         rhythm::rhythm(&times, block, Nanos::ZERO)
     }
 
-    /// Tails from thresholds of rising height.
     fn tails(&self) -> Vec<Tail> {
         let sizes = std::iter::successors(Some(self.exceedances_max()), |k| Some(k * 4 / 5));
         sizes.take_while(|k| *k >= EXCEEDANCES_MIN).filter_map(|k| self.tail(k)).collect()
@@ -199,8 +199,7 @@ impl Series {
         let threshold = self.threshold(k);
         let above = self.values.iter().map(|x| x - threshold);
         let exceeding = above.clone().filter(|y| *y > 0.0).count();
-        #[allow(clippy::cast_precision_loss, reason = "numbers of blocks")]
-        let several = -(-(exceeding as f64 / self.values.len() as f64)).ln_1p();
+        let several = -(-(float(exceeding) / float(self.values.len()))).ln_1p();
         let data = Exceedances::of_values(above, several);
         let fit = data.fit()?;
         let probabilities: Vec<f64> = data.values().iter().map(|y| 1.0 - data.survival(&fit.law, *y)).collect();
@@ -218,11 +217,6 @@ impl Series {
             Refusal::NoFit { odds: best }
         }
     }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of latency, digits do not matter")]
-fn as_f64(time: Nanos) -> f64 {
-    time.as_ns() as f64
 }
 
 fn secs(seconds: f64) -> Nanos {

@@ -8,6 +8,7 @@ use super::beyond::{Maxima, beyond};
 use super::{CauseClaims, Refusal, signs};
 use crate::explain::{Cause, Explanation, Spike};
 use crate::recording::Recording;
+use crate::stats::float::float;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -45,8 +46,7 @@ pub(super) fn by_cause(
             },
         }
     };
-    #[allow(clippy::cast_precision_loss, reason = "numbers of spikes")]
-    let matters = |(_, spikes): &(&Cause, Vec<&Spike>)| spikes.len() as f64 >= SHARE_MIN * all as f64;
+    let matters = |(_, spikes): &(&Cause, Vec<&Spike>)| float(spikes.len()) >= SHARE_MIN * float(all);
     let mut list: Vec<CauseClaims> = by_cause.into_iter().filter(matters).map(claims).collect();
     list.sort_by_key(|claims| std::cmp::Reverse(claims.activations));
     list
@@ -64,9 +64,9 @@ fn known(explanation: &Explanation, cpus: &[u32], wanted: u64) -> Result<(), Ref
     Err(Refusal::Sampled { known, late })
 }
 
-fn maxima(recording: &Recording, blocks: &[(u32, Nanos)], spikes: &[&Spike]) -> Maxima {
+fn maxima(recording: &Recording, blocks: &BTreeMap<u32, Nanos>, spikes: &[&Spike]) -> Maxima {
     let block = recording.blocks.length();
-    let mut largest: BTreeMap<u32, Nanos> = blocks.iter().map(|(index, _)| (*index, Nanos::ZERO)).collect();
+    let mut largest: BTreeMap<u32, Nanos> = blocks.keys().map(|index| (*index, Nanos::ZERO)).collect();
     for spike in spikes {
         let index = spike.release.since(recording.header.epoch).whole(block);
         let max = u32::try_from(index).ok().and_then(|index| largest.get_mut(&index));
@@ -74,5 +74,5 @@ fn maxima(recording: &Recording, blocks: &[(u32, Nanos)], spikes: &[&Spike]) -> 
             *max = spike.latency().max(*max);
         }
     }
-    Maxima { block, list: largest.into_iter().collect() }
+    Maxima { block, list: largest }
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
 use super::{CONFIDENCE, Moods};
+use crate::stats::float::whole;
 use crate::stats::moods::{self, Cell, Spectrum};
 use punctual_hist::Nanos;
 
@@ -35,7 +36,6 @@ const ONE_IN_LIMITS: u64 = 100;
 /// The design effect at one level of latency.
 #[derive(Clone, Copy, Debug)]
 struct Rung {
-    /// Number of values above the level.
     above: u64,
     effect: f64,
 }
@@ -77,7 +77,6 @@ impl Course {
         course
     }
 
-    /// Whether the moods are too long for this run to give any limit.
     pub(super) fn is_too_long(&self) -> bool {
         self.moods.is_some_and(|moods| moods.too_long)
     }
@@ -97,8 +96,7 @@ impl Course {
 }
 
 fn told(time: Nanos, (odds, stretches, cells): (f64, f64, usize), too_long: bool) -> Moods {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
-    let part = |times: f64| Nanos::from_ns((time.as_ns() as f64 * times) as u64);
+    let part = |times: f64| Nanos::from_ns(whole(time.as_ns() as f64 * times));
     let length = stretches.is_finite().then(|| part(1.0 / stretches));
     Moods {
         probability: odds,

@@ -9,6 +9,7 @@ use super::percentiles::{Worth, percentiles};
 use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, scale_of};
 use super::{Beyond, CONFIDENCE, Percentile, Refusal, phase};
 use crate::foreign::{ForeignRun, Series, Unfit};
+use crate::stats::float::float;
 use crate::stats::tail::Exceedances;
 use crate::stats::{binomial, goodness, stretches};
 use punctual_hist::Nanos;
@@ -215,12 +216,12 @@ fn thresholds(series: &Series) -> Vec<usize> {
 /// The tail from the lower edge of this cell on; `None` if too few cells remain, or if no law can be fitted.
 fn tail(series: &Series, first: usize, time: Nanos) -> Option<Tail> {
     let cells = series.cells.get(first..).filter(|cells| cells.len() >= CELLS_MIN)?;
-    let threshold = as_f64(cells.first()?.low);
-    let past = |high: Nanos| as_f64(high.plus(Nanos::from_ns(1))) - threshold;
+    let threshold = float(cells.first()?.low.as_ns());
+    let past = |high: Nanos| float(high.plus(Nanos::from_ns(1)).as_ns()) - threshold;
     let mut bins: Vec<(f64, f64, u64)> =
-        cells.iter().map(|cell| (as_f64(cell.low) - threshold, past(cell.high), cell.count)).collect();
+        cells.iter().map(|cell| (float(cell.low.as_ns()) - threshold, past(cell.high), cell.count)).collect();
     if let Some(beyond) = series.beyond {
-        bins.push((as_f64(beyond.from) - threshold, f64::INFINITY, beyond.count));
+        bins.push((float(beyond.from.as_ns()) - threshold, f64::INFINITY, beyond.count));
     }
     let data = Exceedances::of_bins(bins.iter().copied(), 0.0);
     let fit = data.fit()?;
@@ -231,8 +232,8 @@ fn tail(series: &Series, first: usize, time: Nanos) -> Option<Tail> {
 
 /// The width, in nanoseconds, of the first cell from the threshold on.
 fn width_above(series: &Series, threshold: f64) -> f64 {
-    let cell = series.cells.iter().find(|cell| as_f64(cell.low) >= threshold);
-    cell.map_or(0.0, |cell| as_f64(cell.high.minus(cell.low)) + 1.0)
+    let cell = series.cells.iter().find(|cell| float(cell.low.as_ns()) >= threshold);
+    cell.map_or(0.0, |cell| float(cell.high.minus(cell.low).as_ns()) + 1.0)
 }
 
 /// The refusal of a tail in too few cells. Its scale is that of an exponential law whose largest 200 values, each
@@ -246,16 +247,10 @@ fn coarse(series: &Series) -> Refusal {
     let Some(first) = series.cells.iter().rev().find(enough) else { return Refusal::NoFit { odds: 0.0 } };
     let tail = || series.cells.iter().filter(|cell| cell.low >= first.low);
     let (sum, n) = tail().fold((0.0, 0.0), |(sum, n), cell| {
-        #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
-        let count = cell.count as f64;
-        (sum + as_f64(cell.low.minus(first.low)) * count, n + count)
+        let count = float(cell.count);
+        (sum + float(cell.low.minus(first.low).as_ns()) * count, n + count)
     });
     let width = first.high.minus(first.low).plus(Nanos::from_ns(1));
-    let scale = if sum > 0.0 { as_f64(width) / (as_f64(width) * n / sum).ln_1p() } else { 0.0 };
+    let scale = if sum > 0.0 { float(width.as_ns()) / (float(width.as_ns()) * n / sum).ln_1p() } else { 0.0 };
     Refusal::Coarse { width, scale: scale_of(scale) }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of latency, digits do not matter")]
-fn as_f64(time: Nanos) -> f64 {
-    time.as_ns() as f64
 }

@@ -90,7 +90,6 @@ pub(super) fn odds(measured: Nanos, ties: u64) -> Vec<NewMaximum> {
     if measured == Nanos::ZERO { Vec::new() } else { [HOUR, DAY, YEAR].into_iter().filter_map(odds).collect() }
 }
 
-/// Sums over the CPUs of a phase.
 struct Sums<'a> {
     phase: u16,
     cpus: Vec<u32>,
@@ -158,7 +157,7 @@ impl<'a> Sums<'a> {
         let n = self.due.count();
         let level = self.due.value_at_rank(n.checked_sub(LARGEST.min(blocks / 3))?)?;
         let above = self.cells(level).iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
-        let exceeded = maxima.list.iter().filter(|(_, max)| *max > level).count() as u64;
+        let exceeded = maxima.list.values().filter(|max| **max > level).count() as u64;
         clusters::by_blocks(exceeded, blocks, above, n).filter(|_| exceeded >= CLUSTERS_MIN)
     }
 

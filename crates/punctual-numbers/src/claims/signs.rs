@@ -4,6 +4,7 @@
 use super::{CauseShare, Hill, Refusal, Sign};
 use crate::explain::{Cause, Explanation, Ranked, Spike};
 use crate::recording::{Recording, Worst};
+use crate::stats::float::{float, whole};
 use crate::stats::{modes, residues, rhythm};
 use punctual_hist::{Counts, MonoTime, Nanos, bucket_high, bucket_index};
 use std::collections::BTreeMap;
@@ -64,8 +65,7 @@ fn hills(cpu: u32, counts: &Counts) -> Option<Sign> {
     let highest = bins.keys().next_back().copied()?;
     let list: Vec<u64> = (lowest..=highest).map(|bin| bins.get(&bin).copied().unwrap_or_default()).collect();
     let found = modes::modes(&list);
-    #[allow(clippy::cast_precision_loss, reason = "a share")]
-    let share = |mode: &modes::Mode| mode.size as f64 / counts.count() as f64;
+    let share = |mode: &modes::Mode| float(mode.size) / float(counts.count());
     let hills: Vec<Hill> = found
         .iter()
         .filter(|mode| share(mode) >= HILL_MIN)
@@ -109,8 +109,7 @@ fn of_causes(explanation: &Explanation, phase: u16, cpus: &[u32]) -> Option<Refu
     if all < SPIKES_MIN {
         return None;
     }
-    #[allow(clippy::cast_precision_loss, reason = "numbers of spikes")]
-    let share = |spikes: &Vec<&Spike>| spikes.len() as f64 / all as f64;
+    let share = |spikes: &Vec<&Spike>| float(spikes.len()) / float(all);
     let mut shares: Vec<CauseShare> =
         by_cause.iter().map(|(cause, spikes)| CauseShare { cause: (*cause).clone(), share: share(spikes) }).collect();
     shares.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -133,13 +132,10 @@ pub(super) fn of_one_cause(explanation: &Explanation, cause: &Cause, spikes: &[&
 
 /// The mean of these times if they hardly vary, else `None`.
 fn one_size(times: &[Nanos]) -> Option<Nanos> {
-    #[allow(clippy::cast_precision_loss, reason = "times below 2^53 ns")]
-    let values: Vec<f64> = times.iter().map(|time| time.as_ns() as f64).collect();
-    #[allow(clippy::cast_precision_loss, reason = "numbers of spikes")]
-    let n = values.len() as f64;
+    let values: Vec<f64> = times.iter().map(|time| float(time.as_ns())).collect();
+    let n = float(values.len());
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of times")]
-    let size = Nanos::from_ns(mean as u64);
+    let size = Nanos::from_ns(whole(mean));
     (variance.sqrt() < FIXED * mean).then_some(size)
 }

@@ -4,6 +4,7 @@
 //! must not know where exceedances come from.
 
 use super::{Beyond, Level, Refusal, TooFar};
+use crate::stats::float::{float, whole};
 use crate::stats::goodness;
 use crate::stats::tail::{Estimate, Exceedances, Fit, SHAPES};
 use punctual_hist::Nanos;
@@ -26,7 +27,6 @@ const SHAPE_WIDTH_MAX: f64 = 0.6;
 /// Largest accepted relative difference between the levels from different thresholds.
 const DIFFERENT_MAX: f64 = 0.3;
 
-/// The tail above one threshold.
 pub(super) struct Tail {
     /// Where the tail begins, in nanoseconds.
     pub(super) threshold: f64,
@@ -91,8 +91,7 @@ fn different(tails: &[Tail], time: Nanos) -> f64 {
 /// interval is widened to contain the interval of that fit: only that fit shows a rare mechanism that makes the
 /// largest values.
 fn answer(tail: &Tail, highest: Option<&Tail>, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
-    #[allow(clippy::cast_precision_loss, reason = "a length of time")]
-    let run = cut.each.as_secs_f64() * cut.size as f64;
+    let run = cut.each.as_secs_f64() * float(cut.size);
     let (mut levels, mut too_far) = (Vec::new(), Vec::new());
     for time in times {
         let clusters = tail.clusters_in(*time);
@@ -125,12 +124,10 @@ impl Level {
 }
 
 impl Tail {
-    /// Number of clusters above the threshold that this time holds.
     fn clusters_in(&self, time: Nanos) -> f64 {
         time.as_secs_f64() * self.rate
     }
 
-    /// The level that this tail exceeds once in this time, with its interval.
     fn level_in(&self, once_in: Nanos) -> Option<Level> {
         let estimate = self.data.level(&self.fit, self.clusters_in(once_in), WIDER)?;
         Some(self.level(once_in, &estimate))
@@ -163,9 +160,8 @@ impl Tail {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
 pub(super) fn nanos(ns: f64) -> Nanos {
-    Nanos::from_ns(ns.round() as u64)
+    Nanos::from_ns(whole(ns.round()))
 }
 
 /// The scale in nanoseconds; `None` if it rounds to 0.

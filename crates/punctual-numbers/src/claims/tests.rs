@@ -3,10 +3,12 @@
 use super::*;
 use crate::explain::{Blame, Class, LateCount, Spike};
 use crate::made_up;
-use crate::recording::{CpuInterval, Frame, Header, Interval, RecTime, Worst};
+use crate::recording::sample::interval;
+use crate::recording::{CpuInterval, Frame, Header, Worst};
 use crate::report::Report;
 use crate::scenario::ProbeThread;
 use crate::stats::binomial;
+use crate::stats::float::whole;
 use crate::stats::tests::uniform;
 use crate::trace::Kept;
 use proptest::prelude::*;
@@ -37,22 +39,13 @@ fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>
     }
     let max = counts.max().unwrap_or_default();
     let cpu = CpuInterval {
-        cpu: 1,
-        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-        ran_sum: counts.sum(),
         ran_min: Some(Nanos::ZERO),
         ran_max: Some(Nanos::from_secs(1)),
         over_budget: budget.map_or(0, |b| values.iter().filter(|v| **v > b.as_ns()).count() as u64),
         block_max: if with_maximum { vec![(second, max)] } else { Vec::new() },
-        ..CpuInterval::default()
+        ..CpuInterval::of(1, &counts, &Counts::new())
     };
-    let start = Nanos::from_secs(u64::from(second));
-    Frame::Interval(Interval {
-        start: RecTime::after_epoch(start),
-        length: Nanos::from_secs(1),
-        phase: 0,
-        cpus: vec![cpu],
-    })
+    interval(u64::from(second), 0, vec![cpu])
 }
 
 /// A recording in which `law` turns the number of each activation into its latency.
@@ -61,8 +54,7 @@ fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f6
     let mut all: Vec<(u64, u64)> = Vec::new();
     for s in 0..seconds {
         let indices = u64::from(s) * u64::from(EACH_SECOND)..u64::from(s + 1) * u64::from(EACH_SECOND);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-        let values: Vec<(u64, u64)> = indices.map(|i| (law(i) as u64, i)).collect();
+        let values: Vec<(u64, u64)> = indices.map(|i| (whole(law(i)), i)).collect();
         let plain: Vec<u64> = values.iter().map(|(v, _)| *v).collect();
         recording.add(second(s, &plain, true, budget));
         all.extend(values);
@@ -304,9 +296,8 @@ fn each_cpu_has_claims_of_its_own_and_the_latest_is_named_if_it_differs() {
         let mut both = Recording::new(header(budget));
         let (mut first, mut other) = (exponential(1), exponential(2));
         for s in 0..400 {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
             let (one, two): (Vec<u64>, Vec<u64>) =
-                (0..EACH_SECOND).map(|_| (first(0) as u64, (other(0) * factor) as u64)).unzip();
+                (0..EACH_SECOND).map(|_| (whole(first(0)), whole(other(0) * factor))).unzip();
             let frames = (second(s, &one, true, budget), second(s, &two, true, budget));
             let (Frame::Interval(mut interval), Frame::Interval(further)) = frames else { return both };
             interval.cpus.extend(further.cpus.into_iter().map(|cpu| CpuInterval { cpu: 2, ..cpu }));

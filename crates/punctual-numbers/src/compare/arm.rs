@@ -20,7 +20,6 @@ const BLOCKS: u64 = 48;
 pub(super) struct Place {
     pub group: Group,
     cpu: u32,
-    /// All phases with this load.
     phases: BTreeSet<u16>,
 }
 
@@ -34,13 +33,11 @@ pub(super) struct Arm {
     pub ran: Counts,
     /// Latency over all releases due. A skipped release counts with the time until its thread ran.
     pub due: Counts,
-    /// Sum of the lengths of the slices.
     pub length: Nanos,
     /// Time that a hypervisor took from the machine in the whole run. Which activations it delayed is not known.
     pub stolen: Nanos,
 }
 
-/// A slice of time of one CPU.
 #[derive(Clone, Debug)]
 pub(super) struct CpuSlice {
     pub length: Nanos,
@@ -50,7 +47,6 @@ pub(super) struct CpuSlice {
 /// A block as a range of indices of slices.
 pub(super) type Block = std::ops::Range<usize>;
 
-/// The groups of a recording.
 pub(super) fn places(recording: &Recording) -> Vec<Place> {
     let scenario = &recording.header.scenario;
     let tracing = recording.causes.tracing.as_ref();

@@ -178,8 +178,8 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Values> {
 /// Settings in force before the run, without counters.
 fn settings(recording: &Recording) -> Vec<MachineLine> {
     let before = recording.in_force.iter().filter(|state| state.moment == Moment::Before);
-    let values = before.flat_map(|state| &state.values).filter(|(path, _)| !path.ends_with("_count"));
-    values.cloned().map(MachineLine::from).collect()
+    let values = before.flat_map(|state| &state.values).filter(|line| !line.name.ends_with("_count"));
+    values.cloned().collect()
 }
 
 /// Pairs the values of two lists by name, in the order of the first list.

@@ -34,7 +34,6 @@ pub(super) struct Distribution {
     pub quantity: Quantity,
     pub context: Option<String>,
     pub period: Option<Nanos>,
-    /// The budget of a recording.
     pub budget: Option<Nanos>,
     /// Number of skipped releases; `None` if it is not stated.
     pub skipped: Option<u64>,

@@ -1,7 +1,8 @@
 //! Corrects the odds of all rows for their number, and derives the verdicts.
 
 use super::{
-    Against, Change, Compared, Design, GroupResult, Limits, Mood, Options, RowResult, Undecided, What, Withheld,
+    Against, Change, Compared, ComparedNumber, Design, GroupResult, Limits, Mood, Options, RowResult, Undecided,
+    Withheld,
 };
 use crate::stats::multiplicity::holm_weighted;
 
@@ -71,11 +72,11 @@ fn moods(groups: &[GroupResult]) -> Option<Mood> {
 
 /// The weight of a row in the error rate. Rows of rare events get a larger weight, because few events must suffice for
 /// a decision.
-fn weight(what: &What) -> f64 {
+fn weight(what: &ComparedNumber) -> f64 {
     match what {
-        What::Rare { .. } => 2.0,
-        What::RareSizes { .. } => 0.5,
-        What::Percentile { .. } | What::Misses { .. } => 1.0,
+        ComparedNumber::Rare { .. } => 2.0,
+        ComparedNumber::RareSizes { .. } => 0.5,
+        ComparedNumber::Percentile { .. } | ComparedNumber::Misses { .. } => 1.0,
     }
 }
 
@@ -97,14 +98,14 @@ fn is_beyond(row: &RowResult, options: &Options) -> bool {
 fn may_be_equal(row: &RowResult) -> bool {
     let holds = |limits: Limits, same: f64| (limits.low..=limits.high).contains(&same);
     match row.change {
-        Some(Change::Difference(limits)) => !matches!(row.what, What::RareSizes { .. }) && holds(limits, 0.0),
+        Some(Change::Difference(limits)) => !matches!(row.what, ComparedNumber::RareSizes { .. }) && holds(limits, 0.0),
         Some(Change::Ratio(limits)) => holds(limits, 1.0),
         None => false,
     }
 }
 
 fn is_body(row: &RowResult) -> bool {
-    matches!(row.what, What::Percentile { ppm } if ppm <= BODY_PPM)
+    matches!(row.what, ComparedNumber::Percentile { ppm } if ppm <= BODY_PPM)
 }
 
 /// Sets the verdict of a group. Every row that decides counts. For "no difference shown", only the rows of the body
@@ -119,7 +120,7 @@ fn judge_group(group: &mut GroupResult) {
 fn told_to(groups: &[GroupResult]) -> Option<u32> {
     let of_group = |group: &GroupResult| {
         let percentiles = group.rows.iter().filter_map(|row| match row.what {
-            What::Percentile { ppm } => Some((ppm, row.verdict)),
+            ComparedNumber::Percentile { ppm } => Some((ppm, row.verdict)),
             _ => None,
         });
         percentiles.take_while(|(_, verdict)| *verdict != Compared::NotEnoughData).map(|(ppm, _)| ppm).last()

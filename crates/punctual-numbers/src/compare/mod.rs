@@ -31,8 +31,8 @@ pub use causes::{CauseChange, CauseWeight};
 pub use comparable::{Difference, Matters, Subject, Value};
 pub use distribution::TOGETHER;
 pub use result::{
-    Against, Basis, Change, Compared, Comparison, Design, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Mood,
-    Origin, Refused, RowResult, Side, Undecided, What, Withheld,
+    Against, Basis, Change, Compared, ComparedNumber, Comparison, Design, Group, GroupResult, Lack, Lacking, LeftOut,
+    Limits, Mood, Origin, Refused, RowResult, Side, Undecided, Withheld,
 };
 pub use rows::{TOLD_LEAST, TOLD_MARGINS};
 
@@ -123,7 +123,6 @@ impl Comparison {
         Ok(Self { options, first, others, looked_at, error_rate: judge::RISK })
     }
 
-    /// One verdict for all recordings.
     pub fn verdict(&self) -> Compared {
         Compared::of_all(self.others.iter().map(|other| other.verdict))
     }

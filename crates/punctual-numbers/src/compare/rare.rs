@@ -7,7 +7,8 @@
 use super::arm::{Arm, float};
 use super::rows::{self, Odds};
 use super::series;
-use super::{Change, Limits, RowResult, What};
+use super::{Change, ComparedNumber, Limits, RowResult};
+use crate::stats::float::whole;
 use crate::stats::longrun::{Chances, DesignEffect, Events};
 use crate::stats::ranks;
 use punctual_hist::{Counts, Nanos, bucket_low};
@@ -37,7 +38,7 @@ pub(super) fn rows(first: &Arm, second: &Arm, body: Option<&DesignEffect>) -> Ve
 /// The row of the number of events beyond a threshold.
 fn counted((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usize, effect: &DesignEffect) -> RowResult {
     let threshold = Nanos::from_ns(bucket_low(edge));
-    let what = What::Rare { threshold, first: whole(a.count), second: whole(b.count) };
+    let what = ComparedNumber::Rare { threshold, first: whole(a.count), second: whole(b.count) };
     let odds = Chances::of(a, b, effect).map(|chances| Odds { more: chances.more, less: chances.fewer });
     let row = rows::of_events(what, (a, b), effect, odds);
     // A stop of the whole machine by the hypervisor makes one event and takes at least as long as the threshold.
@@ -56,7 +57,7 @@ fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Optio
     let shift = ranks::shift_in_time(&a, &b)?;
     let by = ranks::hodges_lehmann(&a, &b)?;
     let (seen_a, seen_b) = (middle(&a)?, middle(&b)?);
-    let what = What::RareSizes { threshold: Nanos::from_ns(bucket_low(edge)), clusters: (a.len(), b.len()) };
+    let what = ComparedNumber::RareSizes { threshold: Nanos::from_ns(bucket_low(edge)), clusters: (a.len(), b.len()) };
     let odds = Odds { more: shift.chance_of_larger, less: shift.chance_of_smaller };
     let change = Limits { seen: Some(by), low: f64::NEG_INFINITY, high: f64::INFINITY };
     let row = RowResult::new(what, Some(odds), false);
@@ -78,9 +79,4 @@ fn middle(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts, which `as` saturates")]
-fn whole(n: f64) -> u64 {
-    n as u64
 }

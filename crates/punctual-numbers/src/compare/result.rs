@@ -5,6 +5,7 @@ use super::{CauseChange, Options};
 use crate::claims::Refusal;
 use crate::foreign::Series;
 use crate::report::{Distrust, may_differ_by_doubt};
+use crate::stats::float::whole;
 use punctual_hist::Nanos;
 
 /// Recordings compared with the first of them.
@@ -181,8 +182,7 @@ impl Mood {
     }
 
     pub(super) fn of(seconds: f64, run: Nanos, too_long: f64) -> Self {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-        let length = Nanos::from_ns((seconds * 1e9) as u64);
+        let length = Nanos::from_ns(whole(seconds * 1e9));
         Self { length, run, too_long }
     }
 
@@ -323,7 +323,7 @@ pub struct GroupResult {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowResult {
     #[serde(flatten)]
-    pub what: What,
+    pub what: ComparedNumber,
     /// The number in the first recording: nanoseconds, or misses or events per million releases.
     pub first: Option<f64>,
     /// The number in the second recording, in the same unit.
@@ -369,7 +369,7 @@ pub enum Withheld {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "kebab-case")]
-pub enum What {
+pub enum ComparedNumber {
     /// A percentile of all releases due, in parts per million. A skipped release counts with the time until its thread
     /// ran; in a file of another program it may have any latency.
     Percentile { ppm: u32 },
@@ -442,7 +442,6 @@ pub enum Compared {
 }
 
 impl Compared {
-    /// Combines several verdicts into one.
     pub(super) fn of_all(verdicts: impl Iterator<Item = Self>) -> Self {
         let verdicts: Vec<Self> = verdicts.collect();
         let found = |wanted: Self| verdicts.contains(&wanted);
@@ -473,6 +472,5 @@ pub enum Refused {
     /// The counts of one of the two do not stand for what was measured: (name of the other recording, reason for the
     /// first, reason for the other).
     Unfit(String, Option<Refusal>, Option<Refusal>),
-    /// The two have no CPU and load in common.
     NothingInCommon(String, Vec<LeftOut>),
 }

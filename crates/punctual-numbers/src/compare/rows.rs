@@ -6,8 +6,9 @@
 
 use super::arm::{Arm, Cells, float};
 use super::series;
-use super::{CONFIDENCE, Change, Compared, Limits, Mood, Options, RowResult, What};
+use super::{CONFIDENCE, Change, Compared, ComparedNumber, Limits, Mood, Options, RowResult};
 use crate::stats::blocks::{self, Blocks, OrderLimits};
+use crate::stats::float::whole;
 use crate::stats::longrun::{self, Chances, DesignEffect, Events};
 use crate::stats::ratio::Counted;
 use punctual_hist::{Counts, Nanos, bucket_index};
@@ -55,7 +56,7 @@ pub(super) struct Missed {
 
 impl RowResult {
     /// A row without values. `told` states whether a change that matters would have been seen.
-    pub(super) fn new(what: What, odds: Option<Odds>, told: bool) -> Self {
+    pub(super) fn new(what: ComparedNumber, odds: Option<Odds>, told: bool) -> Self {
         let upwards = odds.as_ref().is_some_and(|odds| odds.more < odds.less);
         // Two-sided: the direction of the change was not known beforehand.
         let odds = odds.map(|odds| (2.0 * odds.more.min(odds.less)).min(1.0));
@@ -129,7 +130,7 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
 /// The row of a percentile for which too little was measured to give limits.
 fn untold(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, beyond: f64) -> RowResult {
     let share = f64::from(ppm) / 1e6;
-    let row = RowResult::new(What::Percentile { ppm }, None, false);
+    let row = RowResult::new(ComparedNumber::Percentile { ppm }, None, false);
     // If less than one value lies beyond a percentile, the percentile is the maximum, and maxima are not compared.
     if beyond < 1.0 {
         return RowResult { wants: longer(length, 3.7 / beyond), ..row };
@@ -139,7 +140,7 @@ fn untold(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, beyond: f64) -> R
 
 fn percentile(ppm: u32, blocks: (&Blocks, &Blocks), (a, b): (&Events, &Events), effect: &DesignEffect) -> RowResult {
     let share = f64::from(ppm) / 1e6;
-    let what = What::Percentile { ppm };
+    let what = ComparedNumber::Percentile { ppm };
     let (of_first, of_second) = effect.for_limits(RISK);
     let limits = |blocks: &Blocks, effect: f64| {
         blocks.order_limits(share).map(|limits| {
@@ -194,8 +195,7 @@ pub(super) fn is_within(limits: &Limits, room: f64) -> bool {
 /// A length multiplied by a factor; `None` above 1e18 ns, about 30 years.
 fn longer(length: Nanos, factor: f64) -> Option<Nanos> {
     let wanted = float(length.as_ns()) * factor;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be within the range")]
-    (wanted.is_finite() && wanted > 0.0 && wanted < 1e18).then(|| Nanos::from_ns(wanted as u64))
+    (wanted.is_finite() && wanted > 0.0 && wanted < 1e18).then(|| Nanos::from_ns(whole(wanted)))
 }
 
 /// Limits and odds of the difference of a percentile, by ranks alone.
@@ -213,7 +213,7 @@ fn misses(first: &Arm, second: &Arm, body: Option<&DesignEffect>, options: &Opti
     // Recordings count misses of their own budget exactly; another budget is compared with whole buckets.
     let counted = same && (options.budget.is_none() || options.budget == first.budget);
     let (a, b) = (series::missed(first, budget, counted), series::missed(second, budget, counted));
-    let what = What::Misses { budget };
+    let what = ComparedNumber::Misses { budget };
     if a.of <= 0.0 || b.of <= 0.0 || first.slices.len().min(second.slices.len()) < SLICES_MIN {
         return RowResult::new(what, None, false);
     }
@@ -224,7 +224,7 @@ fn misses(first: &Arm, second: &Arm, body: Option<&DesignEffect>, options: &Opti
 
 /// The row of events of two sides, as a ratio of rates.
 pub(super) fn of_events(
-    what: What,
+    what: ComparedNumber,
     (a, b): (&Events, &Events),
     effect: &DesignEffect,
     odds: Option<Odds>,
@@ -256,7 +256,7 @@ impl Missed {
 
 /// The row of misses of two sides. Releases of unknown latency are counted so that they make a difference harder to
 /// show.
-pub(super) fn missed_row(what: What, a: &Missed, b: &Missed, options: &Options) -> RowResult {
+pub(super) fn missed_row(what: ComparedNumber, a: &Missed, b: &Missed, options: &Options) -> RowResult {
     if a.due <= 0.0 || b.due <= 0.0 {
         return RowResult::new(what, None, false);
     }
@@ -280,11 +280,6 @@ pub(super) fn missed_row(what: What, a: &Missed, b: &Missed, options: &Options) 
         change: limits.map(Change::Ratio),
         ..RowResult::new(what, (!none).then_some(odds), told || none)
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sums of counts, which `as` saturates")]
-fn whole(n: f64) -> u64 {
-    n as u64
 }
 
 /// For each block of `arm`: (misses, releases due).

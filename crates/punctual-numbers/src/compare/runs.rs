@@ -7,12 +7,13 @@
 use super::arm::{self, Arm, Cells, Place, float};
 use super::rows::{Odds, PERCENTILES_PPM};
 use super::{
-    Against, Basis, CONFIDENCE, Change, Compared, Comparison, Design, Group, GroupResult, Limits, Options, Refused,
-    RowResult, Side, Undecided, What, comparable, judge, rows, series,
+    Against, Basis, CONFIDENCE, Change, Compared, ComparedNumber, Comparison, Design, Group, GroupResult, Limits,
+    Options, Refused, RowResult, Side, Undecided, comparable, judge, rows, series,
 };
 use crate::foreign::Series;
 use crate::recording::Recording;
 use crate::report::Report;
+use crate::stats::float::whole;
 use crate::stats::normal;
 use punctual_hist::{Counts, Nanos, bucket_index, bucket_low};
 use std::collections::BTreeMap;
@@ -93,7 +94,7 @@ fn few_runs(other: &mut Against) {
         return;
     }
     let width = |row: &RowResult| match (row.what, row.change) {
-        (What::Percentile { ppm }, Some(Change::Ratio(limits))) if ppm <= ODDS_PPM => {
+        (ComparedNumber::Percentile { ppm }, Some(Change::Ratio(limits))) if ppm <= ODDS_PPM => {
             Some((limits.high / limits.low.max(f64::MIN_POSITIVE)).sqrt())
         }
         _ => None,
@@ -194,20 +195,21 @@ impl Sides {
             let ran = arm.ran.nonzero().filter(|(bucket, _)| *bucket >= limit).fold(0u64, |sum, (_, n)| sum + n);
             float(ran + arm.due.count().saturating_sub(arm.ran.count()))
         };
-        rows.extend(self.events(late, |_, _| What::Misses { budget }));
+        rows.extend(self.events(late, |_, _| ComparedNumber::Misses { budget }));
         let mut all = self.all(true, |arm| &arm.due);
         all.merge(&self.all(false, |arm| &arm.due));
         for edge in series::rare_edges(&all) {
             let beyond =
                 |arm: &Arm| float(arm.due.nonzero().filter(|(bucket, _)| *bucket >= edge).map(|(_, n)| n).sum::<u64>());
-            let what = |first, second| What::Rare { threshold: Nanos::from_ns(bucket_low(edge)), first, second };
+            let what =
+                |first, second| ComparedNumber::Rare { threshold: Nanos::from_ns(bucket_low(edge)), first, second };
             rows.extend(self.events(beyond, what));
         }
         rows
     }
 
     fn percentile(&self, ppm: u32, options: &Options) -> RowResult {
-        let what = What::Percentile { ppm };
+        let what = ComparedNumber::Percentile { ppm };
         let share = f64::from(ppm) / 1e6;
         let value = |arm: &Arm| {
             let enough = float(arm.due.count()) * (1.0 - share) >= 1.0;
@@ -230,13 +232,12 @@ impl Sides {
 
     /// The row of a number of events. The rates of runs are compared as square roots, whose variance does not depend on
     /// the count (Anscombe 1948).
-    fn events(&self, of: impl Fn(&Arm) -> f64, what: impl Fn(u64, u64) -> What) -> Option<RowResult> {
+    fn events(&self, of: impl Fn(&Arm) -> f64, what: impl Fn(u64, u64) -> ComparedNumber) -> Option<RowResult> {
         let due = |arm: &Arm| float(arm.due.count());
         let root = |arm: &Arm| ((of(arm) + 0.375) / due(arm)).sqrt();
         let total = |first: bool| self.of(first).iter().map(&of).sum::<f64>();
         let rate = |first: bool| total(first) / self.of(first).iter().map(due).sum::<f64>();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sums of counts")]
-        let what = what(total(true) as u64, total(false) as u64);
+        let what = what(whole(total(true)), whole(total(false)));
         if total(true) + total(false) <= 0.0 {
             let row = RowResult::new(what, None, true);
             return Some(RowResult { first: Some(0.0), second: Some(0.0), ..row });

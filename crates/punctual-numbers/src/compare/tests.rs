@@ -2,17 +2,18 @@
 
 use super::*;
 use crate::made_up;
+use crate::recording::sample::interval;
 use crate::recording::strategies;
 use crate::recording::{
-    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment, RecTime,
+    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Mark, MarkKind, Moment, RecTime,
 };
 use crate::report::Report;
 use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
+use crate::stats::float::whole;
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
-use punctual_hist::SplitMix;
-use punctual_hist::{Histogram, bucket_index};
+use punctual_hist::{Counts, SplitMix};
 
 const BUDGET: Nanos = Nanos::from_us(100);
 
@@ -32,29 +33,19 @@ fn header(cpus: &[u32], loads: &[&str]) -> Header {
 const WAITED: Nanos = Nanos::from_ms(2);
 
 fn second(cpu: u32, latencies: &[u64], skipped: u64, worst: &mut (u64, u64)) -> CpuInterval {
-    let (mut writer, reader) = Histogram::new();
+    let (mut ran, mut waited) = (Counts::new(), Counts::new());
     for ns in latencies {
-        writer.record(Nanos::from_ns(*ns));
+        ran.record(Nanos::from_ns(*ns));
         *worst = (worst.0.min(*ns), worst.1.max(*ns));
     }
-    let counts = reader.snapshot();
-    let bucket = |ns| u16::try_from(bucket_index(ns)).unwrap();
+    waited.record_n(WAITED, skipped);
     CpuInterval {
-        cpu,
-        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-        ran_sum: counts.sum(),
         ran_min: Some(Nanos::from_ns(worst.0)),
         ran_max: Some(Nanos::from_ns(worst.1)),
-        skipped: if skipped > 0 { vec![(bucket(WAITED.as_ns()), skipped)] } else { vec![] },
-        skipped_sum: WAITED.times(skipped),
         skipped_max: WAITED,
         over_budget: latencies.iter().filter(|ns| Nanos::from_ns(**ns) > BUDGET).count() as u64,
-        ..CpuInterval::default()
+        ..CpuInterval::of(cpu, &ran, &waited)
     }
-}
-
-fn interval(at_s: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
-    Frame::Interval(Interval { start: RecTime::from_secs(at_s), length: Nanos::from_secs(1), phase, cpus })
 }
 
 /// A recording of `seconds` for each load. `draw` takes a second and the number of an activation in it, and returns the
@@ -77,12 +68,7 @@ fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64
 /// Latencies of 5 us plus an exponential part with a mean of 10 us.
 pub(super) fn quiet(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut random = SplitMix::new(seed);
-    move |_, _| nanos(5_000.0 - 10_000.0 * random.unit().ln())
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies of tests are small and positive")]
-fn nanos(ns: f64) -> u64 {
-    ns as u64
+    move |_, _| whole(5_000.0 - 10_000.0 * random.unit().ln())
 }
 
 /// Latencies with bursts: in some seconds a twentieth of the activations is much later.
@@ -93,7 +79,7 @@ fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
             burst = random.unit() < 0.2;
         }
         let tail = if burst && random.unit() < 0.05 { 150_000.0 * random.unit() } else { 0.0 };
-        nanos(5_000.0 - 10_000.0 * random.unit().ln() + tail)
+        whole(5_000.0 - 10_000.0 * random.unit().ln() + tail)
     }
 }
 
@@ -104,14 +90,14 @@ fn wandering(seed: u64) -> impl FnMut(u64, u64) -> u64 {
         if current.replace(at) != Some(at) {
             level = 0.7 * level + 0.2 * crate::stats::normal::quantile(random.unit());
         }
-        nanos((5_000.0 - 10_000.0 * random.unit().ln()) * f64::exp(level))
+        whole((5_000.0 - 10_000.0 * random.unit().ln()) * f64::exp(level))
     }
 }
 
 /// Like [`quiet`], and every hundredth activation meets a hog of up to 100 us.
 fn hogged(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut quiet) = (SplitMix::new(seed ^ 0xabc), quiet(seed));
-    move |at, i| quiet(at, i) + if i % 100 == 50 { nanos(100_000.0 * random.unit()) } else { 0 }
+    move |at, i| quiet(at, i) + if i % 100 == 50 { whole(100_000.0 * random.unit()) } else { 0 }
 }
 
 pub(super) fn options() -> Options {
@@ -126,7 +112,7 @@ pub(super) fn plain(seconds: u64, draw: impl FnMut(u64, u64) -> u64) -> Recordin
     recording(header(&[1], &["idle"]), seconds, draw)
 }
 
-fn row(comparison: &Comparison, what: impl Fn(&What) -> bool) -> RowResult {
+fn row(comparison: &Comparison, what: impl Fn(&ComparedNumber) -> bool) -> RowResult {
     comparison.others[0].groups[0].rows.iter().find(|row| what(&row.what)).unwrap().clone()
 }
 
@@ -139,7 +125,7 @@ fn a_system_against_itself_shows_no_difference() {
     assert_eq!((other.groups[0].due, other.wants), ((30_000, 30_000), None));
     assert!(other.told_to_ppm >= Some(999_000), "{:?}", other.told_to_ppm);
     assert!(other.groups[0].delta.unwrap().abs() < 0.03);
-    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+    let p99 = row(&comparison, |what| *what == ComparedNumber::Percentile { ppm: 990_000 });
     // The true percentile is 5 us + 10 us * ln 100.
     assert!((p99.first.unwrap() / 51_052.0 - 1.0).abs() < 0.05, "{p99:?}");
     assert!(p99.odds_of_all.unwrap() >= p99.odds.unwrap());
@@ -167,8 +153,8 @@ fn a_hog_is_found_in_both_directions() {
     assert_eq!(compared(&without, &with, options()).unwrap().verdict(), Compared::Worse);
     let comparison = compared(&with, &without, options()).unwrap();
     assert_eq!(comparison.verdict(), Compared::Better);
-    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
-    assert_eq!((misses.what, misses.verdict), (What::Misses { budget: Some(BUDGET) }, Compared::Better));
+    let misses = row(&comparison, |what| matches!(what, ComparedNumber::Misses { .. }));
+    assert_eq!((misses.what, misses.verdict), (ComparedNumber::Misses { budget: Some(BUDGET) }, Compared::Better));
     let Some(Change::Ratio(limits)) = misses.change else { panic!("{misses:?}") };
     assert!(limits.high < 1.0 && limits.low >= 0.0, "{limits:?}");
 }
@@ -177,7 +163,7 @@ fn a_hog_is_found_in_both_directions() {
 fn what_is_smaller_than_the_margin_is_no_difference() {
     let scaled = |times: f64| {
         let mut draw = quiet(7);
-        move |at, i| nanos(arm::float(draw(at, i)) * times)
+        move |at, i| whole(arm::float(draw(at, i)) * times)
     };
     let (a, b) = (plain(60, scaled(1.0)), plain(60, scaled(1.06)));
     assert_eq!(compared(&a, &b, options()).unwrap().verdict(), Compared::NoDifferenceShown);
@@ -245,7 +231,7 @@ fn settings_policies_and_findings_are_held_against_each_other() {
     let with = |governor: &str, policy, state| {
         let mut recording = plain(6, quiet(1));
         let path = "/sys/devices/system/cpu/cpuidle/current_governor".to_owned();
-        let values = vec![(path, governor.to_owned()), ("x/core_throttle_count".to_owned(), governor.to_owned())];
+        let values = vec![(path, governor).into(), ("x/core_throttle_count", governor).into()];
         recording.add(Frame::InForce(InForce { moment: Moment::Before, values }));
         let affinity = CpuSet::parse_list("1").unwrap();
         recording.add(Frame::Threads(vec![Granted { cpu: 1, tid: 1, policy, affinity, memory_locked: true }]));
@@ -301,11 +287,11 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     }
     let comparison = compared(&plain(30, quiet(6)), &stalls, options()).unwrap();
     assert_eq!(comparison.verdict(), Compared::Worse);
-    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+    let p99 = row(&comparison, |what| *what == ComparedNumber::Percentile { ppm: 990_000 });
     assert!((p99.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{p99:?}");
     let told = Report::of(&stalls).cpus[0].row.latency_due.p99.unwrap();
     assert!((p99.second.unwrap() / told.as_secs_f64() / 1e9 - 1.0).abs() < 0.02, "{p99:?} {told:?}");
-    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
+    let misses = row(&comparison, |what| matches!(what, ComparedNumber::Misses { .. }));
     assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
 }
 
@@ -316,14 +302,14 @@ fn spiky(seed: u64, every: u64) -> impl FnMut(u64, u64) -> u64 {
 }
 
 fn rare(comparison: &Comparison) -> RowResult {
-    row(comparison, |what| matches!(what, What::Rare { .. }))
+    row(comparison, |what| matches!(what, ComparedNumber::Rare { .. }))
 }
 
 #[test]
 fn ten_times_as_many_spikes_are_a_verdict() {
     let comparison = compared(&plain(120, spiky(1, 40)), &plain(120, spiky(2, 4)), options()).unwrap();
     let rare = rare(&comparison);
-    let What::Rare { threshold, first, second } = rare.what else { panic!("{rare:?}") };
+    let ComparedNumber::Rare { threshold, first, second } = rare.what else { panic!("{rare:?}") };
     assert_eq!((first, second), (3, 30), "the widest gap of the tail parts spikes from all else");
     assert!((Nanos::from_us(300)..Nanos::from_us(410)).contains(&threshold), "{threshold:?}");
     assert!(rare.odds.unwrap() < 1e-4, "{rare:?}");
@@ -356,7 +342,7 @@ fn moody(seed: u64, mood: u64) -> impl FnMut(u64, u64) -> u64 {
         if current.replace(at / mood) != Some(at / mood) {
             level = (0.3 * crate::stats::normal::quantile(random.unit())).exp();
         }
-        nanos((5_000.0 - 10_000.0 * random.unit().ln()) * level)
+        whole((5_000.0 - 10_000.0 * random.unit().ln()) * level)
     }
 }
 
@@ -386,7 +372,7 @@ fn a_row_decides_only_if_its_interval_excludes_no_change() {
         [(of(|at| 10 + u64::from(at % 3 == 0)), Compared::NotEnoughData), (of(|_| 12), Compared::Worse)]
     {
         let comparison = compared(&fewer, &second, options()).unwrap();
-        let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+        let p99 = row(&comparison, |what| *what == ComparedNumber::Percentile { ppm: 990_000 });
         let Some(Change::Difference(limits)) = p99.change else { panic!("{p99:?}") };
         assert!(p99.odds_of_all.unwrap() < 0.05, "{p99:?}");
         assert_eq!((limits.low <= 0.0, p99.verdict), (wanted == Compared::NotEnoughData, wanted), "{p99:?}");
@@ -398,7 +384,7 @@ fn a_row_decides_only_if_its_interval_excludes_no_change() {
 fn no_difference_is_said_only_of_limits_within_the_margin() {
     for (seed, times) in [(1, 1.0), (2, 1.05), (3, 1.09), (4, 1.12), (5, 1.15), (6, 1.2), (7, 0.85)] {
         let mut draw = quiet(seed);
-        let scaled = move |at, i| nanos(arm::float(draw(at, i)) * times);
+        let scaled = move |at, i| whole(arm::float(draw(at, i)) * times);
         let comparison = compared(&plain(30, quiet(100 + seed)), &plain(30, scaled), options()).unwrap();
         for row in &comparison.others[0].groups[0].rows {
             let (Some(Change::Difference(limits)), Some(first)) = (row.change, row.first) else { continue };

@@ -7,11 +7,11 @@
 
 use super::distribution::Distribution;
 use super::rows::{PERCENTILES_PPM, TOLD_LEAST, TOLD_MARGINS, by_ranks, is_within, missed_row};
-use super::{Change, Limits, Options, RowResult, What, Withheld};
+use super::{Change, ComparedNumber, Limits, Options, RowResult, Withheld};
 
 /// The rows of percentiles for a pair that is not compared.
 pub(super) fn refused() -> Vec<RowResult> {
-    let row = |ppm: &u32| RowResult::new(What::Percentile { ppm: *ppm }, None, false);
+    let row = |ppm: &u32| RowResult::new(ComparedNumber::Percentile { ppm: *ppm }, None, false);
     PERCENTILES_PPM.iter().map(|ppm| RowResult { withheld: Some(Withheld::Unfit), ..row(ppm) }).collect()
 }
 
@@ -23,7 +23,7 @@ pub(super) fn rows(first: &Distribution, second: &Distribution, options: &Option
 
 fn percentile(ppm: u32, a: &Distribution, b: &Distribution, options: &Options) -> RowResult {
     let share = f64::from(ppm) / 1e6;
-    let what = What::Percentile { ppm };
+    let what = ComparedNumber::Percentile { ppm };
     let (of_a, of_b) = (a.limits(share), b.limits(share));
     let first = a.told(ppm).or(of_a.as_ref().map(|limits| limits.seen));
     let second = b.told(ppm).or(of_b.as_ref().map(|limits| limits.seen));
@@ -52,7 +52,7 @@ fn misses(first: &Distribution, second: &Distribution, options: &Options) -> Opt
     if budget.is_none() && (first.skipped.is_none() || second.skipped.is_none()) {
         return None;
     }
-    let row = missed_row(What::Misses { budget }, &first.missed(budget), &second.missed(budget), options);
+    let row = missed_row(ComparedNumber::Misses { budget }, &first.missed(budget), &second.missed(budget), options);
     if first.has_few_moods() || second.has_few_moods() {
         let withheld = Some(Withheld::Moods);
         return Some(RowResult {

@@ -16,7 +16,6 @@ use punctual_hist::Nanos;
 const UNTOLD: Nanos = Nanos::from_us(5);
 const UNTOLD_PART: u64 = 10;
 
-/// The parts of one window, with their causes.
 #[derive(Debug)]
 pub(super) struct Account {
     /// Parts in order and without gaps.

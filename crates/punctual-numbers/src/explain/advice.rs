@@ -173,7 +173,6 @@ pub fn knobs(cause: &Cause, why: &[WhyCount]) -> Vec<&'static str> {
     knobs
 }
 
-/// Causes that a knob bears on.
 pub fn causes(knob: &str) -> Vec<Advised> {
     ROWS.iter().filter(|row| row.knobs().any(|one| one == knob)).map(|row| row.of).collect()
 }

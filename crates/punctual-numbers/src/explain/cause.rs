@@ -3,7 +3,7 @@
 use super::account::Account;
 use super::ordinary::Ordinary;
 use super::{Blame, Cause, Class, Spike, Why, counters};
-use crate::trace::{Incomplete, What, Window};
+use crate::trace::{Incomplete, TraceEvent, Window};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::HashMap;
 
@@ -50,10 +50,10 @@ fn blames(account: &Account, ordinary: &Ordinary) -> Vec<Blame> {
 /// or faster.
 fn frequencies(window: &Window) -> impl Iterator<Item = Blame> {
     let within = |at: MonoTime| at >= window.release && at <= window.woke;
-    let elsewhere = window.elsewhere.iter().map(|(_, record)| record);
+    let elsewhere = window.elsewhere.iter().map(|other| &other.record);
     window.records.iter().chain(elsewhere).filter(move |record| within(record.at)).filter_map(|record| {
         match record.what {
-            What::Frequency { cpu, khz } if cpu == window.cpu => {
+            TraceEvent::Frequency { cpu, khz } if cpu == window.cpu => {
                 let cause = Cause { class: Class::Frequency, name: format!("to {} MHz", khz / 1000).into() };
                 Some(Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why: Vec::new() })
             }

@@ -28,7 +28,6 @@ type Standstill = (MonoTime, MonoTime, EventKind);
 /// What is known of the machine and the run beside the records, to judge the windows of a recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
-    /// Whether the machine is a virtual one.
     pub guest: bool,
     /// Whether the kernel of the machine is `PREEMPT_RT`.
     pub rt: bool,
@@ -130,7 +129,7 @@ impl<'a> Clues<'a> {
     /// The longest time between `from` and `to` in which no other CPU has a record. The CPUs of a guest that was stopped do
     /// not all resume at once, so the others may be silent for less than the whole time.
     fn quiet_elsewhere(&self, from: MonoTime, to: MonoTime) -> Nanos {
-        let elsewhere = self.window.elsewhere.iter().map(|(_, record)| record.at);
+        let elsewhere = self.window.elsewhere.iter().map(|other| other.record.at);
         let mut at: Vec<MonoTime> = elsewhere.filter(|at| from < *at && *at < to).chain([from, to]).collect();
         at.sort_unstable();
         at.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()

@@ -3,7 +3,7 @@
 
 use super::frame::{Frame, entered, left};
 use super::swept::Owner;
-use crate::trace::{Address, FLAG_HARDIRQ, Record, Tid, What};
+use crate::trace::{Address, FLAG_HARDIRQ, Tid, TraceEvent, TraceRecord};
 use punctual_hist::MonoTime;
 use std::collections::BTreeMap;
 
@@ -29,10 +29,10 @@ pub(super) struct Contexts {
 impl Contexts {
     /// The contexts that were open before the first record and still at `at`: contexts whose end is recorded and whose
     /// beginning is not.
-    pub(super) fn before(records: &[&Record], at: MonoTime, rt: bool) -> Self {
+    pub(super) fn before(records: &[&TraceRecord], at: MonoTime, rt: bool) -> Self {
         let (mut open, mut stack): (Vec<Frame>, Vec<Open>) = (Vec::new(), Vec::new());
         for record in records {
-            if matches!(record.what, What::Switch { .. }) {
+            if matches!(record.what, TraceEvent::Switch { .. }) {
                 break;
             }
             if let Some(frame) = entered(&record.what) {
@@ -92,7 +92,7 @@ impl Contexts {
         self.stack.iter().any(|open| open.frame.ends_with(end))
     }
 
-    pub(super) fn enter(&mut self, frame: Frame, record: &Record) {
+    pub(super) fn enter(&mut self, frame: Frame, record: &TraceRecord) {
         self.stack.push(Open { frame, at: record.at, flagged: record.context.flags & FLAG_HARDIRQ != 0 });
     }
 
@@ -115,12 +115,12 @@ impl Contexts {
     }
 
     /// Closes contexts that the record shows to be over. Returns whether any was closed.
-    pub(super) fn outlived(&mut self, record: &Record) -> bool {
+    pub(super) fn outlived(&mut self, record: &TraceRecord) -> bool {
         let in_interrupt = record.context.flags & FLAG_HARDIRQ != 0;
-        let is_switch = matches!(record.what, What::Switch { .. });
+        let is_switch = matches!(record.what, TraceEvent::Switch { .. });
         let over = match record.what {
-            What::Switch { .. } => self.stack.iter().any(|open| !self.rt || open.frame.is_interrupt()),
-            What::SoftirqEntry { .. } => self.stack.iter().any(|open| open.frame.is_interrupt() || !self.rt),
+            TraceEvent::Switch { .. } => self.stack.iter().any(|open| !self.rt || open.frame.is_interrupt()),
+            TraceEvent::SoftirqEntry { .. } => self.stack.iter().any(|open| open.frame.is_interrupt() || !self.rt),
             _ => !in_interrupt && self.stack.iter().any(|open| open.flagged && open.frame.is_interrupt()),
         };
         if over {

@@ -1,6 +1,6 @@
 //! Contexts on top of a task, and the records that open and close them.
 
-use crate::trace::{Address, Vector, What};
+use crate::trace::{Address, TraceEvent, Vector};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
@@ -37,29 +37,27 @@ impl Frame {
     }
 }
 
-/// The context that a record opens.
-pub(super) fn entered(what: &What) -> Option<Frame> {
+pub(super) fn entered(what: &TraceEvent) -> Option<Frame> {
     Some(match *what {
-        What::IrqEntry { irq } => Frame::Irq(irq),
-        What::VectorEntry { vector } => Frame::Vector(vector),
-        What::CallEntry { function } => Frame::Call(function),
-        What::SoftirqEntry { vector } => Frame::Softirq(vector),
-        What::HrtimerEntry { timer, function } => Frame::Hrtimer { timer, function },
-        What::TimerEntry { timer, function } => Frame::Wheel { timer, function },
+        TraceEvent::IrqEntry { irq } => Frame::Irq(irq),
+        TraceEvent::VectorEntry { vector } => Frame::Vector(vector),
+        TraceEvent::CallEntry { function } => Frame::Call(function),
+        TraceEvent::SoftirqEntry { vector } => Frame::Softirq(vector),
+        TraceEvent::HrtimerEntry { timer, function } => Frame::Hrtimer { timer, function },
+        TraceEvent::TimerEntry { timer, function } => Frame::Wheel { timer, function },
         _ => return None,
     })
 }
 
-/// The context that a record closes.
-pub(super) fn left(what: &What) -> Option<Frame> {
+pub(super) fn left(what: &TraceEvent) -> Option<Frame> {
     let function = Address(0);
     Some(match *what {
-        What::IrqExit { irq } => Frame::Irq(irq),
-        What::VectorExit { vector } => Frame::Vector(vector),
-        What::CallExit => Frame::Call(function),
-        What::SoftirqExit { vector } => Frame::Softirq(vector),
-        What::HrtimerExit { timer } => Frame::Hrtimer { timer, function },
-        What::TimerExit { timer } => Frame::Wheel { timer, function },
+        TraceEvent::IrqExit { irq } => Frame::Irq(irq),
+        TraceEvent::VectorExit { vector } => Frame::Vector(vector),
+        TraceEvent::CallExit => Frame::Call(function),
+        TraceEvent::SoftirqExit { vector } => Frame::Softirq(vector),
+        TraceEvent::HrtimerExit { timer } => Frame::Hrtimer { timer, function },
+        TraceEvent::TimerExit { timer } => Frame::Wheel { timer, function },
         _ => return None,
     })
 }

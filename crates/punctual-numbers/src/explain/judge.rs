@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::names;
 use super::swept::{Anchors, Ours, Owner, Span, Swept};
 use super::{Cause, CauseName, Class, Stage, Why};
-use crate::trace::{Address, FLAG_NEED_RESCHED, Record, Tid, Vector, What, Window};
+use crate::trace::{Address, FLAG_NEED_RESCHED, RemoteRecord, Tid, TraceEvent, TraceRecord, Vector, Window};
 use punctual_hist::{MonoTime, Nanos};
 
 /// Longest time of ordinary work between two records. A longer span may come from outside of the kernel.
@@ -15,7 +15,6 @@ const ORDINARY: i32 = 100;
 /// Longest time between sending an interrupt to another CPU and its entry there.
 const SENT_WITHIN: Nanos = Nanos::from_ms(1);
 
-/// Finds the causes of the spans of one window.
 pub(super) struct Judge<'a> {
     window: &'a Window,
     rules: &'a Rules,
@@ -38,7 +37,7 @@ impl<'a> Judge<'a> {
     pub(super) fn new(window: &'a Window, rules: &'a Rules, swept: &'a Swept) -> Self {
         let waiting = |at: MonoTime| swept.anchors.waking.is_some_and(|waking| at > waking);
         let replenished = window.records.iter().any(|record| match record.what {
-            What::HrtimerEntry { function, .. } if waiting(record.at) && record.at <= window.woke => {
+            TraceEvent::HrtimerEntry { function, .. } if waiting(record.at) && record.at <= window.woke => {
                 window.names.function(function) == "sched_rt_period_timer"
             }
             _ => false,
@@ -54,7 +53,6 @@ impl<'a> Judge<'a> {
         ends.into_iter().flatten().filter(|end| *end > at).fold(span.to, MonoTime::min)
     }
 
-    /// The stage in which a moment lies.
     pub(super) fn stage(&self, at: MonoTime) -> Stage {
         let anchors = &self.swept.anchors;
         let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);
@@ -346,9 +344,9 @@ impl<'a> Judge<'a> {
     /// known.
     fn told_asked(&self, span: &Span, since: MonoTime) -> impl Iterator<Item = bool> {
         let (task, to) = (span.task, span.to);
-        let told = move |record: &&Record| record.at > since && record.at <= to && record.tid == task;
+        let told = move |record: &&TraceRecord| record.at > since && record.at <= to && record.tid == task;
         let told = self.window.records.iter().filter(told);
-        let told = told.filter(|record| !matches!(record.what, What::Switch { .. } | What::Lost { .. }));
+        let told = told.filter(|record| !matches!(record.what, TraceEvent::Switch { .. } | TraceEvent::Lost { .. }));
         told.map(|record| record.context.flags & FLAG_NEED_RESCHED != 0)
     }
 
@@ -357,8 +355,8 @@ impl<'a> Judge<'a> {
     fn instead(&self, span: &Span) -> bool {
         let came = self.window.records.iter().rev().filter(|record| record.at <= span.from);
         let mut came = came.filter_map(|record| match record.what {
-            What::Switch { prev_prio, next_prio, .. } if prev_prio >= ORDINARY && next_prio >= ORDINARY => None,
-            What::Switch { prev_prio, prev_state, .. } => Some(prev_state == 0 && prev_prio < ORDINARY),
+            TraceEvent::Switch { prev_prio, next_prio, .. } if prev_prio >= ORDINARY && next_prio >= ORDINARY => None,
+            TraceEvent::Switch { prev_prio, prev_state, .. } => Some(prev_state == 0 && prev_prio < ORDINARY),
             _ => None,
         });
         span.ours == Ours::Ready && came.next() == Some(true)
@@ -374,15 +372,15 @@ impl<'a> Judge<'a> {
     fn waker(&self, tid: Tid, span: &Span) -> Option<Why> {
         let names = &self.window.names;
         let local = self.swept.wakers.iter().rev().find(|waker| waker.woken == tid && waker.at <= span.from);
-        let remote = self.window.elsewhere.iter().rev().find(|(_, record)| {
-            record.at <= span.from && matches!(record.what, What::Waking { tid: woken, .. } if woken == tid)
+        let remote = self.window.elsewhere.iter().rev().map(|other| &other.record).find(|record| {
+            record.at <= span.from && matches!(record.what, TraceEvent::Waking { tid: woken, .. } if woken == tid)
         });
         match (local, remote) {
-            (Some(local), remote) if remote.is_none_or(|(_, remote)| remote.at <= local.at) => {
+            (Some(local), remote) if remote.is_none_or(|remote| remote.at <= local.at) => {
                 let task = if local.context.is_some() { 0 } else { local.by };
                 Some(Why::WokenBy { task, name: self.source(local.context, local.by, "interrupt") })
             }
-            (_, Some((_, remote))) => Some(Why::WokenBy { task: remote.tid, name: names.task(remote.tid) }),
+            (_, Some(remote)) => Some(Why::WokenBy { task: remote.tid, name: names.task(remote.tid) }),
             (_, None) => None,
         }
     }
@@ -392,24 +390,28 @@ impl<'a> Judge<'a> {
         let came = span.entered?;
         let near = |at: MonoTime| at <= came && came.since(at) <= SENT_WITHIN;
         let names = &self.window.names;
-        self.window.elsewhere.iter().rev().filter(|(_, record)| near(record.at)).find_map(|(cpu, record)| {
-            let What::IpiSend { target, callback, .. } = record.what else { return None };
-            let what = names.function(callback);
-            let fits = match top {
-                Frame::Call(function) if function.0 != 0 => {
-                    callback == function || what.starts_with("generic_smp_call_function")
-                }
-                Frame::Call(_) | Frame::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => callback.0 != 0,
-                Frame::Vector(Vector::Reschedule) => callback.0 == 0,
-                Frame::Vector(Vector::Ipi) => true,
-                _ => false,
-            };
-            (target == self.window.cpu && fits).then(|| Why::SentBy {
-                cpu: *cpu,
-                by: names.task(record.tid),
-                work: what,
-            })
-        })
+        self.window.elsewhere.iter().rev().filter(|other| near(other.record.at)).find_map(
+            |RemoteRecord { cpu, record }| {
+                let TraceEvent::IpiSend { target, callback, .. } = record.what else { return None };
+                let what = names.function(callback);
+                let fits = match top {
+                    Frame::Call(function) if function.0 != 0 => {
+                        callback == function || what.starts_with("generic_smp_call_function")
+                    }
+                    Frame::Call(_) | Frame::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => {
+                        callback.0 != 0
+                    }
+                    Frame::Vector(Vector::Reschedule) => callback.0 == 0,
+                    Frame::Vector(Vector::Ipi) => true,
+                    _ => false,
+                };
+                (target == self.window.cpu && fits).then(|| Why::SentBy {
+                    cpu: *cpu,
+                    by: names.task(record.tid),
+                    work: what,
+                })
+            },
+        )
     }
 
     /// The task or interrupt that raised a softirq last.
@@ -462,8 +464,8 @@ fn kernel_thread(name: &CauseName) -> Option<Class> {
 
 /// The time at which another CPU woke our thread, if our timer had moved to that CPU.
 fn woken_elsewhere(window: &Window, swept: &Swept) -> Option<MonoTime> {
-    let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
-    let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);
+    let ours = |record: &&TraceRecord| matches!(record.what, TraceEvent::Waking { tid, .. } if tid == window.tid);
+    let records = window.elsewhere.iter().map(|other| &other.record).filter(ours);
     let at = records.map(|record| record.at).find(|at| *at >= window.release && *at <= window.woke);
     at.filter(|_| !swept.anchors.running)
 }

@@ -180,7 +180,6 @@ impl Spike {
         self.woke.since(self.release)
     }
 
-    /// The cause to blame first for the latency of the spike.
     pub fn primary(&self) -> Option<&Blame> {
         self.causes.first()
     }

@@ -1,15 +1,17 @@
 //! Non-maskable interrupts: a record comes at their end, so their time is cut out of the spans in which it lies.
 
 use super::swept::{Owner, Span};
-use crate::trace::{Address, NoiseKind, Record, What, Window};
+use crate::trace::{Address, NoiseKind, TraceEvent, TraceRecord, Window};
 use punctual_hist::MonoTime;
 
 pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
     for record in &window.records {
         let (from, to, handler) = match record.what {
-            What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
+            TraceEvent::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
             // The noise tracer is believed only if no handler has a record of its own.
-            What::Noise { kind: NoiseKind::Nmi, took, .. } if !is_told(window, record.at.minus(took), record.at) => {
+            TraceEvent::Noise { kind: NoiseKind::Nmi, took, .. }
+                if !is_told(window, record.at.minus(took), record.at) =>
+            {
                 (record.at.minus(took), record.at, Address(0))
             }
             _ => continue,
@@ -34,6 +36,7 @@ pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
 
 /// Whether a handler of a non-maskable interrupt has a record between two instants.
 fn is_told(window: &Window, from: MonoTime, to: MonoTime) -> bool {
-    let is_there = |record: &Record| matches!(record.what, What::Nmi { .. }) && from <= record.at && record.at <= to;
+    let is_there =
+        |record: &TraceRecord| matches!(record.what, TraceEvent::Nmi { .. }) && from <= record.at && record.at <= to;
     window.records.iter().any(is_there)
 }

@@ -5,7 +5,7 @@
 //! Causes are still decided by the records alone.
 
 use super::Opinions;
-use crate::trace::{NoiseKind, Record, Tid, Vector, What, Window};
+use crate::trace::{NoiseKind, Tid, TraceEvent, TraceRecord, Vector, Window};
 use punctual_hist::{MonoTime, Nanos};
 
 /// Longest time between the two records of the same end: the tracer's record, and the record of the exit or switch.
@@ -52,7 +52,7 @@ pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<O
 fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     let mut said: Vec<(NoiseKind, i32, MonoTime, Nanos)> = Vec::new();
     for record in &window.records {
-        if let What::Noise { kind, id, took, .. } = record.what {
+        if let TraceEvent::Noise { kind, id, took, .. } = record.what {
             said.push((kind, id, record.at, took));
         }
     }
@@ -60,7 +60,7 @@ fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
         return Vec::new();
     }
     let noticed_nmis = said.iter().any(|(kind, ..)| *kind == NoiseKind::Nmi);
-    let mut records: Vec<&Record> = window.records.iter().collect();
+    let mut records: Vec<&TraceRecord> = window.records.iter().collect();
     records.sort_by_key(|record| record.at);
     let mut walk = Walk { rt, noticed_nmis, task: None, stack: Vec::new(), over: Vec::new() };
     for record in records {
@@ -94,18 +94,18 @@ struct Walk {
 }
 
 impl Walk {
-    fn take(&mut self, record: &Record) {
+    fn take(&mut self, record: &TraceRecord) {
         let at = record.at;
         match record.what {
             // The tracer does not see interrupts from other CPUs.
-            What::VectorEntry { vector: Vector::Ipi } | What::VectorExit { vector: Vector::Ipi } => {}
-            What::IrqEntry { .. } | What::VectorEntry { .. } => self.enter(NoiseKind::Irq, at),
-            What::IrqExit { .. } | What::VectorExit { .. } => self.leave(NoiseKind::Irq, at),
-            What::SoftirqEntry { .. } if !self.rt => self.enter(NoiseKind::Softirq, at),
-            What::SoftirqExit { .. } if !self.rt => self.leave(NoiseKind::Softirq, at),
-            What::Noise { kind: NoiseKind::Nmi, took, .. } => self.interrupted(took),
-            What::Nmi { took, .. } if !self.noticed_nmis => self.interrupted(took),
-            What::Switch { prev, next, .. } => {
+            TraceEvent::VectorEntry { vector: Vector::Ipi } | TraceEvent::VectorExit { vector: Vector::Ipi } => {}
+            TraceEvent::IrqEntry { .. } | TraceEvent::VectorEntry { .. } => self.enter(NoiseKind::Irq, at),
+            TraceEvent::IrqExit { .. } | TraceEvent::VectorExit { .. } => self.leave(NoiseKind::Irq, at),
+            TraceEvent::SoftirqEntry { .. } if !self.rt => self.enter(NoiseKind::Softirq, at),
+            TraceEvent::SoftirqExit { .. } if !self.rt => self.leave(NoiseKind::Softirq, at),
+            TraceEvent::Noise { kind: NoiseKind::Nmi, took, .. } => self.interrupted(took),
+            TraceEvent::Nmi { took, .. } if !self.noticed_nmis => self.interrupted(took),
+            TraceEvent::Switch { prev, next, .. } => {
                 self.stack.clear();
                 if let Some(ran) = self.task.take().filter(|ran| ran.tid == Some(prev)) {
                     self.over.push((ran, at));
@@ -113,7 +113,7 @@ impl Walk {
                 self.task = Some(Ran { kind: NoiseKind::Thread, tid: Some(next), from: at, inner: Nanos::ZERO });
             }
             // After lost records, the lengths of everything that is still open are unknown.
-            What::Lost { .. } => {
+            TraceEvent::Lost { .. } => {
                 self.stack.clear();
                 self.task = None;
             }

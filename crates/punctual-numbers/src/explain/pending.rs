@@ -6,7 +6,7 @@
 //! record, as soon as they are on again.
 
 use super::frame::{entered, left};
-use crate::trace::{FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, Record, Tid, What};
+use crate::trace::{FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, Tid, TraceEvent, TraceRecord};
 use punctual_hist::{MonoTime, Nanos};
 
 /// A pending interrupt is taken no later than this after the last record that was written with interrupts off.
@@ -27,7 +27,7 @@ pub(super) struct Stay {
 }
 
 impl Stay {
-    pub(super) fn saw(&mut self, record: &Record) {
+    pub(super) fn saw(&mut self, record: &TraceRecord) {
         self.asked |= record.context.flags & FLAG_NEED_RESCHED != 0;
         if let Some(count) = interrupted(record) {
             (self.forbids, self.stays) = (count & FORBIDS != 0, count & STAYS != 0);
@@ -37,7 +37,7 @@ impl Stay {
 
 /// The preempt count of the task at the entry or exit of an interrupt; `None` for all other records, because the code
 /// that writes those takes locks itself.
-fn interrupted(record: &Record) -> Option<u8> {
+fn interrupted(record: &TraceRecord) -> Option<u8> {
     let frame = entered(&record.what).or_else(|| left(&record.what))?;
     let flagged = record.context.flags & FLAG_HARDIRQ != 0;
     (frame.is_interrupt() && flagged && record.tid != 0).then_some(record.context.preempt)
@@ -46,9 +46,7 @@ fn interrupted(record: &Record) -> Option<u8> {
 /// Records of tasks while our timer was due and no interrupt came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
-    /// The last record with interrupts off.
     off: Option<Off>,
-    /// Time of the last record with interrupts on.
     on: Option<MonoTime>,
     /// Time of the first interrupt, and the task if the interrupt found it with pre-emption off.
     came: Option<(MonoTime, Option<Tid>)>,
@@ -66,15 +64,15 @@ struct Off {
 impl Pending {
     /// Takes note of a record after the release, up to the first interrupt. The running task has had the CPU since
     /// `since`.
-    pub(super) fn saw(&mut self, record: &Record, since: Option<MonoTime>) {
+    pub(super) fn saw(&mut self, record: &TraceRecord, since: Option<MonoTime>) {
         if entered(&record.what).is_some_and(super::frame::Frame::is_interrupt) {
             self.came = Some((record.at, interrupted(record).filter(|count| count & FORBIDS != 0).map(|_| record.tid)));
-        } else if record.context.flags & FLAG_HARDIRQ != 0 || matches!(record.what, What::Idle { .. }) {
+        } else if record.context.flags & FLAG_HARDIRQ != 0 || matches!(record.what, TraceEvent::Idle { .. }) {
             // The record of leaving idle is always written with interrupts off, whatever is pending.
         } else if record.context.flags & FLAG_IRQS_OFF == 0 {
             (self.off, self.on) = (None, Some(record.at));
         } else {
-            let switch = matches!(record.what, What::Switch { .. });
+            let switch = matches!(record.what, TraceEvent::Switch { .. });
             self.off = Some(Off { tid: record.tid, since, at: record.at, switch });
         }
     }

@@ -8,7 +8,7 @@ use super::frame::{Frame, entered, left};
 use super::pending::{Pending, Stay};
 use super::swept::{Anchors, Ours, Owner, Raised, Span, Swept, Told, Waker};
 use super::{names, nmi, opinion};
-use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NEED_RESCHED, Record, Tid, What, Window};
+use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NEED_RESCHED, RemoteRecord, Tid, TraceEvent, TraceRecord, Window};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ struct Walk<'a> {
 
 /// Walks over the records of a window. On real-time kernels (`rt`) softirqs can be switched away from.
 pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
-    let mut records: Vec<&Record> = window.records.iter().collect();
+    let mut records: Vec<&TraceRecord> = window.records.iter().collect();
     records.sort_by_key(|record| record.at);
     let first = records.iter().find(|record| !is_hint(&record.what));
     let task = first.map_or(-1, |record| record.tid);
@@ -106,14 +106,17 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
 }
 
 /// Whether the record does not show which task is running.
-fn is_hint(what: &What) -> bool {
-    matches!(what, What::Lost { .. } | What::Nmi { .. } | What::Noise { .. } | What::Timerlat { .. })
+fn is_hint(what: &TraceEvent) -> bool {
+    matches!(
+        what,
+        TraceEvent::Lost { .. } | TraceEvent::Nmi { .. } | TraceEvent::Noise { .. } | TraceEvent::Timerlat { .. }
+    )
 }
 
 impl Walk<'_> {
-    fn take(&mut self, record: &Record) {
+    fn take(&mut self, record: &TraceRecord) {
         if is_hint(&record.what) {
-            if matches!(record.what, What::Lost { .. }) && record.at >= self.window.release {
+            if matches!(record.what, TraceEvent::Lost { .. }) && record.at >= self.window.release {
                 self.out.lost = true;
             }
             return;
@@ -124,7 +127,7 @@ impl Walk<'_> {
     }
 
     /// The owner of the CPU until this record. If the record contradicts the known state, the state is corrected.
-    fn label(&mut self, record: &Record) -> Label {
+    fn label(&mut self, record: &TraceRecord) -> Label {
         let before_release = record.at <= self.window.release;
         let mut certain = !(self.out.begins_late && self.cursor == self.window.release) || before_release;
         let mut guessed = false;
@@ -159,8 +162,8 @@ impl Walk<'_> {
     fn is_out_of_idle(&self, to: Tid) -> bool {
         let Some(since) = self.since.filter(|_| self.task == 0 && to != self.window.tid) else { return false };
         let here = self.out.wakers.iter().filter(|waker| waker.at >= since).map(|waker| waker.woken);
-        let elsewhere = self.window.elsewhere.iter().filter_map(|(_, record)| match record.what {
-            What::Waking { tid, .. } if record.at >= since && record.at <= self.cursor => Some(tid),
+        let elsewhere = self.window.elsewhere.iter().filter_map(|RemoteRecord { record, .. }| match record.what {
+            TraceEvent::Waking { tid, .. } if record.at >= since && record.at <= self.cursor => Some(tid),
             _ => None,
         });
         let mut woken = here.chain(elsewhere).filter(|tid| *tid != self.window.tid).peekable();
@@ -180,7 +183,7 @@ impl Walk<'_> {
 
     /// Whether the task itself called the function: a task that calls a function on its own CPU does so without an
     /// interrupt.
-    fn is_of_the_task(&self, record: &Record, frame: Frame) -> bool {
+    fn is_of_the_task(&self, record: &TraceRecord, frame: Frame) -> bool {
         matches!(frame, Frame::Call(_)) && record.context.flags & FLAG_HARDIRQ == 0 && self.task != 0
     }
 
@@ -220,9 +223,9 @@ impl Walk<'_> {
         began.map(|began| if runs { began.plus(FAULT_MOST) } else { self.window.woke })
     }
 
-    fn apply(&mut self, record: &Record) {
+    fn apply(&mut self, record: &TraceRecord) {
         self.stay.saw(record);
-        self.expired = matches!(record.what, What::HrtimerExit { .. } | What::TimerExit { .. });
+        self.expired = matches!(record.what, TraceEvent::HrtimerExit { .. } | TraceEvent::TimerExit { .. });
         if record.at >= self.window.release && !self.served {
             self.pending.saw(record, self.since);
         }
@@ -239,9 +242,9 @@ impl Walk<'_> {
         self.apply_to_tasks(record);
     }
 
-    fn apply_to_tasks(&mut self, record: &Record) {
+    fn apply_to_tasks(&mut self, record: &TraceRecord) {
         match record.what {
-            What::Switch { prev, prev_prio, prev_state, next, next_prio } => {
+            TraceEvent::Switch { prev, prev_prio, prev_state, next, next_prio } => {
                 let told = |tid, prio| Told { at: record.at, tid, prio, until: false };
                 self.out.priorities.extend([told(prev, prev_prio), told(next, next_prio)]);
                 if prev == self.window.tid {
@@ -250,7 +253,7 @@ impl Walk<'_> {
                 self.contexts.switch(prev, next);
                 self.switch_to(next, Some(record.at));
             }
-            What::Waking { tid, prio, .. } => {
+            TraceEvent::Waking { tid, prio, .. } => {
                 self.out.priorities.push(Told { at: record.at, tid, prio, until: false });
                 let context = self.contexts.innermost();
                 self.out.wakers.push(Waker { at: record.at, woken: tid, by: record.tid, context });
@@ -258,21 +261,21 @@ impl Walk<'_> {
                     self.woken(record.at);
                 }
             }
-            What::SoftirqRaise { vector } => {
+            TraceEvent::SoftirqRaise { vector } => {
                 let context = self.contexts.innermost();
                 self.out.raised.push(Raised { at: record.at, vector, by: record.tid, context });
             }
-            What::WorkStart { function } => drop(self.work.insert(record.tid, function)),
-            What::WorkEnd => drop(self.work.remove(&record.tid)),
-            What::Idle { state } => self.idle = state.or(self.idle),
-            What::Fault { .. } if record.tid == self.window.tid => self.fault = Some(record.at),
+            TraceEvent::WorkStart { function } => drop(self.work.insert(record.tid, function)),
+            TraceEvent::WorkEnd => drop(self.work.remove(&record.tid)),
+            TraceEvent::Idle { state } => self.idle = state.or(self.idle),
+            TraceEvent::Fault { .. } if record.tid == self.window.tid => self.fault = Some(record.at),
             // A thread arms its own timer by a system call, so the fault is over. Other timers do not show that: the
             // driver of the disk from which a page is read may arm them within the fault.
-            What::HrtimerStart { function, .. } if record.tid == self.window.tid && self.contexts.is_empty() => {
+            TraceEvent::HrtimerStart { function, .. } if record.tid == self.window.tid && self.contexts.is_empty() => {
                 self.fault = self.fault.filter(|_| !names::is_of_threads(&self.window.names.function(function)));
             }
-            What::Boost { tid, from, prio } => self.out.priorities.extend(boost(record.at, tid, from, prio)),
-            What::Migrate { tid, to_cpu, .. } if tid == self.window.tid => {
+            TraceEvent::Boost { tid, from, prio } => self.out.priorities.extend(boost(record.at, tid, from, prio)),
+            TraceEvent::Migrate { tid, to_cpu, .. } if tid == self.window.tid => {
                 self.ours = if to_cpu == self.window.cpu { Ours::Ready } else { Ours::Away };
             }
             _ => {}
@@ -281,8 +284,8 @@ impl Walk<'_> {
 
     /// Learns priorities from other CPUs: a thread that waits for a lock there lends its priority from there.
     fn learn_from_elsewhere(&mut self) {
-        for (_, record) in &self.window.elsewhere {
-            if let What::Boost { tid, from, prio } = record.what {
+        for RemoteRecord { record, .. } in &self.window.elsewhere {
+            if let TraceEvent::Boost { tid, from, prio } = record.what {
                 self.out.priorities.extend(boost(record.at, tid, from, prio));
             }
         }
@@ -335,8 +338,8 @@ impl Walk<'_> {
     }
 
     /// Takes a switch to our thread that is missing before the body, if it is recorded just after the body began.
-    fn after_the_body(&mut self, record: &Record) {
-        let is_switch = matches!(record.what, What::Switch { next, .. } if next == self.window.tid);
+    fn after_the_body(&mut self, record: &TraceRecord) {
+        let is_switch = matches!(record.what, TraceEvent::Switch { next, .. } if next == self.window.tid);
         if is_switch && self.ours != Ours::Running && record.at <= self.window.woke.plus(WARP) {
             let label = Label { owner: self.contexts.owner(self.task), certain: true, guessed: false };
             self.emit(self.window.woke, &label, false);

@@ -8,7 +8,6 @@ use punctual_hist::{MonoTime, Nanos};
 /// The owner of the CPU in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// A non-maskable interrupt, with its handler.
     Nmi(Address),
     /// An interrupt or a context inside one: the innermost context, and the one that it runs in.
     Context(Frame, Option<Frame>),
@@ -18,7 +17,6 @@ pub(super) enum Owner {
     Untold,
 }
 
-/// The state of our thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ours {
     /// Our thread waits for its timer or something else.
@@ -27,7 +25,6 @@ pub(super) enum Ours {
     Stopped,
     /// Our thread could run and does not have the CPU.
     Ready,
-    /// Our thread runs, or is only interrupted.
     Running,
     /// Our thread was migrated to another CPU.
     Away,
@@ -53,7 +50,6 @@ pub(super) struct Span {
     pub work: Option<Address>,
     /// The idle state, if the CPU is idle and the state is known.
     pub idle: Option<u32>,
-    /// The state of our thread.
     pub ours: Ours,
     /// Time since which our thread could run, if it could and did not.
     pub ready: Option<MonoTime>,
@@ -106,7 +102,6 @@ pub(super) struct Waker {
     pub context: Option<Frame>,
 }
 
-/// A softirq that was raised.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raised {
     pub at: MonoTime,

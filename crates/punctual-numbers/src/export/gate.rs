@@ -24,7 +24,6 @@ pub enum Gate {
     NoBudget,
     /// The series has no values.
     Nothing,
-    /// The largest latency is not known.
     NoMaximum,
 }
 

@@ -30,28 +30,14 @@ pub use values::{csv, gnuplot};
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotExported {
-    /// No series has a histogram, and the format needs one.
+    #[error("there is no histogram in it, and this format is one; junit, ktap and lava need none")]
     NoHistogram,
-    /// The text could not be written, for this reason.
+    #[error("{0}")]
     Failed(String),
 }
-
-impl fmt::Display for NotExported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoHistogram => {
-                write!(f, "there is no histogram in it, and this format is one; junit, ktap and lava need none")
-            }
-            Self::Failed(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for NotExported {}
 
 /// A unique name for each series. `of` makes it from the label, and a number is added if an earlier series has the same
 /// name, because readers merge or refuse series with equal names.

@@ -17,11 +17,10 @@ const LAST_CPU: u32 = 1 << 16;
 pub(super) struct Layout {
     /// The byte between columns; `None` if there is only one column.
     pub separator: Option<u8>,
-    /// Line number of the heading, and the names of its columns.
-    pub heading: Option<(u64, Vec<String>)>,
+    pub heading: Option<Heading>,
     pub columns: usize,
-    /// Columns whose names state what they hold: (index, kind of numbers, unit).
-    pub known: Vec<(usize, Format, Option<Unit>)>,
+    /// Columns whose names state what they hold.
+    pub known: Vec<KnownColumn>,
     pub cpu: Option<usize>,
     /// Complete rows below the heading, each with its line number, as far as the bytes looked at contain them.
     pub rows: Vec<(u64, Vec<u8>)>,
@@ -29,7 +28,24 @@ pub(super) struct Layout {
     pub is_too_long: bool,
 }
 
+#[derive(Debug)]
+pub(super) struct Heading {
+    pub line: u64,
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownColumn {
+    pub index: usize,
+    pub format: Format,
+    pub unit: Option<Unit>,
+}
+
 impl Layout {
+    pub fn heading_line(&self) -> Option<u64> {
+        self.heading.as_ref().map(|heading| heading.line)
+    }
+
     pub fn of(first: &[u8]) -> Self {
         let mut rows = complete_lines(first);
         if rows.is_empty() {
@@ -50,7 +66,15 @@ impl Layout {
         let (known, cpu) = if has_heading { (known(&names), cpu(&names)) } else { (Vec::new(), None) };
         // A column called `cpu` may hold the load of a CPU instead of its number.
         let cpu = cpu.filter(|at| rows.iter().all(|(_, row)| cpu_number(field(row, separator, *at)).is_some()));
-        Self { separator, heading: head.map(|(line, _)| (line, names)), columns, known, cpu, rows, is_too_long: false }
+        Self {
+            separator,
+            heading: head.map(|(line, _)| Heading { line, names }),
+            columns,
+            known,
+            cpu,
+            rows,
+            is_too_long: false,
+        }
     }
 }
 
@@ -92,7 +116,7 @@ fn fits(model: &[u8], has_heading: bool, rows: &[(u64, Vec<u8>)], separator: u8)
     let separator = Some(separator);
     let names: Vec<String> = fields(model, separator, has_heading).map(name).collect();
     let needed: Vec<usize> = if has_heading {
-        known(&names).into_iter().map(|(index, ..)| index).chain(cpu(&names)).collect()
+        known(&names).into_iter().map(|column| column.index).chain(cpu(&names)).collect()
     } else {
         (0..names.len()).collect()
     };
@@ -134,10 +158,10 @@ fn name(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim_matches(['"', ',']).to_owned()
 }
 
-fn known(names: &[String]) -> Vec<(usize, Format, Option<Unit>)> {
+fn known(names: &[String]) -> Vec<KnownColumn> {
     let known = |(index, name): (usize, &String)| {
         let (format, unit) = named(&name.to_lowercase())?;
-        Some((index, format, unit))
+        Some(KnownColumn { index, format, unit })
     };
     names.iter().enumerate().filter_map(known).collect()
 }
@@ -194,7 +218,7 @@ mod tests {
         ] {
             let layout = Layout::of(text.as_bytes());
             assert_eq!((layout.separator, layout.columns), (separator, columns), "{text}");
-            let known = layout.known.first().map(|(index, ..)| *index);
+            let known = layout.known.first().map(|column| column.index);
             assert_eq!((known, layout.cpu), (latency, cpu), "{text} {:?}", layout.heading);
         }
     }

@@ -4,8 +4,9 @@
 //! Counts are compared with the stated counts and with the duration. Extremes and mean are compared with the cells.
 
 use super::number::{span, us};
-use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
+use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, Unfit};
 use super::wrapped;
+use crate::stats::float::float;
 use punctual_hist::Nanos;
 
 pub(crate) fn weigh(run: &mut ForeignRun) {
@@ -127,10 +128,9 @@ fn extremes(series: &mut Series, notes: &mut Vec<String>) {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a mean needs no more than 53 bits")]
 fn mean(series: &mut Series, notes: &mut Vec<String>) {
     let (Some(mean), Some((low, high))) = (series.mean, series.mean_between()) else { return };
-    let (stated, grain) = (as_f64(mean.as_ns()), as_f64(series.grain.as_ns().max(1)));
+    let (stated, grain) = (float(mean.as_ns()), float(series.grain.as_ns().max(1)));
     let slack = if series.copied { low / COPIED } else { 0.0 };
     if stated + grain + slack < low || stated > high + grain {
         let what = format!(

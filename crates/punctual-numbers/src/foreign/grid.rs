@@ -5,8 +5,8 @@
 //! latency. It is therefore relative to the earliest activation of its block, and does not include a delay that all
 //! activations share.
 
-use super::run::as_f64;
 use super::sequence::Sequence;
+use crate::stats::float::{float, whole};
 use punctual_hist::Nanos;
 
 const BLOCK: usize = 1 << 16;
@@ -32,7 +32,7 @@ pub(super) struct Grid {
 
 impl Grid {
     pub fn new(period: Option<Nanos>) -> Self {
-        let told = period.map(|period| as_f64(period.as_ns()));
+        let told = period.map(|period| float(period.as_ns()));
         Self { told, slopes: (f64::MAX, 0.0), ..Self::default() }
     }
 
@@ -68,7 +68,7 @@ impl Grid {
         let (slots, surplus) = slots(&offsets, guess);
         let enough = offsets.len() >= LEAST;
         let slope = if enough { slope(&offsets, &slots, guess) } else { guess };
-        let line = |(offset, slot): (&f64, &u64)| offset - slope * as_f64(*slot);
+        let line = |(offset, slot): (&f64, &u64)| offset - slope * float(*slot);
         let lowest = offsets.iter().zip(&slots).map(line).fold(f64::MAX, f64::min);
         let carried = usize::from(self.blocks > 0);
         for pair in offsets.iter().zip(&slots).skip(carried) {
@@ -91,9 +91,8 @@ fn offset(instant: i64, origin: i64) -> f64 {
     instant.saturating_sub(origin) as f64
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative, and saturates")]
 fn nearest(ratio: f64) -> u64 {
-    ratio.round().max(0.0) as u64
+    whole(ratio.round().max(0.0))
 }
 
 fn median_step(offsets: &[f64]) -> Option<f64> {
@@ -118,7 +117,7 @@ fn extended(offsets: &[f64], guess: f64) -> f64 {
         let end = offsets.get(reach).or(offsets.last()).copied().unwrap_or_default();
         let slots = nearest(end / period);
         if slots > 0 {
-            period = end / as_f64(slots);
+            period = end / float(slots);
         }
         reach = if reach * 4 < offsets.len() || reach == offsets.len() - 1 { reach * 4 } else { offsets.len() - 1 };
     }
@@ -143,7 +142,7 @@ fn slots(offsets: &[f64], period: f64) -> (Vec<u64>, u64) {
         let ahead = nearest((offset - at) / period);
         surplus += u64::from(ahead == 0 && index > 0);
         slot = slot.saturating_add(ahead);
-        at += as_f64(ahead) * period;
+        at += float(ahead) * period;
         at += (offset - at) / 16.0;
         slots.push(slot);
     }
@@ -155,7 +154,7 @@ fn slope(offsets: &[f64], slots: &[u64], guess: f64) -> f64 {
     let first = least_squares(offsets, slots, |_| true).unwrap_or((0.0, guess));
     let residual = |index: usize, (start, slope): (f64, f64)| {
         let (offset, slot) = (offsets.get(index).copied(), slots.get(index).copied());
-        offset.unwrap_or_default() - start - slope * as_f64(slot.unwrap_or_default())
+        offset.unwrap_or_default() - start - slope * float(slot.unwrap_or_default())
     };
     let mut residuals: Vec<f64> = (0..offsets.len()).map(|index| residual(index, first)).collect();
     let Some(middle) = median(&mut residuals) else { return guess };
@@ -166,8 +165,8 @@ fn slope(offsets: &[f64], slots: &[u64], guess: f64) -> f64 {
 /// Fits a line to the instants that `keep` selects: (start, slope). `None` if they do not lie in at least two slots.
 fn least_squares(offsets: &[f64], slots: &[u64], keep: impl Fn(usize) -> bool) -> Option<(f64, f64)> {
     let kept =
-        || offsets.iter().zip(slots).enumerate().filter(|(index, _)| keep(*index)).map(|(_, (o, s))| (*o, as_f64(*s)));
-    let n = as_f64(kept().count() as u64);
+        || offsets.iter().zip(slots).enumerate().filter(|(index, _)| keep(*index)).map(|(_, (o, s))| (*o, float(*s)));
+    let n = float(kept().count() as u64);
     if n < 2.0 {
         return None;
     }

@@ -8,7 +8,7 @@ use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::{TOO_LONG, ascending};
-use super::{Cell, ForeignRun, MOST_COLUMNS, Problem, Remedy};
+use super::{Cell, ForeignRun, ImportRemedy, MOST_COLUMNS, Problem};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -65,7 +65,7 @@ impl LineReader for Reader {
         }
         let Some(unit) = self.unit else {
             let what = "an HdrHistogram log does not say in which unit its values are";
-            return Err(Problem::new(what).with(Remedy::SayUnit(number::UNITS)));
+            return Err(Problem::new(what).with(ImportRemedy::SayUnit(number::UNITS)));
         };
         let mut tags: Vec<(String, Tag)> = std::mem::take(&mut self.tags).into_iter().collect();
         tags.sort_by_key(|(_, tag)| tag.place);

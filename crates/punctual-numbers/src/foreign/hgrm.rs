@@ -7,7 +7,7 @@ use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::Series;
 use super::table::TOO_LONG;
-use super::{Cell, ForeignRun, MOST_CELLS, Problem, Remedy};
+use super::{Cell, ForeignRun, ImportRemedy, MOST_CELLS, Problem};
 use punctual_hist::Nanos;
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl LineReader for Reader {
         }
         let Some(unit) = self.unit else {
             let what = "a percentile table of HdrHistogram does not say in which unit its values are";
-            return Err(Problem::new(what).with(Remedy::SayUnit(number::UNITS)));
+            return Err(Problem::new(what).with(ImportRemedy::SayUnit(number::UNITS)));
         };
         let grain = Nanos::from_ns(unit.ns()).divided_by(10u64.pow(self.decimals.min(9))).max(Nanos::from_ns(1));
         self.narrow_first(grain);

@@ -7,8 +7,9 @@ use super::points::Pointed;
 use super::samples::Samples;
 use super::sniff::sniff;
 use super::{
-    ForeignRun, Format, Problem, Remedy, Unit, boards, cyclictest, doubts, hdr, hgrm, hwlatdetect, jitterdebugger,
-    jitterdebugger_raw, latmus, oslat, pairs, queuelat, rt_app, rt_tests, rteval, rtla, stress_ng, xenomai,
+    ForeignRun, Format, ImportRemedy, Problem, Unit, boards, cyclictest, doubts, hdr, hgrm, hwlatdetect,
+    jitterdebugger, jitterdebugger_raw, latmus, oslat, pairs, queuelat, rt_app, rt_tests, rteval, rtla, stress_ng,
+    xenomai,
 };
 use punctual_hist::Nanos;
 
@@ -157,14 +158,14 @@ fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
         _ if format.is_bare() => return Ok(()),
         Format::Punctual | Format::StressNg | Format::Queuelat => Unit::Ns,
         Format::RtTestsJson | Format::Jitterdebugger | Format::Rtla => {
-            return Err(Problem::new(format!("a file of {name} says its unit itself")).with(Remedy::LeaveUnitOut));
+            return Err(Problem::new(format!("a file of {name} says its unit itself")).with(ImportRemedy::LeaveUnitOut));
         }
         _ => Unit::Us,
     };
     if said == told {
         return Ok(());
     }
-    Err(Problem::new(format!("a file of {name} is in {said}, not in {told}")).with(Remedy::LeaveUnitOut))
+    Err(Problem::new(format!("a file of {name} is in {said}, not in {told}")).with(ImportRemedy::LeaveUnitOut))
 }
 
 /// Refuses a period from the user that contradicts the file's own. A period that was fitted to instants may differ by 1
@@ -177,5 +178,5 @@ fn agree(format: Format, said: Nanos, told: Option<Nanos>) -> Result<(), Problem
         return Ok(());
     }
     let (said, told) = (us(said), us(told));
-    Err(Problem::new(format!("the period is {said} by the file, not {told}")).with(Remedy::LeavePeriodOut))
+    Err(Problem::new(format!("the period is {said} by the file, not {told}")).with(ImportRemedy::LeavePeriodOut))
 }

@@ -147,15 +147,14 @@ impl Format {
 /// Why bytes cannot be imported, and in which line the problem is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The number of the line, counted from 1.
     pub line: Option<u64>,
     pub what: String,
-    pub remedy: Option<Remedy>,
+    pub remedy: Option<ImportRemedy>,
 }
 
 /// What the user can do so that a file can be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub enum ImportRemedy {
     /// State which of these formats the file has; an empty list stands for all formats.
     SayFormat(Vec<Format>),
     /// State in which of these units the file's numbers are.
@@ -175,7 +174,7 @@ impl Problem {
         Self { line: Some(line), ..Self::new(what) }
     }
 
-    fn with(self, remedy: Remedy) -> Self {
+    fn with(self, remedy: ImportRemedy) -> Self {
         Self { remedy: Some(remedy), ..self }
     }
 }

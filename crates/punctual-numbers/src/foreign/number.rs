@@ -3,7 +3,7 @@
 //! Floating point is never used: `1.078` microseconds are 1078 ns. A comma is accepted as the decimal point and
 //! reported as a repair. Nothing is rounded up, and a number that exceeds 64 bits of nanoseconds is refused.
 
-use super::{Problem, Remedy};
+use super::{ImportRemedy, Problem};
 use punctual_hist::Nanos;
 use std::fmt;
 
@@ -17,7 +17,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Number of nanoseconds in one unit.
     pub const fn ns(self) -> u64 {
         10u64.pow(self.decimals())
     }
@@ -113,7 +112,7 @@ pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: 
              counts, or of microseconds",
             smallest.whole(Nanos::from_us(1))
         ))
-        .with(Remedy::SayUnit(&[Unit::Ns, Unit::Us]))),
+        .with(ImportRemedy::SayUnit(&[Unit::Ns, Unit::Us]))),
     }
 }
 
@@ -121,7 +120,7 @@ pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: 
 pub fn refuse_coarse(unit: Option<Unit>, program: &str) -> Result<(), Problem> {
     if matches!(unit, Some(Unit::Ms | Unit::S)) {
         let what = format!("{program} counts in microseconds, or with -N in nanoseconds");
-        return Err(Problem::new(what).with(Remedy::SayUnit(&[Unit::Us, Unit::Ns])));
+        return Err(Problem::new(what).with(ImportRemedy::SayUnit(&[Unit::Us, Unit::Ns])));
     }
     Ok(())
 }
@@ -131,7 +130,7 @@ pub fn own_unit(line: u64, own: Unit, told: Option<Unit>) -> Result<Option<Unit>
     match told.filter(|told| *told != own) {
         Some(told) => {
             let what = format!("the file is in {own} by its own word, not in {told}");
-            Err(Problem::at(line, what).with(Remedy::LeaveUnitOut))
+            Err(Problem::at(line, what).with(ImportRemedy::LeaveUnitOut))
         }
         None => Ok(Some(own)),
     }

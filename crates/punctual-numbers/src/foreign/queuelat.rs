@@ -17,7 +17,6 @@ const MOST_ROWS: usize = 1 << 16;
 
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Whether calibration has ended.
     measures: bool,
     /// Whether cells were left out before the next one.
     left_out: bool,

@@ -5,7 +5,7 @@
 
 use super::Format;
 use super::sequence::{Order, Sequence};
-use crate::stats::float::whole;
+use crate::stats::float::{float, whole};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 
@@ -210,7 +210,7 @@ impl Series {
 
     /// How far below the cells the minimum may lie: the width of two buckets if punctual wrote the file, else nothing.
     pub(super) fn slack(&self, low: Nanos) -> Nanos {
-        if self.copied { Nanos::from_ns(whole(as_f64(low.as_ns()) / COPIED)) } else { Nanos::ZERO }
+        if self.copied { Nanos::from_ns(whole(float(low.as_ns()) / COPIED)) } else { Nanos::ZERO }
     }
 
     /// The largest value that rounds to the stated maximum.
@@ -304,7 +304,7 @@ impl Series {
         let (from_beyond, to_beyond) = match (self.beyond, self.max) {
             (None, _) => (0.0, 0.0),
             (Some(Beyond { from, count }), Some(max)) => {
-                (as_f64(from.as_ns()) * as_f64(count), as_f64(max.max(from).as_ns()) * as_f64(count))
+                (float(from.as_ns()) * float(count), float(max.max(from).as_ns()) * float(count))
             }
             (Some(_), None) => return None,
         };
@@ -313,10 +313,10 @@ impl Series {
         }
         let lowest = |cell: &Cell| self.min.map_or(cell.low, |min| cell.low.max(min.min(cell.high)));
         let sum = |edge: &dyn Fn(&Cell) -> Nanos| -> f64 {
-            self.cells.iter().map(|cell| as_f64(edge(cell).as_ns()) * as_f64(cell.count)).sum()
+            self.cells.iter().map(|cell| float(edge(cell).as_ns()) * float(cell.count)).sum()
         };
         let (low, high) = (sum(&lowest) + from_beyond, sum(&|cell| cell.high) + to_beyond);
-        Some((low / as_f64(count), high / as_f64(count)))
+        Some((low / float(count), high / float(count)))
     }
 
     /// Turns the last cell into `beyond`, because the program also counts all larger values there.
@@ -365,9 +365,4 @@ impl Series {
             ..Self::default()
         }
     }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "a mean needs no more than 53 bits")]
-pub(super) fn as_f64(n: u64) -> f64 {
-    n as f64
 }

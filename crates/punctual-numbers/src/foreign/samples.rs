@@ -5,13 +5,13 @@
 //! decimals, which only seconds have. Nothing else is assumed. Memory is one histogram and one block of instants for
 //! each CPU, however long the file is.
 
-use super::columns::{Layout, cpu_number, field, fields, is_skipped};
+use super::columns::{KnownColumn, Layout, cpu_number, field, fields, is_skipped};
 use super::lines::{LineReader, SNIFFED};
 use super::number::{UNITS, Unit, no_number, number, shown};
 use super::points::Commas;
 use super::run::Stated;
 use super::stream::Stream;
-use super::{ForeignRun, Format, Problem, Remedy};
+use super::{ForeignRun, Format, ImportRemedy, Problem};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -33,19 +33,19 @@ impl Samples {
     pub fn new(format: Format, first: &[u8], told: Option<Unit>, period: Option<Nanos>) -> Result<Self, Problem> {
         let mut layout = Layout::of(first);
         let column = column(&layout, format)?;
-        let said = column.and_then(|(_, unit)| unit);
+        let said = column.and_then(|column| column.unit);
         if let (Some(said), Some(told)) = (said, told) {
             if said != told {
-                let line = layout.heading.as_ref().map(|(line, _)| *line);
+                let line = layout.heading_line();
                 let what = format!("the heading says {said}, not {told}");
-                return Err(Problem { line, ..Problem::new(what).with(Remedy::LeaveUnitOut) });
+                return Err(Problem { line, ..Problem::new(what).with(ImportRemedy::LeaveUnitOut) });
             }
         }
-        let column = column.map_or(0, |(index, _)| index);
+        let column = column.map_or(0, |column| column.index);
         let unit = told.or(said).or_else(|| seconds(&layout, column));
         let Some(unit) = unit else {
             let what = "nothing says in which unit the numbers are";
-            return Err(Problem::new(what).with(Remedy::SayUnit(UNITS)));
+            return Err(Problem::new(what).with(ImportRemedy::SayUnit(UNITS)));
         };
         layout.rows = Vec::new();
         let (streams, commas) = (BTreeMap::new(), Commas::default());
@@ -66,7 +66,7 @@ impl LineReader for Samples {
 
     fn raw_line(&mut self, line: u64, text: &[u8]) -> Result<(), Problem> {
         let text = text.trim_ascii();
-        if is_skipped(text) || self.layout.heading.as_ref().is_some_and(|(heading, _)| *heading == line) {
+        if is_skipped(text) || self.layout.heading_line() == Some(line) {
             return Ok(());
         }
         let Layout { separator, columns, cpu, .. } = self.layout;
@@ -117,16 +117,16 @@ impl LineReader for Samples {
     }
 }
 
-/// The index of the column that holds the numbers of this format, and their unit.
-fn column(layout: &Layout, format: Format) -> Result<Option<(usize, Option<Unit>)>, Problem> {
+/// The column that holds the numbers of this format; `None` if it is the only one and has no name.
+fn column(layout: &Layout, format: Format) -> Result<Option<KnownColumn>, Problem> {
     if layout.is_too_long {
         return Err(Problem::at(1, format!("the first line is longer than {SNIFFED} bytes, and no table of numbers")));
     }
-    let line = layout.heading.as_ref().map(|(line, _)| *line).or(layout.rows.first().map(|(line, _)| *line));
-    let meant: Vec<_> = layout.known.iter().filter(|(_, known, _)| *known == format).collect();
-    let name = |index: usize| layout.heading.as_ref().and_then(|(_, names)| names.get(index)).cloned();
+    let line = layout.heading_line().or(layout.rows.first().map(|(line, _)| *line));
+    let meant: Vec<_> = layout.known.iter().filter(|column| column.format == format).collect();
+    let name = |column: &&KnownColumn| layout.heading.as_ref().and_then(|of| of.names.get(column.index)).cloned();
     match meant.as_slice() {
-        [(index, _, unit)] => Ok(Some((*index, *unit))),
+        [column] => Ok(Some(**column)),
         [] if layout.columns == 1 => Ok(None),
         [] => {
             let what = format!(
@@ -143,7 +143,7 @@ fn column(layout: &Layout, format: Format) -> Result<Option<(usize, Option<Unit>
             Err(Problem { line, ..Problem::new(what) })
         }
         several => {
-            let names: Vec<String> = several.iter().filter_map(|(index, ..)| name(*index)).collect();
+            let names: Vec<String> = several.iter().filter_map(name).collect();
             let what = format!("{} columns of {}: `{}`; keep one", several.len(), format.name(), names.join("` and `"));
             Err(Problem { line, ..Problem::new(what) })
         }

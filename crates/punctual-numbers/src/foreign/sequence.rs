@@ -119,6 +119,7 @@ fn joined(a: &[(u16, u32)], b: &[(u16, u32)]) -> Vec<(u16, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::float::float;
 
     #[test]
     fn stretches_keep_their_order_and_bounds_whatever_the_length() {
@@ -140,10 +141,5 @@ mod tests {
             assert!(halves[0][1] <= float(n) * 0.02 && halves[1][0] <= float(n) * 0.02, "{n}: {halves:?}");
             assert_eq!(order.groups(MOST, &cells, Nanos::from_ns(1)), None);
         }
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "small")]
-    fn float(n: u64) -> f64 {
-        n as f64
     }
 }

@@ -7,7 +7,7 @@
 use super::columns::Layout;
 use super::lines::SNIFFED;
 use super::number::{Unit, no_number, number};
-use super::{Format, Problem, Remedy};
+use super::{Format, ImportRemedy, Problem};
 
 pub fn sniff(first: &[u8]) -> Result<Format, Problem> {
     let first = first.get(..SNIFFED).unwrap_or(first);
@@ -128,10 +128,10 @@ fn hwlat_sample(line: &str) -> bool {
 fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
     let unknown = || {
         let names = Format::IMPORTED.map(Format::name).join(", ");
-        Problem::new(format!("it is not recognised as any of {names}")).with(Remedy::SayFormat(Vec::new()))
+        Problem::new(format!("it is not recognised as any of {names}")).with(ImportRemedy::SayFormat(Vec::new()))
     };
     let layout = Layout::of(first);
-    let mut named: Vec<Format> = layout.known.iter().map(|(_, format, _)| *format).collect();
+    let mut named: Vec<Format> = layout.known.iter().map(|column| column.format).collect();
     named.dedup();
     match named.as_slice() {
         [] => {}
@@ -156,7 +156,7 @@ fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
 }
 
 fn ambiguous(why: &str, candidates: &[Format]) -> Problem {
-    Problem::new(why).with(Remedy::SayFormat(candidates.to_vec()))
+    Problem::new(why).with(ImportRemedy::SayFormat(candidates.to_vec()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::number::Number;
 use super::run::{Quantity, Series};
 use super::sequence::Sequence;
 use super::{Format, Problem};
+use crate::stats::float::whole;
 use punctual_hist::Nanos;
 
 /// The numbers of one CPU, or of all CPUs if the file has no column for the CPU.
@@ -103,7 +104,6 @@ impl Stream {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and far below 2^53")]
 fn grid_notes(grid: &Grid, of: &str, notes: &mut Vec<String>) -> Result<Nanos, Problem> {
     let (shortest, longest) = grid.periods();
     let period = f64::midpoint(shortest, longest);
@@ -135,5 +135,5 @@ fn grid_notes(grid: &Grid, of: &str, notes: &mut Vec<String>) -> Result<Nanos, P
             grid.longest_gap
         ));
     }
-    Ok(Nanos::from_ns(period.round() as u64))
+    Ok(Nanos::from_ns(whole(period.round())))
 }

@@ -5,7 +5,8 @@
 //! understated, and the notes state the percentiles for each possible cell.
 
 use super::number::{span, us};
-use super::run::{Cell, Series, Unfit, as_f64};
+use super::run::{Cell, Series, Unfit};
+use crate::stats::float::float;
 use punctual_hist::Nanos;
 
 const OVERRUN: u64 = 1 << 32;
@@ -51,9 +52,9 @@ pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (b
 
 /// Whether the stated mean is possible if 2^32 values are added to this cell.
 fn possible(series: &Series, index: usize) -> bool {
-    let grain = as_f64(series.grain.as_ns().max(1));
+    let grain = float(series.grain.as_ns().max(1));
     match (series.mean.map(Nanos::as_ns), with_overrun(series, index).mean_between()) {
-        (Some(mean), Some((low, high))) => as_f64(mean) + grain >= low && as_f64(mean) <= high + grain,
+        (Some(mean), Some((low, high))) => float(mean) + grain >= low && float(mean) <= high + grain,
         _ => true,
     }
 }
@@ -107,7 +108,7 @@ fn consequences(series: &Series, candidates: &[usize]) -> String {
     }
     let chosen = candidates.last().and_then(|index| series.cells.get(*index)).map(name).unwrap_or_default();
     let open = if open.is_empty() { String::new() } else { format!("; which it was decides {}", open.join(", ")) };
-    let share = as_f64(series.counted().saturating_add(OVERRUN)) / as_f64(series.counted().max(1));
+    let share = float(series.counted().saturating_add(OVERRUN)) / float(series.counted().max(1));
     format!(
         "repaired: {}: 2^32 values were added to the highest possible cell, {chosen}, so that no percentile is \
          understated. The same whichever it was: {}{open}. Without the repair every share of the tail would be {share:.2} \

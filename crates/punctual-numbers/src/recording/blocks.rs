@@ -47,13 +47,12 @@ impl Blocks {
         self.lists.keys().copied()
     }
 
-    /// The largest latency of each block over all CPUs that `cpus` selects, in order of time: (number of the block
-    /// since the epoch, largest latency). A block is left out if the maximum of any second is missing on any selected
-    /// CPU.
-    pub fn of(&self, phase: u16, cpus: impl Fn(u32) -> bool) -> Vec<(u32, Nanos)> {
+    /// The largest latency of each block over all CPUs that `cpus` selects, by the number of the block since the epoch.
+    /// A block is left out if the maximum of any second is missing on any selected CPU.
+    pub fn of(&self, phase: u16, cpus: impl Fn(u32) -> bool) -> BTreeMap<u32, Nanos> {
         let lists: Vec<_> =
             self.lists.iter().filter(|((p, cpu), _)| *p == phase && cpus(*cpu)).map(|(_, list)| list).collect();
-        let Some((first, others)) = lists.split_first() else { return Vec::new() };
+        let Some((first, others)) = lists.split_first() else { return BTreeMap::new() };
         let whole = |block: &Block| (block.seconds == self.seconds).then_some(block.max);
         let of_all = |(index, block): (&u32, &Block)| {
             let max = others.iter().try_fold(whole(block)?, |max, list| Some(max.max(whole(list.get(index)?)?)))?;
@@ -113,7 +112,7 @@ mod tests {
         let mut blocks = Blocks::default();
         blocks.add(&interval(0, &[(1, 0, 50), (2, 0, 70), (1, 1, 9)]));
         blocks.add(&interval(1, &[(1, 2, 40), (2, 2, 30)]));
-        let ns = |list: Vec<(u32, Nanos)>| list.into_iter().map(|(i, max)| (i, max.as_ns())).collect::<Vec<_>>();
+        let ns = |list: BTreeMap<u32, Nanos>| list.into_iter().map(|(i, max)| (i, max.as_ns())).collect::<Vec<_>>();
         assert_eq!(ns(blocks.of(0, |_| true)), [(0, 70)], "CPU 2 has no second 1");
         assert_eq!(ns(blocks.of(0, |cpu| cpu == 1)), [(0, 50), (1, 9)]);
         assert_eq!(ns(blocks.of(1, |_| true)), [(2, 40)]);
@@ -130,7 +129,7 @@ mod tests {
         let list = blocks.of(0, |cpu| cpu == 1);
         assert_eq!(blocks.length(), Nanos::from_secs(32));
         assert!(list.len() > 7_000 && list.len() <= BLOCKS_MAX, "{}", list.len());
-        assert_eq!(list.iter().map(|(_, max)| max.as_ns()).max(), Some(3_999));
+        assert_eq!(list.values().map(|max| max.as_ns()).max(), Some(3_999));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::blocks::Blocks;
 use super::causes::Causes;
-use super::runs::{Earlier, FurtherRun, Run};
+use super::runs::{Earlier, FurtherRun, RecordedRun};
 use super::tally::{CpuTallies, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
@@ -20,7 +20,7 @@ const EVENTS_MAX: usize = 4096;
 pub struct Recording {
     pub header: Header,
     /// The runs of the recording, in order: one, unless runs were merged or resumed.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RecordedRun>,
     pub threads: Vec<Granted>,
     /// What the audit found before the run.
     pub findings: Vec<Finding>,
@@ -37,7 +37,6 @@ pub struct Recording {
     pub event_totals: BTreeMap<EventKind, EventTotals>,
     /// Number of exact one-second maxima, counted per CPU, that were overwritten before they were collected.
     pub maxima_lost: u64,
-    /// The worst activations, by measured CPU.
     pub worst: BTreeMap<u32, Vec<Worst>>,
     pub loads: Vec<LoadDone>,
     /// The last frame; `None` when the recording was cut off.
@@ -78,10 +77,9 @@ pub struct EventTotals {
 }
 
 impl Recording {
-    /// An empty recording that begins with `header`.
     pub fn new(header: Header) -> Self {
         Self {
-            runs: vec![Run::new(&header, RecTime::EPOCH)],
+            runs: vec![RecordedRun::new(&header, RecTime::EPOCH)],
             header,
             threads: Vec::new(),
             findings: Vec::new(),
@@ -145,7 +143,7 @@ impl Recording {
 
     /// Begins a further run. `end` describes the last run, so it is unset until that run has ended.
     fn begin(&mut self, further: &FurtherRun) {
-        self.runs.push(Run::new(&further.header, further.at));
+        self.runs.push(RecordedRun::new(&further.header, further.at));
         self.earlier.keep(&self.worst, &self.causes.totals);
         self.end = None;
     }

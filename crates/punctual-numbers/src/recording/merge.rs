@@ -6,7 +6,7 @@
 
 use super::RecTime;
 use super::runs::{Shift, whole_second};
-use super::{Header, Recording, Run};
+use super::{Header, RecordedRun, Recording};
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 use crate::trace::Rung;
 use punctual_facts::cpu_set::CpuSet;
@@ -169,7 +169,7 @@ struct Placed<'a> {
     begun_unix_ns: u64,
     recording: usize,
     number: usize,
-    run: &'a Run,
+    run: &'a RecordedRun,
 }
 
 /// The reason why a run cannot follow the one before it.

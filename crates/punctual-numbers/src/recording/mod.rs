@@ -29,7 +29,7 @@ pub use growing::Growing;
 pub use merge::{MergePart, Merging, Mismatch, Unmergeable, differences, machine_differences};
 pub use read::{FrameReader, Good, RecordingReader, Unreadable, begins_like_a_recording, read};
 pub use remaining::remaining;
-pub use runs::{FurtherRun, Run, Shift};
+pub use runs::{FurtherRun, RecordedRun, Shift};
 pub use schedule::interval_length;
 pub use slices::{TimeLine, TimeSlice};
 pub use stretch::{Edges, Stretch};
@@ -46,8 +46,7 @@ use crate::trace::{LateList, TraceTotal, Tracing, Window};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
 use punctual_facts::machine::MachineLine;
-use punctual_hist::{Activation, MonoTime, Nanos};
-use std::fmt;
+use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
@@ -117,14 +116,11 @@ impl Header {
     }
 }
 
-/// The clock by which latency was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Name of the kernel's clock source, when known.
     pub source: Option<String>,
     /// Median time that one reading of the clock takes.
     pub read_cost: Nanos,
-    /// Length of the scheduler tick.
     pub tick: Nanos,
     /// The timer phase of each measuring thread, in the order of the threads.
     pub phase: Vec<ThreadPhase>,
@@ -171,9 +167,9 @@ pub enum Moment {
 pub struct InForce {
     pub moment: Moment,
     /// Each path with its value, or with the reason why it could not be read.
-    #[serde(serialize_with = "crate::published::map")]
+    #[serde(serialize_with = "crate::published::lines")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
-    pub values: Vec<(String, String)>,
+    pub values: Vec<MachineLine>,
 }
 
 /// The warm-up of one thread, which is reported apart and counts in no statistics.
@@ -192,7 +188,6 @@ pub struct WarmUp {
 pub struct Interval {
     pub start: RecTime,
     pub length: Nanos,
-    /// Number of the load phase.
     pub phase: u16,
     pub cpus: Vec<CpuInterval>,
 }
@@ -222,6 +217,24 @@ pub struct CpuInterval {
     pub counters: Counters,
 }
 
+impl CpuInterval {
+    /// An interval with these counts and their extremes, in which nothing else happened.
+    pub fn of(cpu: u32, ran: &Counts, skipped: &Counts) -> Self {
+        let pairs = |of: &Counts| of.nonzero().filter_map(|(index, n)| Some((u16::try_from(index).ok()?, n))).collect();
+        Self {
+            cpu,
+            ran: pairs(ran),
+            ran_sum: ran.sum(),
+            ran_min: ran.min(),
+            ran_max: ran.max(),
+            skipped: pairs(skipped),
+            skipped_sum: skipped.sum(),
+            skipped_max: skipped.max().unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Kernel counters of a thread. Minor faults are served from memory, major ones from disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -243,7 +256,6 @@ pub enum MarkKind {
     /// The statistics of the load phase with this number begin: its loads run, and the warm-up is over.
     PhaseStart(u16),
     PhaseEnd(u16),
-    /// A load could not be run.
     LoadSkipped {
         load: String,
         why: String,
@@ -378,14 +390,16 @@ pub struct CutOff {
 }
 
 /// What follows the good part of a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum CutReason {
     /// Nothing follows, but the frame that ends a run is missing.
+    #[error("the run was never finished")]
     Unfinished,
-    /// A frame follows that was not written to its end.
+    #[error("the file ends in the middle of a frame")]
     InAFrame,
     /// A damaged frame follows; the text says what is wrong with the frame.
+    #[error("{0}")]
     Damaged(&'static str),
 }
 
@@ -394,16 +408,6 @@ impl CutOff {
     /// disk. Anything else is damage, and most of the run may lie behind it.
     pub fn is_clean(&self) -> bool {
         !matches!(self.reason, CutReason::Damaged(_))
-    }
-}
-
-impl fmt::Display for CutReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unfinished => "the run was never finished",
-            Self::InAFrame => "the file ends in the middle of a frame",
-            Self::Damaged(how) => how,
-        })
     }
 }
 

@@ -6,40 +6,26 @@
 use super::stretch::{Filter, Stretch};
 use super::wire::{self, Damage, FORMAT, HEAD, MAGIC, PAYLOAD_MAX, TAIL};
 use super::{CutOff, CutReason, Frame, Recording};
-use std::fmt;
 
 /// Longest first line: the magic, a number, a line feed.
 const PREAMBLE_MAX: usize = MAGIC.len() + 11;
 
 /// Why bytes cannot be read as a recording. A recording that merely ends too early can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
+    #[error("it is empty")]
     Empty,
+    #[error("it is not a recording of punctual")]
     NotARecording,
-    Newer {
-        format: u32,
-    },
+    #[error("written by a newer punctual (format {format}, this one reads up to {FORMAT})")]
+    Newer { format: u32 },
     /// The file ends before its header does: the run was ended before it began to measure.
+    #[error("it ends before its header does")]
     NoHeader,
     /// The header cannot be read, for this reason; without a header nothing can be shown.
+    #[error("its header is damaged: {0}")]
     HeaderDamaged(String),
 }
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "it is empty"),
-            Self::NotARecording => write!(f, "it is not a recording of punctual"),
-            Self::Newer { format } => {
-                write!(f, "written by a newer punctual (format {format}, this one reads up to {FORMAT})")
-            }
-            Self::NoHeader => write!(f, "it ends before its header does"),
-            Self::HeaderDamaged(why) => write!(f, "its header is damaged: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// Whether a file that begins with these bytes is a recording. This is also true if the file was cut off within the
 /// first line of a recording.

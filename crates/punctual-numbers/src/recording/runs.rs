@@ -6,7 +6,7 @@
 
 use super::RecTime;
 use super::{End, Frame, Header, Interval, Mark, MaximaLost, TraceTotal, Worst};
-use crate::trace::{Record, What, Window};
+use crate::trace::{TraceEvent, TraceRecord, Window};
 use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,14 +16,13 @@ use std::collections::BTreeMap;
 pub struct FurtherRun {
     /// Epoch of the run, relative to that of the first run, in whole seconds.
     pub at: RecTime,
-    /// The header of the run as it was measured.
     pub header: Header,
 }
 
 /// One run of a recording.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Run {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Run"))]
+pub struct RecordedRun {
     /// Epoch of the run, relative to that of the first run.
     #[serde(rename = "from_ns")]
     pub at: RecTime,
@@ -43,7 +42,7 @@ pub struct Run {
     pub end: Option<End>,
 }
 
-impl Run {
+impl RecordedRun {
     pub(super) fn new(header: &Header, at: RecTime) -> Self {
         Self { at, header: header.clone(), covered: Nanos::ZERO, until: at, ran: 0, skipped: 0, end: None }
     }
@@ -198,20 +197,20 @@ impl Shift {
     fn window(&self, window: &mut Window) {
         window.slot = window.slot.saturating_add(self.slots);
         (window.release, window.woke) = (self.moved(window.release), self.moved(window.woke));
-        let elsewhere = window.elsewhere.iter_mut().map(|(_, record)| record);
+        let elsewhere = window.elsewhere.iter_mut().map(|other| &mut other.record);
         window.records.iter_mut().chain(elsewhere).for_each(|record| self.record(record));
         if let Some(around) = &mut window.around {
             (around.from, around.to) = (self.moved(around.from), self.moved(around.to));
         }
     }
 
-    fn record(&self, record: &mut Record) {
+    fn record(&self, record: &mut TraceRecord) {
         record.at = self.moved(record.at);
         match &mut record.what {
-            What::Noise { start, .. } => *start = self.moved(*start),
+            TraceEvent::Noise { start, .. } => *start = self.moved(*start),
             // `expires` counts on the timer's own clock, which is the monotonic clock for all timers that are looked at
             // for causes.
-            What::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
+            TraceEvent::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
             _ => {}
         }
     }

@@ -7,7 +7,7 @@ use super::{
 use crate::made_up;
 use crate::recording::{RecTime, Stretch};
 use crate::scenario::ProbeThread;
-use punctual_hist::{Activation, MonoTime, Nanos, bucket_index};
+use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 /// Wall clock of the first run.
 pub(super) const STARTED: u64 = 1_800_000_000_000_000_000;
@@ -26,18 +26,15 @@ pub(crate) fn header(later_s: u64) -> Header {
 
 /// The interval of one second with 1000 activations, which all have this latency.
 pub(crate) fn second(second: u64, latency: Nanos) -> Frame {
-    let bucket = u16::try_from(bucket_index(latency.as_ns())).unwrap();
-    let cpu = CpuInterval {
-        cpu: 1,
-        ran: vec![(bucket, 1000)],
-        ran_sum: latency.times(1000),
-        ran_min: Some(latency),
-        ran_max: Some(latency),
-        block_max: vec![(u32::try_from(second).unwrap(), latency)],
-        ..CpuInterval::default()
-    };
-    let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
-    Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] })
+    let mut counts = Counts::new();
+    counts.record_n(latency, 1000);
+    let block_max = vec![(u32::try_from(second).unwrap(), latency)];
+    interval(second, 0, vec![CpuInterval { block_max, ..CpuInterval::of(1, &counts, &Counts::new()) }])
+}
+
+/// The interval of one second.
+pub(crate) fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
+    Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
 }
 
 pub(super) fn worst(header: &Header, at: Nanos, latency: Nanos) -> Worst {

@@ -104,7 +104,6 @@ impl Tally {
         self.pairs.iter().filter(|(_, n)| *n > 0).map(|(bucket, n)| (usize::from(*bucket), *n))
     }
 
-    /// The same values as a histogram with random access.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::new();
         if let Some((min, max)) = self.extremes {

@@ -18,7 +18,7 @@ pub use verdict::{DUE_WANTED, Direction, RunCounts, may_differ_by_doubt};
 
 use crate::claims::Claims;
 use crate::explain::Explanation;
-use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, RecTime, Run, Stretch, WarmUp};
+use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, RecTime, RecordedRun, Stretch, WarmUp};
 use crate::scenario::Scenario;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
@@ -39,7 +39,7 @@ pub struct Report {
     #[serde(rename = "epoch_ns")]
     pub epoch: MonoTime,
     /// The runs of the recording, in order: one, unless runs were merged or resumed.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RecordedRun>,
     /// The stretch of the recording that is reported; `None` if it is the whole.
     #[serde(skip)]
     pub stretch: Option<Stretch>,

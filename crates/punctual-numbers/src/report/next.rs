@@ -8,11 +8,11 @@ use super::{Answer, CpuRow, Direction, Distrust, Inconclusive, Report};
 use crate::claims::PhaseClaims;
 use crate::explain::Ranked;
 use crate::stats::binomial;
-use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
+use crate::stats::float::float;
+use punctual_facts::finding::{Finding, Severity, State};
 use punctual_hist::Nanos;
 use std::cmp::Reverse;
 
-/// Largest number of settings in one proposed change.
 const CHANGED_AT_ONCE: usize = 3;
 /// Number of leading causes whose knobs come before all other knobs.
 const CAUSES_FIRST: usize = 3;
@@ -128,7 +128,6 @@ impl Report {
         steps
     }
 
-    /// The next step about the causes that were found.
     pub fn next_for_causes(&self, at: &Situation<'_>) -> NextStep {
         let mut bad = most_important(&self.findings, self.ranked());
         bad.retain(|finding| bears_on(&finding.id, self.ranked()).is_some());
@@ -144,7 +143,6 @@ impl Report {
         self.causes.as_ref().map_or(&[], |found| &found.causes)
     }
 
-    /// Steps for a machine that did not meet the need.
     fn mend(&self, at: &Situation<'_>) -> Vec<NextStep> {
         if let Some(container) = at.container {
             return vec![NextStep::OnHost { container: container.to_owned() }];
@@ -204,7 +202,7 @@ impl Report {
     /// A step that audits as root, if some findings are unknown only because an ordinary user may not read what they
     /// need.
     fn refused(&self) -> Option<NextStep> {
-        let may = |finding: &&Finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY));
+        let may = |finding: &&Finding| matches!(&finding.state, State::Unknown(why) if why.root_may);
         let ids: Vec<String> = self.findings.iter().filter(may).map(|finding| finding.id.clone()).collect();
         (!ids.is_empty()).then_some(NextStep::AuditAsRoot { ids })
     }
@@ -251,7 +249,6 @@ fn changed(bad: &[&Finding], at: &Situation<'_>) -> Option<NextStep> {
     Some(if by_hand { NextStep::ByHand { id: first.id.clone() } } else { NextStep::Change { ids } })
 }
 
-/// The index of the first cause that a knob bears on.
 fn bears_on(id: &str, causes: &[Ranked]) -> Option<usize> {
     causes.iter().position(|ranked| ranked.knobs.contains(&id))
 }
@@ -263,7 +260,6 @@ pub fn most_important<'a>(findings: &'a [Finding], causes: &[Ranked]) -> Vec<&'a
     bad
 }
 
-#[allow(clippy::cast_precision_loss, reason = "powers of ten up to 1e12 are exact")]
 fn wanted(one_in: u64) -> Option<u64> {
-    binomial::samples_to_claim(1.0 / one_in as f64, 0.95)
+    binomial::samples_to_claim(1.0 / float(one_in), 0.95)
 }

@@ -4,14 +4,16 @@ use super::*;
 use crate::claims::Moods;
 use crate::explain::{Cause, Class, Explanation, Ranked};
 use crate::made_up;
+use crate::recording::sample::interval;
 use crate::recording::{
-    Counters, CpuInterval, End, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Recording,
-    Worst, encode, encode_preamble, read,
+    Counters, CpuInterval, End, EventKind, Frame, Header, Mark, MarkKind, MaximaLost, Moment, Recording, Worst, encode,
+    encode_preamble, read,
 };
 use crate::scenario::{LoadPhase, Policy, ProbeThread};
 use crate::trace::{Rung, Tracing};
 use proptest::prelude::*;
-use punctual_facts::finding::{Confidence, Severity, State};
+use punctual_facts::finding::{Confidence, Severity, State, WhyUnknown};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{MonoTime, bucket_index};
 
 const EPOCH: MonoTime = MonoTime::from_ns(5_000_000_000);
@@ -53,30 +55,15 @@ fn end(second: u64, reason: EndReason) -> Frame {
 
 /// The latencies of one CPU in one interval, and the waiting times of its skipped releases.
 fn cpu(cpu: u32, ran: &[u64], skipped: &[u64]) -> CpuInterval {
-    let pairs = |values: &[u64]| {
+    let counts = |values: &[u64]| {
         let mut counts = Counts::new();
         for v in values {
             counts.record(Nanos::from_ns(*v));
         }
-        counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect()
+        counts
     };
-    let extreme = |value: Option<&u64>| value.map(|v| Nanos::from_ns(*v));
-    CpuInterval {
-        cpu,
-        ran: pairs(ran),
-        ran_sum: Nanos::from_ns(ran.iter().sum()),
-        ran_min: extreme(ran.iter().min()),
-        ran_max: extreme(ran.iter().max()),
-        skipped: pairs(skipped),
-        skipped_sum: Nanos::from_ns(skipped.iter().sum()),
-        skipped_max: extreme(skipped.iter().max()).unwrap_or_default(),
-        over_budget: ran.iter().filter(|v| **v > 50_000).count() as u64,
-        ..CpuInterval::default()
-    }
-}
-
-fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
-    Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
+    let over_budget = ran.iter().filter(|v| **v > 50_000).count() as u64;
+    CpuInterval { over_budget, ..CpuInterval::of(cpu, &counts(ran), &counts(skipped)) }
 }
 
 fn worst(cpu: u32, at: Nanos, latency: Nanos) -> Worst {
@@ -288,7 +275,7 @@ fn the_loops_own_counters_speak() {
 #[test]
 fn settings_must_stay_and_nobody_may_trace() {
     let state = |moment, values: &[(&str, &str)]| {
-        let values = values.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+        let values = values.iter().copied().map(MachineLine::from).collect();
         Frame::InForce(InForce { moment, values })
     };
     let governor = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor";
@@ -400,7 +387,8 @@ fn change(ids: &[&str]) -> NextStep {
 
 #[test]
 fn the_next_steps_name_what_is_in_the_way() {
-    let unknown = |id: &str, why: &str| finding(id, Severity::High, State::Unknown(why.to_owned()));
+    let unknown =
+        |id: &str, why: &str| finding(id, Severity::High, State::Unknown(WhyUnknown::recorded(why.to_owned())));
     let findings = |worst: Finding| {
         Frame::Findings(vec![
             finding("good", Severity::Fatal, State::Good),

@@ -161,7 +161,8 @@ fn from_counters(recording: &Recording, trust: &mut Trust) {
 
 fn from_state(recording: &Recording, trust: &mut Trust) {
     let states = &recording.in_force;
-    let values = || states.iter().flat_map(|state| state.values.iter().map(move |(path, value)| (state, path, value)));
+    let values =
+        || states.iter().flat_map(|state| state.values.iter().map(move |line| (state, &line.name, &line.value)));
     let ours = |path: &str| recording.header.scenario.dma_latency_us.is_some() && path.ends_with("/cpu_dma_latency");
     let mut before: BTreeMap<&str, &str> = BTreeMap::new();
     let mut told: BTreeSet<&str> = BTreeSet::new();

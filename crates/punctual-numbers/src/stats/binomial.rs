@@ -5,6 +5,8 @@
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters to a bound")]
 
+use super::float::whole;
+
 /// With more misses and more hits than this the exact sum takes seconds, and Wilson's formula agrees in all printed
 /// digits.
 const EXACT_MAX: u64 = 10_000_000;
@@ -81,10 +83,9 @@ fn upper_normal(x: f64, skewness: f64) -> f64 {
 /// Number of samples without a miss that allows the claim, with `confidence`, that a miss is less probable than `p`.
 /// The largest of that number of samples is an upper limit of the quantile `1 - p` (Wilks 1941). `None` for arguments
 /// outside 0..1.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and the value is positive")]
 pub fn samples_to_claim(p: f64, confidence: f64) -> Option<u64> {
     let inside = |x: f64| x > 0.0 && x < 1.0;
-    (inside(p) && inside(confidence)).then(|| ((1.0 - confidence).ln() / (-p).ln_1p()).ceil() as u64)
+    (inside(p) && inside(confidence)).then(|| whole(((1.0 - confidence).ln() / (-p).ln_1p()).ceil()))
 }
 
 /// The probability that the next `more` samples hold a value larger than all `n` before, of which `ties` share the
@@ -149,7 +150,6 @@ fn ln_probability(k: f64, n: f64, p: f64) -> f64 {
     errors - deviances - 0.5 * (std::f64::consts::TAU * k * (n - k) / n).ln()
 }
 
-/// The logarithm of n! minus Stirling's formula for it.
 fn stirling_error(n: f64) -> f64 {
     if n < 16.0 {
         let (mut i, mut ln_factorial) = (1.0, 0.0);

@@ -39,12 +39,10 @@ impl Blocks {
         self.totals.len()
     }
 
-    /// Whether there is no block at all.
     pub fn is_empty(&self) -> bool {
         self.totals.is_empty()
     }
 
-    /// Number of samples of all blocks.
     pub fn samples(&self) -> f64 {
         self.totals.iter().sum()
     }

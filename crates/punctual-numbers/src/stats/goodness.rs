@@ -1,6 +1,7 @@
 //! Tests of a fitted tail: goodness of fit, and whether the largest values follow the same law as the others.
 
 use super::tail::{Exceedances, Law};
+use crate::stats::float::float;
 use statrs::function::gamma::gamma_ur;
 
 /// Number of largest values that are compared with the law of the others.
@@ -28,8 +29,7 @@ pub fn distance(probabilities: &[f64]) -> Option<f64> {
     if probabilities.is_empty() {
         return None;
     }
-    #[allow(clippy::cast_precision_loss, reason = "numbers of values")]
-    let n = probabilities.len() as f64;
+    let n = float(probabilities.len());
     let sane = |f: f64| f.clamp(1e-300, 1.0 - 1e-16);
     let (mut a2, mut odd) = (0.0, 1.0);
     for (f, g) in probabilities.iter().zip(probabilities.iter().rev()) {
@@ -59,8 +59,7 @@ pub fn odds_of_bins(bins: &[(f64, f64, u64)], exceedances: &Exceedances, law: &L
     let (mut statistic, mut classes) = (0.0, 0u32);
     let (mut seen, mut from) = (0.0, 0.0);
     for (_, to, n) in bins {
-        #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
-        let n = *n as f64;
+        let n = float(*n);
         seen += n;
         let rest = exceedances.survival(law, *to) * exceedances.size();
         let here = exceedances.survival(law, from) * exceedances.size() - rest;

@@ -11,6 +11,7 @@
 //! clusters of events. A mood much longer than the runs cannot be seen in them.
 
 use super::normal;
+use crate::stats::float::float;
 use statrs::function::{beta, gamma};
 
 /// Number of cosine transforms of one run. They show moods longer than about a twentieth of the run. Shorter ones
@@ -45,11 +46,6 @@ const NEGLIGIBLE: f64 = 1e-6;
 const EXACT_MAX: f64 = 2_000.0;
 /// With a larger share of events than this the exact test, which assumes Poisson counts, is not used.
 const RARE: f64 = 0.01;
-
-#[allow(clippy::cast_precision_loss, reason = "numbers of slices are small")]
-fn float(n: usize) -> f64 {
-    n as f64
-}
 
 /// Events of one run, such as activations beyond a threshold.
 #[derive(Clone, Debug, Default)]
@@ -87,18 +83,15 @@ impl Events {
         Self { powers: (1..=TRANSFORMS.min(slices.len() / 2)).map(transform).collect(), ..events }
     }
 
-    /// The share of activations that are events.
     pub fn rate(&self) -> f64 {
         if self.of > 0.0 { self.count / self.of } else { 0.0 }
     }
 
-    /// Variance of the count if events were independent.
     fn variance(&self) -> f64 {
         self.count * (1.0 - self.rate())
     }
 }
 
-/// The design effects of two runs under one model.
 #[derive(Clone, Copy, Debug)]
 struct Model {
     /// Posterior probability of the model.
@@ -157,7 +150,6 @@ pub struct DesignEffect {
     moods: Vec<(f64, f64, f64)>,
     /// Variance of the counts of both runs if events were independent.
     variance: f64,
-    /// The probability that there are moods.
     pub moody: f64,
     /// Length of a mood in the unit of the length of the runs: the geometric mean of `tau` over the models with moods.
     pub mood: f64,

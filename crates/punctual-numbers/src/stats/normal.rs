@@ -8,7 +8,6 @@ use std::f64::consts::SQRT_2;
 /// 1e-6.
 const MANY: f64 = 1e6;
 
-/// The probability of a standard normal value at or below `z`.
 pub fn below(z: f64) -> f64 {
     erf::erfc(-z / SQRT_2) / 2.0
 }

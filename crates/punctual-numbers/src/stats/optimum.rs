@@ -2,6 +2,8 @@
 //!
 //! Every search ends after a fixed number of steps. A function value of NaN counts as minus infinity.
 
+use super::float::float;
+
 /// Golden section: each step keeps this part of the interval.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
@@ -159,9 +161,8 @@ fn climb<const N: usize>(height: &impl Fn([f64; N]) -> Corner<N>, corners: &mut 
         }
         let (best, worst, next) = (*first, *last, second_last.1);
         let others = corners.len().saturating_sub(1);
-        #[allow(clippy::cast_precision_loss, reason = "a handful of corners")]
         let centre: [f64; N] =
-            std::array::from_fn(|i| corners.iter().take(others).map(|c| c.0[i]).sum::<f64>() / others as f64);
+            std::array::from_fn(|i| corners.iter().take(others).map(|c| c.0[i]).sum::<f64>() / float(others));
         let reflected = height(along(worst.0, centre, 2.0));
         let moved = if reflected.1 > best.1 {
             let expanded = height(along(worst.0, centre, 3.0));

@@ -5,14 +5,12 @@
 //! [`dispersion`].
 
 use super::binomial;
-use super::float::float;
+use super::float::{float, whole};
 
 /// Events in two runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
-    /// Events in the first run.
     pub first: u64,
-    /// Events in the second run.
     pub second: u64,
     /// Number of chances for an event in the first run, such as releases; above 0.
     pub first_exposure: f64,
@@ -81,9 +79,8 @@ impl Counted {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates; counts are not negative")]
 fn rounded(n: f64) -> u64 {
-    n.round() as u64
+    whole(n.round())
 }
 
 /// Mean number of events that come together: the variance of the counts of blocks over that of independent events, at

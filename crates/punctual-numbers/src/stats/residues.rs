@@ -1,5 +1,7 @@
 //! Tests whether events fall on every k-th activation, as if a timer tick met every fourth one.
 
+use super::float::float;
+
 /// Fewest events in which a cycle is searched.
 const LEAST: usize = 12;
 /// Longest cycle that is searched.
@@ -20,11 +22,9 @@ pub fn cycle(indices: &[u64]) -> Option<u64> {
         let mut counts = std::collections::BTreeMap::<u64, u64>::new();
         indices.iter().map(residue).for_each(|residue| *counts.entry(residue).or_default() += 1);
         let most = counts.values().copied().max().unwrap_or_default();
-        #[allow(clippy::cast_precision_loss, reason = "a list of a few dozen")]
-        let (share, one_of) = (most as f64 / events as f64, 1.0 / cycle as f64);
+        let (share, one_of) = (float(most) / float(events), 1.0 / float(cycle));
         let tried = (2..=LONGEST).sum::<u64>();
-        #[allow(clippy::cast_precision_loss, reason = "about 2000")]
-        let odds = super::binomial::at_least(most, events, one_of) * tried as f64;
+        let odds = super::binomial::at_least(most, events, one_of) * float(tried);
         share >= FITTING && odds < BELIEVED
     };
     // Events on every fourth activation also fall on every second one, so the longest cycle is the true one.
@@ -34,6 +34,7 @@ pub fn cycle(indices: &[u64]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::float::whole;
 
     #[test]
     fn what_comes_on_every_fourth_is_found_and_chance_is_not() {
@@ -42,14 +43,7 @@ mod tests {
         let fourth: Vec<u64> = [1u64, 5, 2, 9, 14, 33, 7, 21, 40, 77, 101, 205, 17].iter().map(|i| i * 4 + 3).collect();
         assert_eq!(cycle(&fourth), Some(4));
         for seed in 0..200 {
-            let random: Vec<u64> = crate::stats::tests::uniform(seed)
-                .take(32)
-                .map(|u| {
-                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
-                    let index = (u * 1e6) as u64;
-                    index
-                })
-                .collect();
+            let random: Vec<u64> = crate::stats::tests::uniform(seed).take(32).map(|u| whole(u * 1e6)).collect();
             assert_eq!(cycle(&random), None);
         }
         assert_eq!(cycle(&[4, 8, 12]), None, "three events are nothing");

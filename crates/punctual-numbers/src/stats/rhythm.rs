@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::stats::float::{float, whole};
 use punctual_hist::{MonoTime, Nanos};
 use std::f64::consts::TAU;
 
@@ -102,7 +103,7 @@ impl Events {
             while distance - all[from] > wide {
                 from += 1;
             }
-            groups.push((at + 1 - from, all[from..=at].iter().sum::<f64>() / as_f64(at + 1 - from)));
+            groups.push((at + 1 - from, all[from..=at].iter().sum::<f64>() / float(at + 1 - from)));
         }
         groups.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         let mut best: Vec<f64> = Vec::new();
@@ -136,7 +137,7 @@ impl Events {
                 (sine, cosine) = (sine * c + cosine * s, cosine * c - sine * s);
             }
         }
-        let n = as_f64(n.max(1));
+        let n = float(n.max(1));
         sums.into_iter().map(move |(sine, cosine): (f64, f64)| sine.hypot(cosine) / n)
     }
 
@@ -147,7 +148,7 @@ impl Events {
             let (sine, cosine) = phase.sin_cos();
             (s + sine, c + cosine)
         });
-        (f64::hypot(sine, cosine) / as_f64(n.max(1)), f64::atan2(sine, cosine))
+        (f64::hypot(sine, cosine) / float(n.max(1)), f64::atan2(sine, cosine))
     }
 
     /// The best period near this one, found on longer and longer stretches; `None` as soon as there is none.
@@ -193,17 +194,16 @@ impl Events {
         let fitting = self.times.iter().filter(fits).count();
         let mut cycles: Vec<f64> = self.times.iter().map(|at| (at / period - middle).round()).collect();
         cycles.dedup();
-        let independent = as_f64(cycles.len());
-        let part = as_f64(fitting) / as_f64(n);
+        let independent = float(cycles.len());
+        let part = float(fitting) / float(n);
         if cycles.len() < LEAST || part < FITTING {
             return None;
         }
         let by_chance = ((2.0 * near + self.grid) / period).min(1.0);
         let odds = (-independent * length * length).exp().min(tail(independent, part, by_chance));
-        let corrected = as_f64(tried) * (self.span / period).max(1.0) * 2.0;
+        let corrected = float(tried) * (self.span / period).max(1.0) * 2.0;
         let nanos = (period * 1e9).round();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between the grid and the run")]
-        let period = Nanos::from_ns(nanos as u64);
+        let period = Nanos::from_ns(whole(nanos));
         Some(Rhythm { period, chance: (odds * corrected).min(1.0), fitting: (fitting as u64, n as u64) })
     }
 }
@@ -216,9 +216,4 @@ fn tail(n: f64, part: f64, q: f64) -> f64 {
     }
     let term = |p: f64, q: f64| if p <= 0.0 { 0.0 } else { p * (p / q).ln() };
     (-n * (term(part, q) + term(1.0 - part, 1.0 - q))).exp()
-}
-
-#[allow(clippy::cast_precision_loss, reason = "counts of events, far below 2^52")]
-fn as_f64(n: usize) -> f64 {
-    n as f64
 }

@@ -11,6 +11,7 @@
 //! have no regular likelihood (Smith 1985) and are not searched.
 
 use super::optimum::{crossing, near, simplex};
+use crate::stats::float::float;
 use std::cell::Cell;
 
 /// Lowest and highest shape that is searched.
@@ -40,12 +41,9 @@ pub struct Law {
     pub shape: f64,
 }
 
-/// A law fitted to data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// The most likely law.
     pub law: Law,
-    /// The natural logarithm of its likelihood.
     pub ln_likelihood: f64,
 }
 
@@ -101,9 +99,8 @@ impl Exceedances {
     /// edge may be infinite.
     pub fn of_bins(bins: impl IntoIterator<Item = (f64, f64, u64)>, several: f64) -> Self {
         let sane = |(from, to, n): &(f64, f64, u64)| from.is_finite() && *from >= 0.0 && to > from && *n > 0;
-        #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
         let mut bins: Vec<(f64, f64, f64)> =
-            bins.into_iter().filter(sane).map(|(from, to, n)| (from, to, n as f64)).collect();
+            bins.into_iter().filter(sane).map(|(from, to, n)| (from, to, float(n))).collect();
         bins.sort_by(|a, b| a.0.total_cmp(&b.0));
         Self { bins, several: several.max(0.0), ..Self::default() }.summed()
     }
@@ -118,15 +115,13 @@ impl Exceedances {
         let keep = self.values.len().saturating_sub(left_out);
         let (kept, largest) = self.values.split_at_checked(keep).unwrap_or((&self.values, &[]));
         let above = kept.last().copied().unwrap_or_default();
-        #[allow(clippy::cast_precision_loss, reason = "a handful")]
-        let bin = (above, f64::INFINITY, largest.len() as f64);
+        let bin = (above, f64::INFINITY, float(largest.len()));
         let bins = (!largest.is_empty()).then_some(bin).into_iter().collect();
         Self { values: kept.to_vec(), bins, several: self.several, ..Self::default() }.summed()
     }
 
     fn censored_bins(&self, left_out: usize) -> Self {
-        #[allow(clippy::cast_precision_loss, reason = "a handful")]
-        let wanted = (left_out as f64).min(self.size);
+        let wanted = (float(left_out)).min(self.size);
         let (mut bins, mut taken, mut above) = (self.bins.clone(), 0.0, 0.0);
         while let Some(bin) = bins.last_mut().filter(|_| taken < wanted) {
             above = bin.0;
@@ -146,10 +141,9 @@ impl Exceedances {
             return self.values.get(place).copied();
         }
         let mut above = 0.0;
-        #[allow(clippy::cast_precision_loss, reason = "a handful")]
         let holds = |bin: &&(f64, f64, f64)| {
             above += bin.2;
-            above >= place as f64
+            above >= float(place)
         };
         self.bins.iter().rev().find(holds).map(|bin| bin.0)
     }
@@ -161,8 +155,7 @@ impl Exceedances {
 
     fn summed(mut self) -> Self {
         let middle = |(from, to, _): &(f64, f64, f64)| if to.is_finite() { f64::midpoint(*from, *to) } else { *from };
-        #[allow(clippy::cast_precision_loss, reason = "numbers of values")]
-        let values = self.values.len() as f64;
+        let values = float(self.values.len());
         self.size = values + self.bins.iter().map(|bin| bin.2).sum::<f64>();
         let sum = self.values.iter().sum::<f64>() + self.bins.iter().map(|bin| middle(bin) * bin.2).sum::<f64>();
         self.mean = if self.size > 0.0 { sum / self.size } else { 0.0 };
@@ -181,7 +174,6 @@ impl Exceedances {
         if self.several < 1e-9 { w } else { (-self.several * w).exp_m1() / (-self.several).exp_m1() }
     }
 
-    /// The natural logarithm of the likelihood of `law`.
     pub fn ln_likelihood(&self, law: &Law) -> f64 {
         let sane = law.scale > 0.0 && law.scale.is_finite() && law.shape.is_finite();
         if !sane || law.shape * self.max / law.scale <= -1.0 {
@@ -193,8 +185,7 @@ impl Exceedances {
             let crowd = if self.several < 1e-9 { 0.0 } else { self.several * ln_w.exp() };
             (1.0 + law.shape) * ln_w - crowd
         };
-        #[allow(clippy::cast_precision_loss, reason = "numbers of values")]
-        let common = self.values.len() as f64 * (block - law.scale.ln());
+        let common = float(self.values.len()) * (block - law.scale.ln());
         let values: f64 = self.values.iter().map(density).sum();
         let bin = |(from, to, n): &(f64, f64, f64)| n * (self.survival(law, *from) - self.survival(law, *to)).ln();
         common + values + self.bins.iter().map(bin).sum::<f64>()

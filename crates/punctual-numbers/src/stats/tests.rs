@@ -6,19 +6,13 @@ mod properties;
 use super::moods::Spectrum;
 use super::tail::{Exceedances, Law};
 use super::{binomial, clusters, dependence, goodness, modes, moods, normal, order, ranks, trend};
+use crate::stats::float::{float, whole};
+use punctual_hist::SplitMix;
 
 /// Random numbers above 0 and below 1 from the generator `SplitMix64`.
 pub(crate) fn uniform(seed: u64) -> impl Iterator<Item = f64> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        #[allow(clippy::cast_precision_loss, reason = "53 bits")]
-        let u = (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0;
-        u
-    })
+    let mut random = SplitMix::new(seed);
+    std::iter::repeat_with(move || random.unit())
 }
 
 fn pareto(seed: u64, n: usize, scale: f64, shape: f64) -> Vec<f64> {
@@ -80,12 +74,11 @@ fn levels_with_intervals_by_profile_likelihood() {
 #[test]
 fn the_most_likely_law_of_counts_in_bins() {
     let bins = |width: f64| {
-        let mut counts = std::collections::BTreeMap::<u32, u64>::new();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "values below 100")]
+        let mut counts = std::collections::BTreeMap::<u64, u64>::new();
         for x in s1() {
-            *counts.entry((x / width) as u32).or_default() += 1;
+            *counts.entry(whole(x / width)).or_default() += 1;
         }
-        let bin = move |(index, n): (u32, u64)| (f64::from(index) * width, f64::from(index + 1) * width, n);
+        let bin = move |(index, n): (u64, u64)| (float(index) * width, float(index + 1) * width, n);
         counts.into_iter().map(bin).collect::<Vec<_>>()
     };
     for (width, scale, shape, ln_likelihood) in
@@ -254,8 +247,7 @@ fn binomial_tails() {
     }
     for k in [499_999_000_000u64, 500_000_000_000, 500_000_600_000] {
         let tail = binomial::at_least(k, 1_000_000_000_000, 0.5);
-        #[allow(clippy::cast_precision_loss, reason = "exact")]
-        let z = (k as f64 - 0.5 - 5e11) / 5e5;
+        let z = (float(k) - 0.5 - 5e11) / 5e5;
         near(tail, statrs::function::erf::erfc(z / 2f64.sqrt()) / 2.0, 1e-6);
     }
 }
@@ -297,8 +289,7 @@ fn moody(strength: f64, seed: u64) -> Vec<moods::Cell> {
     let cell = |_| {
         mood = kept * mood + (1.0 - kept * kept).sqrt() * normal();
         let expected = 100.0 * (1.0 + strength * mood);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count, near the expected one")]
-        let above = (expected + expected.max(0.0).sqrt() * normal()).max(0.0).round() as u64;
+        let above = whole((expected + expected.max(0.0).sqrt() * normal()).max(0.0).round());
         (above, 10_000)
     };
     (0..256).map(cell).collect()

@@ -7,7 +7,7 @@ use super::decode_events::{EVENTS, Wanted};
 use super::decode_fields::{Fields, NUMBERS, Number, TEXTS, Text, int, set};
 use super::format::{EventFormat, FormatError, FormatFault};
 use super::page::RawEvent;
-use super::{Context, Names, Record, What};
+use super::{Context, Names, TraceEvent, TraceRecord};
 
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
@@ -69,14 +69,14 @@ impl Decoder {
 
     /// Decodes an event; `None` if its kind was not learned. Names in the event are added to `names`. If the event
     /// names a mask of several CPUs, only the record of the first CPU is returned: see [`Self::decode_each`].
-    pub fn decode(&self, event: &RawEvent<'_>, names: &mut Names) -> Option<Record> {
+    pub fn decode(&self, event: &RawEvent<'_>, names: &mut Names) -> Option<TraceRecord> {
         let mut first = None;
         self.decode_each(event, names, |record| first = first.take().or(Some(record)));
         first
     }
 
     /// Like [`Self::decode`], but hands out one record for each CPU in the event's mask of CPUs.
-    pub fn decode_each(&self, event: &RawEvent<'_>, names: &mut Names, mut each: impl FnMut(Record)) {
+    pub fn decode_each(&self, event: &RawEvent<'_>, names: &mut Names, mut each: impl FnMut(TraceRecord)) {
         let Some(learned) = self.find(event.payload) else { return };
         let Learned { wanted, numbers, texts, .. } = learned;
         let mut fields = Fields { numbers, texts, event, names, cpu: 0 };
@@ -132,7 +132,7 @@ impl Learned {
         Ok(learned)
     }
 
-    fn record(&self, event: &RawEvent<'_>, what: What) -> Record {
+    fn record(&self, event: &RawEvent<'_>, what: TraceEvent) -> TraceRecord {
         let payload = event.payload;
         let [flags, ..] = self.flags.read(payload).to_le_bytes();
         let [preempt, ..] = self.preempt.read(payload).to_le_bytes();
@@ -142,6 +142,6 @@ impl Learned {
             let [migrate, ..] = self.migrate.read(payload).to_le_bytes();
             preempt.min(15) | (migrate.min(15) << 4)
         };
-        Record { at: event.at, tid: int(self.pid.read(payload)), context: Context { flags, preempt }, what }
+        TraceRecord { at: event.at, tid: int(self.pid.read(payload)), context: Context { flags, preempt }, what }
     }
 }

@@ -4,7 +4,7 @@
 //! events uses this list, too.
 
 use super::decode_fields::{Fields, took};
-use super::{NoiseKind, Rung, Vector, What};
+use super::{NoiseKind, Rung, TraceEvent, Vector};
 
 /// An event worth recording, which tracefs has as the folder `events/GROUP/NAME`.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub struct Wanted {
     pub(super) texts: &'static [&'static str],
     /// Makes the record from the values of the fields `numbers` and `texts`, which it takes by their positions in those
     /// lists.
-    pub(super) what: fn(&mut Fields<'_>) -> What,
+    pub(super) what: fn(&mut Fields<'_>) -> TraceEvent,
 }
 
 impl Wanted {
@@ -41,7 +41,7 @@ const fn event(
     group: &'static str,
     name: &'static str,
     numbers: &'static [&'static str],
-    what: fn(&mut Fields<'_>) -> What,
+    what: fn(&mut Fields<'_>) -> TraceEvent,
 ) -> Wanted {
     let (rung, pair, texts) = (Rung::Tracefs, None, &[]);
     Wanted { group, name, everywhere: true, rung, pair, switchable: true, is_for_each_cpu: false, numbers, texts, what }
@@ -79,8 +79,12 @@ macro_rules! vector {
         const ENTRY: &str = concat!($name, "_entry");
         const EXIT: &str = concat!($name, "_exit");
         [
-            event($group, ENTRY, &[], |_| What::VectorEntry { vector: Vector::$vector }).pair(EXIT).not_everywhere(),
-            event($group, EXIT, &[], |_| What::VectorExit { vector: Vector::$vector }).pair(ENTRY).not_everywhere(),
+            event($group, ENTRY, &[], |_| TraceEvent::VectorEntry { vector: Vector::$vector })
+                .pair(EXIT)
+                .not_everywhere(),
+            event($group, EXIT, &[], |_| TraceEvent::VectorExit { vector: Vector::$vector })
+                .pair(ENTRY)
+                .not_everywhere(),
         ]
     }};
 }
@@ -128,7 +132,7 @@ const WOKE: u32 = u32::MAX;
 const PLAIN: &[Wanted] = &[
     event("sched", "sched_switch", &["prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio"], |of| {
         let prev_state = Some(of.small(2)).filter(|state| *state <= STATES).unwrap_or(0);
-        What::Switch {
+        TraceEvent::Switch {
             prev: of.task(0, 0),
             prev_prio: of.int(1),
             prev_state,
@@ -137,69 +141,76 @@ const PLAIN: &[Wanted] = &[
         }
     })
     .texts(&["prev_comm", "next_comm"]),
-    event("sched", "sched_waking", &["pid", "prio", "target_cpu"], |of| What::Waking {
+    event("sched", "sched_waking", &["pid", "prio", "target_cpu"], |of| TraceEvent::Waking {
         tid: of.task(0, 0),
         prio: of.int(1),
         target: of.small(2),
     })
     .texts(&["comm"]),
-    event("sched", "sched_migrate_task", &["pid", "orig_cpu", "dest_cpu"], |of| What::Migrate {
+    event("sched", "sched_migrate_task", &["pid", "orig_cpu", "dest_cpu"], |of| TraceEvent::Migrate {
         tid: of.task(0, 0),
         from_cpu: of.small(1),
         to_cpu: of.small(2),
     })
     .texts(&["comm"]),
-    event("sched", "sched_pi_setprio", &["pid", "oldprio", "newprio"], |of| What::Boost {
+    event("sched", "sched_pi_setprio", &["pid", "oldprio", "newprio"], |of| TraceEvent::Boost {
         tid: of.task(0, 0),
         from: of.int(1),
         prio: of.int(2),
     })
     .texts(&["comm"])
     .not_everywhere(),
-    event("irq", "irq_handler_entry", &["irq"], |of| What::IrqEntry { irq: of.line(0, 0) })
+    event("irq", "irq_handler_entry", &["irq"], |of| TraceEvent::IrqEntry { irq: of.line(0, 0) })
         .texts(&["name"])
         .pair("irq_handler_exit"),
-    event("irq", "irq_handler_exit", &["irq"], |of| What::IrqExit { irq: of.small(0) }).pair("irq_handler_entry"),
-    event("irq", "softirq_entry", &["vec"], |of| What::SoftirqEntry { vector: of.small(0) }).pair("softirq_exit"),
-    event("irq", "softirq_exit", &["vec"], |of| What::SoftirqExit { vector: of.small(0) }).pair("softirq_entry"),
-    event("irq", "softirq_raise", &["vec"], |of| What::SoftirqRaise { vector: of.small(0) }),
-    event("timer", "hrtimer_start", &["hrtimer", "function", "expires"], |of| What::HrtimerStart {
+    event("irq", "irq_handler_exit", &["irq"], |of| TraceEvent::IrqExit { irq: of.small(0) }).pair("irq_handler_entry"),
+    event("irq", "softirq_entry", &["vec"], |of| TraceEvent::SoftirqEntry { vector: of.small(0) }).pair("softirq_exit"),
+    event("irq", "softirq_exit", &["vec"], |of| TraceEvent::SoftirqExit { vector: of.small(0) }).pair("softirq_entry"),
+    event("irq", "softirq_raise", &["vec"], |of| TraceEvent::SoftirqRaise { vector: of.small(0) }),
+    event("timer", "hrtimer_start", &["hrtimer", "function", "expires"], |of| TraceEvent::HrtimerStart {
         timer: of.address(0),
         function: of.address(1),
         expires: of.signed(2),
     }),
-    event("timer", "hrtimer_expire_entry", &["hrtimer", "function"], |of| What::HrtimerEntry {
+    event("timer", "hrtimer_expire_entry", &["hrtimer", "function"], |of| TraceEvent::HrtimerEntry {
         timer: of.address(0),
         function: of.address(1),
     })
     .pair("hrtimer_expire_exit"),
-    event("timer", "hrtimer_expire_exit", &["hrtimer"], |of| What::HrtimerExit { timer: of.address(0) })
+    event("timer", "hrtimer_expire_exit", &["hrtimer"], |of| TraceEvent::HrtimerExit { timer: of.address(0) })
         .pair("hrtimer_expire_entry"),
-    event("timer", "timer_expire_entry", &["timer", "function"], |of| What::TimerEntry {
+    event("timer", "timer_expire_entry", &["timer", "function"], |of| TraceEvent::TimerEntry {
         timer: of.address(0),
         function: of.address(1),
     })
     .pair("timer_expire_exit"),
-    event("timer", "timer_expire_exit", &["timer"], |of| What::TimerExit { timer: of.address(0) })
+    event("timer", "timer_expire_exit", &["timer"], |of| TraceEvent::TimerExit { timer: of.address(0) })
         .pair("timer_expire_entry"),
-    event("nmi", "nmi_handler", &["handler", "delta_ns"], |of| What::Nmi {
+    event("nmi", "nmi_handler", &["handler", "delta_ns"], |of| TraceEvent::Nmi {
         handler: of.address(0),
         took: took(of.number(1)),
     })
     .not_everywhere(),
-    event("workqueue", "workqueue_execute_start", &["function"], |of| What::WorkStart { function: of.address(0) })
-        .pair("workqueue_execute_end"),
-    event("workqueue", "workqueue_execute_end", &[], |_| What::WorkEnd).pair("workqueue_execute_start"),
-    event("csd", "csd_function_entry", &["func"], |of| What::CallEntry { function: of.address(0) })
+    event("workqueue", "workqueue_execute_start", &["function"], |of| TraceEvent::WorkStart {
+        function: of.address(0),
+    })
+    .pair("workqueue_execute_end"),
+    event("workqueue", "workqueue_execute_end", &[], |_| TraceEvent::WorkEnd).pair("workqueue_execute_start"),
+    event("csd", "csd_function_entry", &["func"], |of| TraceEvent::CallEntry { function: of.address(0) })
         .pair("csd_function_exit")
         .not_everywhere(),
-    event("csd", "csd_function_exit", &[], |_| What::CallExit).pair("csd_function_entry").not_everywhere(),
+    event("csd", "csd_function_exit", &[], |_| TraceEvent::CallExit).pair("csd_function_entry").not_everywhere(),
     event("csd", "csd_queue_cpu", &["callsite", "func", "cpu"], |of| of.ipi(of.small(2))).not_everywhere(),
     event("ipi", "ipi_send_cpu", &["callsite", "callback", "cpu"], |of| of.ipi(of.small(2))).not_everywhere(),
     event("ipi", "ipi_send_cpumask", &["callsite", "callback"], |of| of.ipi(of.cpu)).for_each_cpu(&["cpumask"]),
     event("ipi", "ipi_raise", &[], |of| of.ipi(of.cpu)).for_each_cpu(&["target_cpus"]),
-    event("power", "cpu_idle", &["state"], |of| What::Idle { state: Some(of.small(0)).filter(|state| *state != WOKE) }),
-    event("power", "cpu_frequency", &["state", "cpu_id"], |of| What::Frequency { cpu: of.small(1), khz: of.small(0) }),
+    event("power", "cpu_idle", &["state"], |of| TraceEvent::Idle {
+        state: Some(of.small(0)).filter(|state| *state != WOKE),
+    }),
+    event("power", "cpu_frequency", &["state", "cpu_id"], |of| TraceEvent::Frequency {
+        cpu: of.small(1),
+        khz: of.small(0),
+    }),
     event("exceptions", "page_fault_user", &["address", "ip"], |of| of.fault(true)).not_everywhere(),
     event("exceptions", "page_fault_kernel", &["address", "ip"], |of| of.fault(false)).not_everywhere(),
     event("osnoise", "nmi_noise", &["duration"], |of| of.noise(NoiseKind::Nmi)).of_timerlat(),

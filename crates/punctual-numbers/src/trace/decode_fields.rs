@@ -5,7 +5,7 @@
 
 use super::format::{Field, Kind};
 use super::page::{RawEvent, little};
-use super::{Address, Names, NoiseKind, Tid, What};
+use super::{Address, Names, NoiseKind, Tid, TraceEvent};
 use punctual_hist::Nanos;
 
 /// Largest number of numeric fields, and of text fields, that are read from any event.
@@ -62,24 +62,24 @@ impl Fields<'_> {
         irq
     }
 
-    pub(super) fn ipi(&self, target: u32) -> What {
-        What::IpiSend { target, callsite: self.address(0), callback: self.address(1) }
+    pub(super) fn ipi(&self, target: u32) -> TraceEvent {
+        TraceEvent::IpiSend { target, callsite: self.address(0), callback: self.address(1) }
     }
 
-    pub(super) fn fault(&self, user: bool) -> What {
-        What::Fault { address: self.address(0), ip: self.address(1), user }
+    pub(super) fn fault(&self, user: bool) -> TraceEvent {
+        TraceEvent::Fault { address: self.address(0), ip: self.address(1), user }
     }
 
     /// Makes a noise record. Its start is computed from the end, because the kernel's field `start` always counts on
     /// the clock `local`, even if the trace uses another clock.
-    pub(super) fn noise(&self, kind: NoiseKind) -> What {
+    pub(super) fn noise(&self, kind: NoiseKind) -> TraceEvent {
         let took = took(self.number(0));
-        What::Noise { kind, id: self.int(1), start: self.event.at.minus(took), took }
+        TraceEvent::Noise { kind, id: self.int(1), start: self.event.at.minus(took), took }
     }
 
-    pub(super) fn timerlat(&self) -> What {
+    pub(super) fn timerlat(&self) -> TraceEvent {
         let [context, ..] = self.number(0).to_le_bytes();
-        What::Timerlat { context, latency: took(self.number(1)) }
+        TraceEvent::Timerlat { context, latency: took(self.number(1)) }
     }
 }
 

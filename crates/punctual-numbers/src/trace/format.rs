@@ -3,55 +3,37 @@
 //! Offsets and sizes differ between kernels, so none is built in. This module knows neither particular events nor
 //! pages.
 
-use std::fmt;
-
 /// Why the layout of an event, or of the head of a page, cannot be read. Nothing is guessed: the event is then not
 /// decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{of}: {why}")]
 pub struct FormatError {
     /// The event whose layout was to be read, as `group:name`, or `header_page`.
     pub of: String,
     pub why: FormatFault,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatFault {
     /// The event is not in `EVENTS`.
+    #[error("an event that punctual does not read")]
     NotWanted,
-    /// There is no line `ID:` with a valid number.
+    #[error("its format has no number of the event")]
     NoId,
-    /// The kernel's text lacks the field with this name.
+    #[error("this kernel's format has no field `{0}`")]
     Missing(String),
-    /// This line of the kernel's text cannot be understood.
+    #[error("a line of its format cannot be understood: {0}")]
     Line(String),
-    /// The field with this name has a size or a kind that cannot be read.
+    #[error("field `{0}` has a size or a kind that cannot be read")]
     Unfit(String),
-    /// Another event already has this number.
+    #[error("its number {0} is that of another event")]
     SameId(u16),
+    #[error("traces of big-endian machines cannot be read")]
     BigEndian,
 }
 
-impl fmt::Display for FormatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = &self.of;
-        match &self.why {
-            FormatFault::NotWanted => write!(f, "{of}: an event that punctual does not read"),
-            FormatFault::NoId => write!(f, "{of}: its format has no number of the event"),
-            FormatFault::Missing(field) => write!(f, "{of}: this kernel's format has no field `{field}`"),
-            FormatFault::Line(line) => write!(f, "{of}: a line of its format cannot be understood: {line}"),
-            FormatFault::Unfit(field) => write!(f, "{of}: field `{field}` has a size or a kind that cannot be read"),
-            FormatFault::SameId(id) => write!(f, "{of}: its number {id} is that of another event"),
-            FormatFault::BigEndian => write!(f, "{of}: traces of big-endian machines cannot be read"),
-        }
-    }
-}
-
-impl std::error::Error for FormatError {}
-
-/// How the bytes of a field are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The field is a number or an address.
     Number,
     /// The field itself consists of the bytes of the text.
     Array,

@@ -5,7 +5,6 @@
 
 use super::format::{Field, FormatError, FormatFault, Kind, fields};
 use punctual_hist::MonoTime;
-use std::fmt;
 
 /// Offsets and sizes of the parts of a page, as the file `events/header_page` gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,26 +127,15 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Why bytes are not a page of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// There are fewer bytes than the head of the page states.
+    #[error("a page of the trace has {has} bytes and should have {needs}")]
     TooShort { has: usize, needs: usize },
     /// The event at this offset of the data is longer than the page, or has no valid length. The events behind it
     /// cannot be read.
+    #[error("the event at byte {offset} of a page of the trace is cut off")]
     Event { offset: usize },
 }
-
-impl fmt::Display for PageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooShort { has, needs } => write!(f, "a page of the trace has {has} bytes and should have {needs}"),
-            Self::Event { offset } => write!(f, "the event at byte {offset} of a page of the trace is cut off"),
-        }
-    }
-}
-
-impl std::error::Error for PageError {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawEvent<'a> {

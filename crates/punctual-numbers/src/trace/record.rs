@@ -10,12 +10,19 @@ pub type Tid = i32;
 pub struct Address(pub u64);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct TraceRecord {
     pub at: MonoTime,
     /// The task that was current when the record was written.
     pub tid: Tid,
     pub context: Context,
-    pub what: What,
+    pub what: TraceEvent,
+}
+
+/// A record with the CPU that wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteRecord {
+    pub cpu: u32,
+    pub record: TraceRecord,
 }
 
 /// The context in which a record was written, from the kernel's common fields.
@@ -39,7 +46,7 @@ pub const FLAG_NMI: u8 = 0x40;
 /// `timer` is the address of the timer itself, and `function` the address of the code that it calls. Priorities are the
 /// kernel's own: a lower number goes first, and numbers below 100 are real time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum TraceEvent {
     // The task `prev` gave the CPU to the task `next`. `prev_state` is 0 if `prev` was still runnable and so was
     // pre-empted; otherwise it is the state in which `prev` waits.
     Switch { prev: Tid, prev_prio: i32, prev_state: u32, next: Tid, next_prio: i32 },
@@ -131,7 +138,6 @@ impl Vector {
     ];
 }
 
-/// The kinds of noise that the kernel's tracer distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseKind {
     Nmi,

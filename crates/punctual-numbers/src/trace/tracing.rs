@@ -1,6 +1,7 @@
 //! How causes were looked for: the engine, the result of its self-test, and its blind spots.
 
 use punctual_hist::Nanos;
+use serde::Serializer;
 
 /// The engines that can look for causes, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -19,15 +20,27 @@ pub enum Rung {
     InProcess,
 }
 
+/// An engine that was not used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRung {
+    pub rung: Rung,
+    pub why: String,
+}
+
+/// Serialises refused engines as the members of an object.
+fn by_rung<S: Serializer>(refused: &[RefusedRung], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(refused.iter().map(|of| (&of.rung, &of.why)))
+}
+
 /// How causes were looked for in a recording.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tracing {
     pub rung: Rung,
     /// Better engines, each with the reason why it was not used.
-    #[serde(serialize_with = "crate::published::map")]
+    #[serde(serialize_with = "by_rung")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
-    pub refused: Vec<(Rung, String)>,
+    pub refused: Vec<RefusedRung>,
     /// Numbers of the load phases that were traced; latencies of the others are not disturbed by tracing.
     pub phases: Vec<u16>,
     /// Events that were recorded, `group:name`.

@@ -1,7 +1,7 @@
 //! The window of a late activation: its trace records, the names of tasks and functions in them, and the counters
 //! around it.
 
-use super::{Address, Record, Tid};
+use super::{Address, RemoteRecord, Tid, TraceRecord};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
@@ -49,12 +49,11 @@ pub struct Window {
     pub tid: Tid,
     pub release: MonoTime,
     pub woke: MonoTime,
-    /// Number of the load phase.
     pub phase: u16,
     /// Records of the CPU `cpu` in order, from some time before the release until shortly after the wake-up.
-    pub records: Vec<Record>,
-    /// Records of other CPUs that affect the CPU `cpu` in this time, in order: (other CPU, record).
-    pub elsewhere: Vec<(u32, Record)>,
+    pub records: Vec<TraceRecord>,
+    /// Records of other CPUs that affect the CPU `cpu` in this time, in order.
+    pub elsewhere: Vec<RemoteRecord>,
     pub names: Names,
     pub incomplete: Option<Incomplete>,
     pub around: Option<Around>,

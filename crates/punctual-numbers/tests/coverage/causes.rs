@@ -140,13 +140,10 @@ impl Mixture {
 /// The interval of one second. `largest` is the largest latency of the run so far.
 fn interval(second: u32, counts: &Counts, largest: Nanos) -> Interval {
     let cpu = CpuInterval {
-        cpu: 0,
-        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-        ran_sum: counts.sum(),
         ran_min: Some(ORDINARY),
         ran_max: Some(largest),
         block_max: vec![(second, counts.max().unwrap())],
-        ..CpuInterval::default()
+        ..CpuInterval::of(0, counts, &Counts::new())
     };
     let (start, length) = (Nanos::from_secs(u64::from(second)), Nanos::from_secs(1));
     Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] }

@@ -114,14 +114,11 @@ fn claimed(values: &[f64], budget: Nanos) -> PhaseClaims {
         let largest = counts.max().unwrap();
         (min, max) = (min.min(counts.min().unwrap()), max.max(largest));
         let cpu = CpuInterval {
-            cpu: 0,
-            ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-            ran_sum: counts.sum(),
             ran_min: Some(min),
             ran_max: Some(max),
             over_budget: values.iter().filter(|value| **value > budget).count() as u64,
             block_max: vec![(second, largest)],
-            ..CpuInterval::default()
+            ..CpuInterval::of(0, &counts, &Counts::new())
         };
         let (start, length) = (Nanos::from_secs(u64::from(second)), Nanos::from_secs(1));
         recording.add(Frame::Interval(Interval {

@@ -3,8 +3,8 @@
 
 use super::{check, repository};
 use punctual_numbers::trace::{
-    Decoder, EVENTS, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_NMI, FLAG_SOFTIRQ, Names, PageLayout, Record,
-    Rung, Wanted, What,
+    Decoder, EVENTS, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_NMI, FLAG_SOFTIRQ, Names, PageLayout, Rung,
+    TraceEvent, TraceRecord, Wanted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -77,7 +77,7 @@ impl Kernel {
         dumps
     }
 
-    fn records(&self, pages: &[Vec<u8>], names: &mut Names) -> Vec<Record> {
+    fn records(&self, pages: &[Vec<u8>], names: &mut Names) -> Vec<TraceRecord> {
         let decoder = self.decoder();
         let mut records = Vec::new();
         for page in pages {
@@ -178,7 +178,7 @@ fn the_kernels_own_text_agrees() {
 }
 
 /// Compares a record with a line of the kernel's file `trace`: `COMM-TID [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT`.
-fn agrees(record: &Record, line: &str) -> Option<()> {
+fn agrees(record: &TraceRecord, line: &str) -> Option<()> {
     let (head, rest) = line.split_once(" [00")?;
     let tid: i32 = head.trim_end().rsplit_once('-')?.1.parse().ok()?;
     let mut words = rest.split_whitespace().skip(1);
@@ -192,7 +192,7 @@ fn agrees(record: &Record, line: &str) -> Option<()> {
     what_agrees(&record.what, name, &text).then_some(())
 }
 
-fn flags_agree(record: &Record, letters: &str) -> bool {
+fn flags_agree(record: &TraceRecord, letters: &str) -> bool {
     let flags = record.context.flags;
     let letters: Vec<char> = letters.chars().collect();
     let context = match (flags & FLAG_NMI != 0, flags & FLAG_HARDIRQ != 0, flags & FLAG_SOFTIRQ != 0) {
@@ -217,7 +217,7 @@ fn boost(number: &dyn Fn(&str, i64) -> bool, tid: i32, from: i32, prio: i32) -> 
     number("pid", tid.into()) && number("oldprio", from.into()) && number("newprio", prio.into())
 }
 
-fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
+fn what_agrees(what: &TraceEvent, name: &str, text: &[&str]) -> bool {
     // The name of a task may contain blanks and `=`, and so look like another key. Therefore the last word that begins
     // with the key counts.
     let value = |key: &str| text.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
@@ -229,7 +229,7 @@ fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
         text.get(place + 1)?.parse::<u64>().ok()
     };
     match what {
-        What::Switch { prev, prev_prio, prev_state, next, next_prio } => {
+        TraceEvent::Switch { prev, prev_prio, prev_state, next, next_prio } => {
             let state = value("prev_state").unwrap_or_default();
             let letter = match *prev_state {
                 0 => 'R',
@@ -242,45 +242,45 @@ fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
                 && number("next_pid", (*next).into())
                 && number("next_prio", (*next_prio).into())
         }
-        What::Waking { tid, prio, target } => {
+        TraceEvent::Waking { tid, prio, target } => {
             name == "sched_waking"
                 && number("pid", (*tid).into())
                 && number("prio", (*prio).into())
                 && cpu("target_cpu", *target)
         }
-        What::Migrate { tid, from_cpu, to_cpu } => {
+        TraceEvent::Migrate { tid, from_cpu, to_cpu } => {
             name == "sched_migrate_task"
                 && number("pid", (*tid).into())
                 && cpu("orig_cpu", *from_cpu)
                 && cpu("dest_cpu", *to_cpu)
         }
-        What::Boost { tid, from, prio } => name == "sched_pi_setprio" && boost(&number, *tid, *from, *prio),
-        What::IrqEntry { irq } => name == "irq_handler_entry" && cpu("irq", *irq),
-        What::IrqExit { irq } => name == "irq_handler_exit" && cpu("irq", *irq),
-        What::SoftirqEntry { vector } => name == "softirq_entry" && cpu("vec", *vector),
-        What::SoftirqExit { vector } => name == "softirq_exit" && cpu("vec", *vector),
-        What::SoftirqRaise { vector } => name == "softirq_raise" && cpu("vec", *vector),
-        What::HrtimerStart { expires, .. } => name == "hrtimer_start" && number("expires", *expires),
-        What::HrtimerEntry { .. } => name == "hrtimer_expire_entry",
-        What::HrtimerExit { .. } => name == "hrtimer_expire_exit",
-        What::TimerEntry { .. } => name == "timer_expire_entry",
-        What::TimerExit { .. } => name == "timer_expire_exit",
-        What::WorkStart { .. } => name == "workqueue_execute_start",
-        What::WorkEnd => name == "workqueue_execute_end",
-        What::CallEntry { .. } => name == "csd_function_entry",
-        What::CallExit => name == "csd_function_exit",
-        What::IpiSend { target, .. } => match name {
+        TraceEvent::Boost { tid, from, prio } => name == "sched_pi_setprio" && boost(&number, *tid, *from, *prio),
+        TraceEvent::IrqEntry { irq } => name == "irq_handler_entry" && cpu("irq", *irq),
+        TraceEvent::IrqExit { irq } => name == "irq_handler_exit" && cpu("irq", *irq),
+        TraceEvent::SoftirqEntry { vector } => name == "softirq_entry" && cpu("vec", *vector),
+        TraceEvent::SoftirqExit { vector } => name == "softirq_exit" && cpu("vec", *vector),
+        TraceEvent::SoftirqRaise { vector } => name == "softirq_raise" && cpu("vec", *vector),
+        TraceEvent::HrtimerStart { expires, .. } => name == "hrtimer_start" && number("expires", *expires),
+        TraceEvent::HrtimerEntry { .. } => name == "hrtimer_expire_entry",
+        TraceEvent::HrtimerExit { .. } => name == "hrtimer_expire_exit",
+        TraceEvent::TimerEntry { .. } => name == "timer_expire_entry",
+        TraceEvent::TimerExit { .. } => name == "timer_expire_exit",
+        TraceEvent::WorkStart { .. } => name == "workqueue_execute_start",
+        TraceEvent::WorkEnd => name == "workqueue_execute_end",
+        TraceEvent::CallEntry { .. } => name == "csd_function_entry",
+        TraceEvent::CallExit => name == "csd_function_exit",
+        TraceEvent::IpiSend { target, .. } => match name {
             "ipi_send_cpu" | "csd_queue_cpu" => cpu("cpu", *target),
             _ => matches!(name, "ipi_send_cpumask" | "ipi_raise"),
         },
-        What::Idle { state } => {
+        TraceEvent::Idle { state } => {
             name == "cpu_idle" && value("state").and_then(|text| text.parse().ok()) == Some(state.unwrap_or(u32::MAX))
         }
-        What::VectorEntry { .. } => name.ends_with("_entry"),
-        What::VectorExit { .. } => name.ends_with("_exit"),
-        What::Fault { user, .. } => name == if *user { "page_fault_user" } else { "page_fault_kernel" },
-        What::Noise { took, .. } => name.ends_with("_noise") && after("duration") == Some(took.as_ns()),
-        What::Timerlat { context, latency } => {
+        TraceEvent::VectorEntry { .. } => name.ends_with("_entry"),
+        TraceEvent::VectorExit { .. } => name.ends_with("_exit"),
+        TraceEvent::Fault { user, .. } => name == if *user { "page_fault_user" } else { "page_fault_kernel" },
+        TraceEvent::Noise { took, .. } => name.ends_with("_noise") && after("duration") == Some(took.as_ns()),
+        TraceEvent::Timerlat { context, latency } => {
             let said = ["irq", "thread"].get(usize::from(*context));
             said.is_some_and(|said| text.contains(said)) && after("timer_latency") == Some(latency.as_ns())
         }

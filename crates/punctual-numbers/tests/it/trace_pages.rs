@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use punctual_hist::MonoTime;
 use punctual_numbers::trace::{
-    Decoder, FormatError, FormatFault, Missed, Names, Page, PageError, PageLayout, RawEvent, What,
+    Decoder, FormatError, FormatFault, Missed, Names, Page, PageError, PageLayout, RawEvent, TraceEvent,
 };
 
 const HEADER: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
@@ -249,7 +249,7 @@ fn payload(id: u16, words: &[u32], bytes: &[u8]) -> Vec<u8> {
     payload
 }
 
-fn decoded(payload: &[u8], names: &mut Names) -> Vec<What> {
+fn decoded(payload: &[u8], names: &mut Names) -> Vec<TraceEvent> {
     let mut all = Vec::new();
     let event = RawEvent { at: MonoTime::from_ns(5), payload };
     decoder().decode_each(&event, names, |record| {
@@ -263,13 +263,13 @@ fn decoded(payload: &[u8], names: &mut Names) -> Vec<What> {
 fn strings_are_found_where_the_record_says() {
     let mut names = Names::default();
     let irq = payload(300, &[19, 16 | (6 << 16)], b"eth0\0\0\0\0");
-    assert_eq!(decoded(&irq, &mut names), [What::IrqEntry { irq: 19 }]);
+    assert_eq!(decoded(&irq, &mut names), [TraceEvent::IrqEntry { irq: 19 }]);
     assert_eq!(names.irqs[&19].action, "eth0");
     let waking = payload(301, &[16 | (4 << 16), 42, 98, 1, 3], b"lathe");
-    assert_eq!(decoded(&waking, &mut names), [What::Waking { tid: 42, prio: 98, target: 3 }]);
+    assert_eq!(decoded(&waking, &mut names), [TraceEvent::Waking { tid: 42, prio: 98, target: 3 }]);
     assert_eq!(names.tasks[&42], "lath");
     let outside = payload(300, &[20, 0x003c_003c], b"");
-    assert_eq!(decoded(&outside, &mut names), [What::IrqEntry { irq: 20 }]);
+    assert_eq!(decoded(&outside, &mut names), [TraceEvent::IrqEntry { irq: 20 }]);
     assert_eq!(names.irqs[&20].action, "");
 }
 
@@ -278,7 +278,7 @@ fn each_cpu_of_a_mask_is_told() {
     let raise = payload(302, &[16 | (8 << 16), 0xc000], &[0b101, 0, 0, 0, 0, 0, 0, 0x80]);
     let targets: Vec<u32> = decoded(&raise, &mut Names::default())
         .into_iter()
-        .map(|what| if let What::IpiSend { target, .. } = what { target } else { u32::MAX })
+        .map(|what| if let TraceEvent::IpiSend { target, .. } = what { target } else { u32::MAX })
         .collect();
     assert_eq!(targets, [0, 2, 63]);
 }
@@ -293,7 +293,7 @@ fn old_real_time_kernels_count_migration_apart() {
     let payload = payload(77, &[3, 9], b"");
     let event = RawEvent { at: MonoTime::from_ns(5), payload: &payload };
     let record = decoder.decode(&event, &mut Names::default()).unwrap();
-    assert_eq!((record.context.preempt, record.what), (0x3f, What::SoftirqEntry { vector: 9 }));
+    assert_eq!((record.context.preempt, record.what), (0x3f, TraceEvent::SoftirqEntry { vector: 9 }));
 }
 
 #[test]

@@ -9,12 +9,12 @@ use punctual_tuning::plan::Keep;
 pub enum Ending {
     /// The campaign is complete and all files are put back. `is_home` is false if the machine still runs with settings
     /// that only the next boot takes back.
-    Ended { is_home: bool },
-    /// The machine is restarting.
+    Ended {
+        is_home: bool,
+    },
     Rebooting,
     /// The machine cannot restart itself, so a person has to.
     RebootByHand,
-    /// A measurement was interrupted.
     Interrupted,
     /// Another process reverted all settings of the campaign, which ended it.
     PutBack,
@@ -25,17 +25,14 @@ pub enum Ending {
 /// The operations on the machine. An error ends [`go_on`], and the last saved state stays valid.
 pub trait Hands {
     type Error;
-    /// Reads the facts about this boot.
     fn look(&mut self) -> Result<BootSeen, Self::Error>;
     /// Saves the state of the campaign, whole or not at all.
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Self::Error>;
     /// Makes the campaign continue by itself after each boot.
     fn hook(&mut self) -> Result<(), Self::Error>;
-    /// Undoes [`hook`](Self::hook).
     fn unhook(&mut self) -> Result<(), Self::Error>;
     /// Makes a boot entry that only the next boot uses. If that is impossible, changes nothing and returns the reason.
     fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>, Self::Error>;
-    /// Undoes [`enter`](Self::enter).
     fn leave(&mut self) -> Result<(), Self::Error>;
     /// Restarts the machine; `false` if a person has to do that.
     fn reboot(&mut self) -> Result<bool, Self::Error>;

@@ -53,7 +53,6 @@ pub struct Across {
     pub gave_up: Option<String>,
 }
 
-/// Facts about this boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct BootSeen {
@@ -61,7 +60,6 @@ pub struct BootSeen {
     pub boot: String,
     pub line: String,
     pub release: String,
-    /// The campaign's boot entry, if it exists.
     pub entry: Option<BootEntry>,
     /// Whether something is installed that resumes the campaign after a boot.
     pub hooked: bool,
@@ -72,7 +70,6 @@ pub struct BootSeen {
     pub is_after_a_pause: bool,
 }
 
-/// The boot entry of the campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootEntry {
     pub keeps: Vec<Keep>,

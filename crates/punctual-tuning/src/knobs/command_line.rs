@@ -94,7 +94,7 @@ fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
     case.content(CMDLINE, UNSEEN)?;
     case.version()?;
     case.flavour()?;
-    let unknown = || Doubt::Unknown("the architecture is not known".to_owned());
+    let unknown = || Doubt::Unknown("the architecture is not known".into());
     case.words().ok_or_else(unknown)
 }
 

@@ -6,7 +6,7 @@ use crate::audit::{audit, lasting, undoing};
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
-use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
+use punctual_facts::finding::{Finding, Severity, State, WhyUnknown};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::{MemTree, Tree};
@@ -157,9 +157,13 @@ fn finding(id: &str, lines: &str, need: &Need) -> Finding {
     audit(&tree, &Machine::read(&tree), need).into_iter().find(|finding| finding.id == id).unwrap()
 }
 
+fn unknown(finding: Finding) -> WhyUnknown {
+    let State::Unknown(why) = finding.state else { panic!("{finding:?}") };
+    why
+}
+
 fn because(finding: Finding) -> String {
-    let State::Unknown(because) = finding.state else { panic!("{finding:?}") };
-    because
+    unknown(finding).because
 }
 
 const FOUR_CPUS: &str = "/sys/devices/system/cpu/online = 0-3";
@@ -171,12 +175,13 @@ fn who_is_root_is_not_sent_to_root() {
             "{FOUR_CPUS}\n/proc/sys/kernel/sched_rt_runtime_us ! denied\n\
              /proc/sys/kernel/sched_rt_period_us ! denied\n{uid}"
         );
-        because(finding("sched.rt_runtime", &text, &Need::default()))
+        unknown(finding("sched.rt_runtime", &text, &Need::default()))
     };
     let status = |uid: &str| because(&format!("/proc/self/status = Uid:\t1000\t{uid}\t0\t0"));
-    for (said, is_sent) in [(because(""), true), (status("1000"), true), (status("0"), false)] {
+    for (why, is_sent) in [(because(""), true), (status("1000"), true), (status("0"), false)] {
+        let said = &why.because;
         assert!(said.contains("sched_rt_") && said.contains("is refused"), "{said}");
-        assert_eq!((said.contains(ROOT_MAY), said.contains("even to root")), (is_sent, !is_sent), "{said}");
+        assert_eq!((why.root_may, said.contains("even to root")), (is_sent, !is_sent), "{said}");
     }
 }
 
@@ -323,10 +328,7 @@ proptest! {
     fn no_machine_makes_a_probe_panic(seed in any::<u64>()) {
         for kind in Kind::ALL {
             for finding in findings(&Noise(seed), kind) {
-                let because = match &finding.state {
-                    State::Unknown(because) | State::Advice(because) | State::NotApplicable(because) => because.as_str(),
-                    State::Good | State::Bad => "",
-                };
+                let because = finding.state.because().unwrap_or_default();
                 let texts = finding.evidence.iter().flat_map(|e| [e.source.as_str(), e.value.as_str()]).chain([because]);
                 for text in texts {
                     prop_assert!(!text.contains(char::is_control) && text.len() < 1500, "{}: {text:?}", finding.id);

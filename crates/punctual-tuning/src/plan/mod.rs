@@ -31,7 +31,7 @@ pub use changes::{Left, Reason};
 pub use kernel::{may_be_written, sysctl_file};
 pub use make::{Plan, plan};
 pub use standing::{Requested, Standing, StatusRow, standing, subject};
-pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, SystemdOrder, TaskName};
+pub use step::{Before, Expected, Invocation, NicSetting, Reading, SchedPolicy, Step, SystemdOrder, TaskName};
 pub use wanted::{is_given, last_of_each, wanted};
 pub use wishes::Wishes;
 

@@ -61,7 +61,7 @@ pub enum Step {
     /// Settings of a network device are changed, by ethtool's names. A name without a subject, such as `rx-usecs`, is a
     /// setting of interrupt coalescing. Other names begin with their subject: `channels/combined`, `pause/rx`,
     /// `eee/enabled`.
-    Nic { device: String, settings: Vec<(String, u32)> },
+    Nic { device: String, settings: Vec<NicSetting> },
     /// A unit of systemd is stopped and masked; with `lasting`, it stays masked after the next boot. The undo unmasks
     /// the unit, and starts it if it ran before.
     Silence { unit: String, lasting: bool },
@@ -164,6 +164,27 @@ pub struct TaskName {
     pub comm: String,
 }
 
+/// A setting of a network device, as [`Step::Nic`] names it. It is published as a pair.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "(String, u32)", inline))]
+#[serde(into = "(String, u32)")]
+pub struct NicSetting {
+    pub name: String,
+    pub value: u32,
+}
+
+impl From<NicSetting> for (String, u32) {
+    fn from(NicSetting { name, value }: NicSetting) -> Self {
+        (name, value)
+    }
+}
+
+impl fmt::Display for NicSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.value)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum SchedPolicy {
@@ -245,7 +266,7 @@ pub enum Before {
     },
     Cpus(CpuSet),
     Policy(SchedPolicy),
-    Nic(Vec<(String, u32)>),
+    Nic(Vec<NicSetting>),
     Unit {
         was_active: bool,
         was_masked: bool,

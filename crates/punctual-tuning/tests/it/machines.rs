@@ -36,13 +36,14 @@ fn shown(text: &str) -> String {
         writeln!(out, "{name}: {value}").unwrap();
     }
     for finding in audit(&tree, &machine, &need(text)) {
-        let (state, because) = match &finding.state {
-            State::Good => ("good", ""),
-            State::Bad => ("bad", ""),
-            State::Unknown(because) => ("unknown", because.as_str()),
-            State::Advice(because) => ("advice", because.as_str()),
-            State::NotApplicable(because) => ("not applicable", because.as_str()),
+        let state = match &finding.state {
+            State::Good => "good",
+            State::Bad => "bad",
+            State::Unknown(_) => "unknown",
+            State::Advice(_) => "advice",
+            State::NotApplicable(_) => "not applicable",
         };
+        let because = finding.state.because().unwrap_or_default();
         writeln!(out, "\n{state} {:?} {} {because}", finding.severity, finding.id).unwrap();
         for evidence in &finding.evidence {
             writeln!(out, "    {} = {}", evidence.source, evidence.value).unwrap();

@@ -49,7 +49,10 @@ fn line(step: &Step) -> String {
         Step::Policy { task, policy } => {
             format!("rank {} ({}, started {}) {policy:?}", task.comm, task.pid, task.started)
         }
-        Step::Nic { device, settings } => format!("set {device} {settings:?}"),
+        Step::Nic { device, settings } => {
+            let settings: Vec<(&str, u32)> = settings.iter().map(|of| (of.name.as_str(), of.value)).collect();
+            format!("set {device} {settings:?}")
+        }
         Step::Silence { unit, lasting } => format!("silence {unit}{}", if *lasting { " for good" } else { "" }),
         Step::Run { doing, undoing } => format!("run {} | undo {}", called(doing.as_ref()), called(undoing.as_ref())),
         other => format!("{other:?}"),

@@ -46,7 +46,7 @@ pub fn new_cmdline<'a>(contents: &'a Contents, machine: &Machine) -> Option<NewC
 }
 
 fn words(session: &Session) -> impl Iterator<Item = &Keep> {
-    session.keeps().map(|(_, keep)| keep).filter(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_)))
+    session.keeps().map(|kept| &kept.keep).filter(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_)))
 }
 
 /// Makes the new command line the default and returns sentences about that; `None` if no new command line waits. If the

@@ -10,7 +10,7 @@ use crate::render;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
-use punctual_linux::journal::{self, Contents, Purpose, Session, SessionStage};
+use punctual_linux::journal::{self, Contents, KeptSetting, Purpose, Session, SessionStage};
 use punctual_tuning::plan::{self, Keep, Standing};
 
 pub fn run() -> Result<Exit> {
@@ -30,10 +30,10 @@ pub fn run() -> Result<Exit> {
     let Some(contents) = journal::read(&hand)? else { return Ok(Exit::Fine) };
     forget_earlier(&hand, &contents)?;
     let mut exit = Exit::Fine;
-    for session in contents.standing().filter(|session| session.keeps().any(|(_, keep)| *keep == Keep::Anew)) {
+    for session in contents.standing().filter(|session| session.keeps().any(|kept| kept.keep == Keep::Anew)) {
         exit = exit.and(set_anew(&hand, session)?);
     }
-    let asked: Vec<(String, Keep)> = contents.standing().flat_map(Session::keeps).cloned().collect();
+    let asked: Vec<KeptSetting> = contents.standing().flat_map(Session::keeps).cloned().collect();
     match contents.standing().rev().find(|session| session.keeps().next().is_some()) {
         Some(last) if arguments(last)?.confirm_at_boot => Ok(exit.and(keep_if_good(&contents, last, &asked)?)),
         _ => Ok(exit),
@@ -85,13 +85,13 @@ fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
 }
 
 /// Makes the new command line the default if the kernel of this boot was given it and all its words are in force.
-fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]) -> Result<Exit> {
+fn keep_if_good(contents: &Contents, session: &Session, keeps: &[KeptSetting]) -> Result<Exit> {
     let source = Source::here();
     if super::adopt::new_cmdline(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
         return Ok(Exit::Fine);
     }
     let asked: Vec<plan::Requested> =
-        keeps.iter().filter_map(|(id, keep)| plan::Requested::of_word(id, keep)).collect();
+        keeps.iter().filter_map(|kept| plan::Requested::of_word(&kept.knob, &kept.keep)).collect();
     let need = super::status::need_of(session)?;
     let rows = plan::standing(source.tree(), &source.machine, &need, &asked);
     if let Some(row) = rows.iter().find(|row| row.standing != Standing::InForce) {

@@ -8,7 +8,7 @@ use super::source::{Source, given_or_told};
 use crate::cli::{LintArgs, LintLevel};
 use crate::exit::Exit;
 use crate::render;
-use crate::render::lint::LintDocument;
+use crate::render::lint::{LintDocument, LintedFile};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::fact::Fact;
 use punctual_facts::lint::{Image, Placed, Target, Testimony, Word, WordVerdict, lint, lint_file};
@@ -31,6 +31,7 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
         None => evidence(args, &source, &target),
     };
     let placed = args.file.as_deref().map(|path| words_of(path, &target, &evidence)).transpose()?;
+    let file = args.file.as_deref().zip(placed.as_deref()).map(|(path, words)| LintedFile { path, words });
     let words = match &placed {
         Some(placed) => placed.iter().map(|placed| placed.word.clone()).collect(),
         None => lint(&line(args, source.tree())?, &target, &evidence),
@@ -39,7 +40,7 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     let text = if args.json {
         render::document(&LintDocument { target: &target, words: &words })?
     } else if args.sarif {
-        render::lint::sarif(&target, &words, args.file.as_deref().zip(placed.as_deref()))
+        render::lint::sarif(&target, &words, file.as_ref())
     } else if args.form.brief {
         render::brief::lint(&words)
     } else {

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 /// Largest number of curves in one chart. More cannot be told apart.
 const OVERLAID_MAX: usize = 9;
 
-/// Draws the requested chart. Nothing else is printed.
 pub fn run(args: &ReportArgs, of: &Path, file: Option<&Path>, first: ResultFile) -> Result<Exit> {
     let form = file.map(Form::of).transpose()?;
     if args.plot.with.len() + 1 > OVERLAID_MAX {

@@ -47,7 +47,7 @@ fn same_machine(recording: &Recording, setting: &Setting, path: &Path) -> Result
         bail!("{of} cannot be gone on with here, where it was not measured:\n{told}\nmeasure anew with --out");
     }
     let states = recording.in_force.iter().rev().filter(|state| state.moment == Moment::Before);
-    let then = states.flat_map(|state| &state.values).find(|(name, _)| name == BOOT_ID).map(|(_, id)| id.clone());
+    let then = states.flat_map(|state| &state.values).find(|line| line.name == BOOT_ID).map(|line| line.value.clone());
     let last = recording.runs.last();
     let ended = last.map(|run| run.header.epoch.plus(run.until.since(run.at))).unwrap_or_default();
     let another = match (&then, boot_id()) {

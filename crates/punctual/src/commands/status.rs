@@ -207,7 +207,7 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
     let mut asked = Vec::new();
     for session in contents.standing().filter(is_tuning) {
         let keeps = session.begun.iter().flat_map(|begun| &begun.asked.keeps);
-        asked.extend(keeps.filter_map(|(id, keep)| plan::Requested::of_word(id, keep)));
+        asked.extend(keeps.filter_map(|kept| plan::Requested::of_word(&kept.knob, &kept.keep)));
         let is_in_force =
             |outcome: &Option<StepOutcome>| matches!(outcome, Some(StepOutcome::Effective | StepOutcome::Waits { .. }));
         let entries = session.entries.iter().filter(|entry| entry.undone.is_none() && is_in_force(&entry.outcome));

@@ -14,7 +14,6 @@ use punctual_numbers::export::{Gate, csv, cyclictest, doubts, gate, gnuplot, hdr
 use punctual_numbers::foreign::{ForeignRun, Series};
 use punctual_numbers::report::{DUE_WANTED, PhaseRow, Report};
 
-/// The text of the format.
 pub fn text(format: ExportFormat, run: &ForeignRun, budget: Option<Nanos>) -> Result<String> {
     Ok(match format {
         ExportFormat::Cyclictest => cyclictest(run)?,

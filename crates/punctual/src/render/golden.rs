@@ -7,7 +7,6 @@ use super::{sample, text};
 use punctual_numbers::report::Report;
 use std::path::Path;
 
-/// Asserts that `text` is what the golden file holds.
 pub(in crate::render) fn assert_golden(name: &str, text: &str) {
     fixtures::check(&fixtures::repository("crates/punctual/tests/golden").join(name), text);
 }

@@ -14,6 +14,7 @@ use crate::render::words::next::Wording;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::claims::PhaseClaims;
 use punctual_numbers::report::{Answer, CpuRow, LatencyRow, Percentiles, Report};
@@ -313,7 +314,7 @@ fn finding(finding: &Finding) -> Value {
         meaning => words::severity_meaning(finding.severity),
         title => words::title(finding),
         id => &finding.id,
-        because => words::state_because(&finding.state),
+        because => finding.state.because(),
         evidence => evidence.collect::<Vec<_>>(),
         why => &finding.why,
         fix => &finding.fix,
@@ -350,18 +351,18 @@ fn in_force(report: &Report) -> Option<Value> {
         return None;
     }
     let mut paths: Vec<&str> = Vec::new();
-    for (path, _) in report.in_force.iter().flat_map(|state| &state.values) {
-        if !paths.contains(&path.as_str()) {
-            paths.push(path);
+    for line in report.in_force.iter().flat_map(|state| &state.values) {
+        if !paths.contains(&line.name.as_str()) {
+            paths.push(&line.name);
         }
     }
     let row = |path: &&str| {
-        let value = |values: &[(String, String)]| values.iter().find(|(p, _)| p == path).map(|(_, v)| v.clone());
-        let read: Vec<Option<String>> = report.in_force.iter().map(|state| value(&state.values)).collect();
+        let read: Vec<Option<&str>> =
+            report.in_force.iter().map(|state| MachineLine::of(&state.values, path)).collect();
         let mut known = read.iter().flatten();
         let first = known.next();
         let changed = known.any(|value| Some(value) != first);
-        let values: Vec<String> = read.into_iter().map(|v| v.unwrap_or_else(|| "not read".to_owned())).collect();
+        let values: Vec<String> = read.iter().map(|value| value.unwrap_or("not read").to_owned()).collect();
         context! { path => *path, values, changed }
     };
     let moments: Vec<&str> = report.in_force.iter().map(|state| words::moment(state.moment)).collect();

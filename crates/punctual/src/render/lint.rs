@@ -109,9 +109,14 @@ impl Published for LintDocument<'_> {
     const SCHEMA: &'static str = "punctual/lint/2";
 }
 
-/// The words at fault as a SARIF document. `file` is the file that holds the command line, with the place of each word
-/// in it.
-pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> String {
+/// A file that holds a command line, and the place of each word in it.
+pub struct LintedFile<'a> {
+    pub path: &'a Path,
+    pub words: &'a [Placed],
+}
+
+/// The words at fault as a SARIF document.
+pub fn sarif(target: &Target, words: &[Word], file: Option<&LintedFile<'_>>) -> String {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
     let rules = WordVerdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
@@ -122,12 +127,12 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
             let instead = word.instead.as_ref().map(|instead| format!(". Instead: {instead}")).unwrap_or_default();
             let shown = printable(&word.word, WORD_CHARS);
             let place = match file {
-                Some((path, placed)) => {
+                Some(file) => {
                     let region = |word: &Placed| Region {
                         line: word.line,
                         columns: Some((word.columns.start, word.columns.end)),
                     };
-                    Place::File { path: path.to_owned(), region: placed.get(*n).map(region) }
+                    Place::File { path: file.path.to_owned(), region: file.words.get(*n).map(region) }
                 }
                 None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },
             };

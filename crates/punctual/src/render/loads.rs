@@ -3,7 +3,6 @@
 use punctual_linux::load::{ALL, PRESETS};
 use std::fmt::Write;
 
-/// The text of `measure --list-loads`.
 pub fn list() -> String {
     let mut text = String::from("Loads of this program (join with +, in turn with a comma):\n");
     for load in ALL {

@@ -16,7 +16,6 @@ pub fn cell(markdown: &str) -> String {
     cell
 }
 
-/// The text as inline code.
 pub fn code(text: &str) -> String {
     let text = one_line(text);
     if text.is_empty() {

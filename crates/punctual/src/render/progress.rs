@@ -56,7 +56,6 @@ impl ProgressLine {
         super::say(text);
     }
 
-    /// Erases the progress line.
     pub fn clear(&self) {
         if self.drawn.as_ref().is_some_and(|drawn| !drawn.take().is_empty()) {
             write(ERASE);

@@ -2,7 +2,7 @@
 //! hand, so that each form of a claim occurs.
 
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State, WhyUnknown};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix, bucket_low};
 use punctual_numbers::claims::{
@@ -135,7 +135,6 @@ pub fn absurd() -> Report {
     report
 }
 
-/// One of every reason to doubt a run.
 pub fn every_distrust() -> Vec<Distrust> {
     let (cpus, length) = (CpuSet::from_iter([0, 1]), Nanos::from_ms(40));
     vec![
@@ -202,7 +201,6 @@ impl Dice {
     }
 }
 
-/// The recording that a sample is made from.
 pub struct Sample {
     pub cpus: u32,
     pub seconds: u64,
@@ -445,12 +443,12 @@ impl Sample {
 
     fn in_force(&self) -> [Frame; 3] {
         let at = |moment, governor: &str| {
-            let values = pairs(&[
+            let values = [
                 ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor),
                 ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
                 ("/dev/cpu_dma_latency", "2000000000 us"),
-            ]);
-            Frame::InForce(InForce { moment, values })
+            ];
+            Frame::InForce(InForce { moment, values: values.map(MachineLine::from).to_vec() })
         };
         let same = "schedutil";
         [at(Moment::Before, same), at(Moment::During, same), at(Moment::After, self.governor_after)]
@@ -459,20 +457,11 @@ impl Sample {
 
 impl Second {
     fn frame(&self, cpu: u32) -> CpuInterval {
-        let pairs = |counts: &Counts| counts.nonzero().map(|(at, n)| (u16::try_from(at).unwrap(), n)).collect();
         let skipped_max = self.skipped.max().unwrap_or_default();
         CpuInterval {
-            cpu,
-            ran: pairs(&self.ran),
-            ran_sum: self.ran.sum(),
-            ran_min: self.ran.min(),
-            ran_max: self.ran.max(),
-            skipped: pairs(&self.skipped),
-            skipped_sum: self.skipped.sum(),
-            skipped_max,
             over_budget: self.over_budget,
             longest_gap: PERIOD.plus(skipped_max.max(self.ran.max().unwrap_or_default())),
-            ..CpuInterval::default()
+            ..CpuInterval::of(cpu, &self.ran, &self.skipped)
         }
     }
 }
@@ -483,10 +472,6 @@ fn worst(cpu: u32, at: Nanos, late: Nanos) -> Worst {
     let activation =
         Activation { release, woke: release.plus(late), index, cpu, counted_over, ..Activation::default() };
     Worst { cpu, activation }
-}
-
-fn pairs(values: &[(&str, &str)]) -> Vec<(String, String)> {
-    values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// Claims of two causes: one with levels of its own, and one of which only a sample is known.
@@ -580,10 +565,9 @@ fn findings() -> Vec<Finding> {
     let finding = |[state, texts @ ..]: [&str; 8]| {
         let [id, title, source, value, why, fix, cost] = texts.map(str::to_owned);
         let (severity, state) = state.split_once(' ').unwrap();
-        let refused = "reading /dev/cpu/0/msr is refused; root may be allowed to";
         let state = match state {
             "bad" => State::Bad,
-            "unknown" => State::Unknown(refused.to_owned()),
+            "unknown" => State::Unknown(WhyUnknown::refused("reading /dev/cpu/0/msr")),
             "good" => State::Good,
             _ => State::NotApplicable("the processor has no SMT".to_owned()),
         };

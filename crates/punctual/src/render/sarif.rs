@@ -10,7 +10,6 @@ use std::path::Path;
 const VERSION: &str = "2.1.0";
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// How bad a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -23,13 +22,11 @@ pub enum Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultKind {
     Fail(Level),
-    /// The checked thing follows the rule.
     Pass,
     /// It is unknown whether the checked thing follows the rule.
     Open,
     /// A person has to decide.
     Review,
-    /// The rule does not apply to the checked thing.
     NotApplicable,
 }
 
@@ -44,7 +41,6 @@ pub struct Rule {
     pub help: String,
     /// Level of faults whose results state none.
     pub level: Level,
-    /// Words to filter by.
     pub tags: Vec<String>,
 }
 
@@ -53,7 +49,6 @@ pub struct Rule {
 pub struct Checked {
     pub rule: String,
     pub kind: ResultKind,
-    /// The evidence, and what to do.
     pub message: String,
     pub places: Vec<Place>,
 }
@@ -62,7 +57,6 @@ pub struct Checked {
 pub enum Place {
     /// A place with a name that is not a file of the repository, such as a file of the audited machine.
     Named(String),
-    /// A file, or one piece of it.
     File {
         /// Path of the file. A relative path starts at the root of the reader's repository.
         path: std::path::PathBuf,
@@ -162,7 +156,6 @@ fn text(message: &str) -> Value {
     json!({ "text": message.replace('{', "{{").replace('}', "}}").replace("](", "] (") })
 }
 
-/// A path as a URI reference.
 fn uri(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let quoted = |byte: &u8| match byte {

@@ -4,7 +4,6 @@
 use super::units;
 use punctual_facts::tree::MemTree;
 
-/// The text of a snapshot.
 pub fn snapshot(machine: &MemTree, is_raw: bool) -> String {
     let masking = if is_raw {
         "# Nothing is masked: names, addresses and serial numbers of this machine are in here.\n"

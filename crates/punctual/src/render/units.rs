@@ -9,7 +9,6 @@ use punctual_numbers::recording::RecTime;
 /// A narrow no-break space, which joins the groups of digits of a number, and a number with its unit.
 pub const THIN: char = '\u{202f}';
 
-/// The text that stands for an unknown number.
 pub const ABSENT: &str = "-";
 
 /// A count with its digits in groups of three: `3 600 000`.
@@ -166,7 +165,6 @@ pub fn times(whole: Nanos, part: Nanos) -> Option<String> {
     })
 }
 
-/// A phrase with a capital first letter, to begin a sentence.
 pub fn capitalised(phrase: &str) -> String {
     let mut characters = phrase.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
@@ -205,7 +203,6 @@ pub fn file_stamp() -> String {
     jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// The current date and time in UTC.
 pub fn utc_stamp() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string()
 }

@@ -26,6 +26,7 @@ use super::clean::shortened;
 use super::units;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{OtherProgram, OtherWork, WallTime, wall_time};
 use punctual_numbers::recording::{CutOff, CutReason, EndReason, Event, EventKind, InForce, LoadDone, Moment};
@@ -41,7 +42,6 @@ pub fn cpus(set: &CpuSet) -> String {
     }
 }
 
-/// The severity of a finding, in a word.
 pub fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
@@ -51,7 +51,6 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// The meaning of a severity, in a few words.
 pub fn severity_meaning(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "worth knowing",
@@ -61,7 +60,6 @@ pub fn severity_meaning(severity: Severity) -> &'static str {
     }
 }
 
-/// The state of a finding, in a word.
 pub fn state(state: &State) -> &'static str {
     match state {
         State::Good => "good",
@@ -81,15 +79,6 @@ pub fn title(finding: &Finding) -> String {
     }
 }
 
-/// The reason stated by a finding that is neither good nor bad.
-pub fn state_because(state: &State) -> Option<&str> {
-    match state {
-        State::Good | State::Bad => None,
-        State::Unknown(because) | State::Advice(because) | State::NotApplicable(because) => Some(because),
-    }
-}
-
-/// How sure it is that the fix helps.
 pub fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "usual advice, not verified",
@@ -98,7 +87,6 @@ pub fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
-/// The event in words, as part of a sentence.
 pub fn event_kind(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Suspended => "the machine was suspended",
@@ -135,7 +123,6 @@ pub fn end(reason: EndReason) -> &'static str {
     }
 }
 
-/// How the run of this report ended, as a sentence.
 pub fn ending(report: &Report) -> String {
     let how = report.end.map_or("did not finish as far as the recording says", end);
     let mut text = format!("The run {how}.");
@@ -163,7 +150,6 @@ fn incomplete(cut: &CutOff) -> String {
     }
 }
 
-/// When, relative to the run, the state was read.
 pub fn moment(moment: Moment) -> &'static str {
     match moment {
         Moment::Before => "before",
@@ -181,7 +167,6 @@ pub fn policy(policy: Policy) -> String {
     }
 }
 
-/// How a thread waits.
 pub fn mechanism(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::Absolute => "clock_nanosleep to the release",
@@ -212,7 +197,6 @@ pub fn amount(amount: Amount) -> String {
     }
 }
 
-/// The need, in a sentence.
 pub fn asked(report: &Report) -> String {
     let budget =
         report.need.budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
@@ -287,7 +271,6 @@ pub fn other_work(work: &OtherWork) -> String {
     format!("others use {:.1} CPUs: {} of a CPU", work.cpus, named.join(", "))
 }
 
-/// The name of a load phase, short enough for a column.
 pub fn short_phase_name(name: &str) -> String {
     const ROOM: usize = 14;
     let name = phase_name(name);
@@ -324,9 +307,14 @@ pub struct Changed<'a> {
 /// The settings whose values in `after` differ from `before`. A setting that is missing in `after` was not read again,
 /// and does not count as changed.
 pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<Changed<'a>> {
-    let was = |path: &str| before.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str());
-    let changed = after.values.iter().filter(|(path, is)| was(path).is_none_or(|was| was != is));
-    changed.map(|(path, is)| Changed { path, was: was(path).unwrap_or("not read before"), is }).collect()
+    let was = |path: &str| MachineLine::of(&before.values, path);
+    let changed = after.values.iter().filter(|line| was(&line.name).is_none_or(|was| was != line.value));
+    let turned = |MachineLine { name, value }: &'a MachineLine| Changed {
+        path: name,
+        was: was(name).unwrap_or("not read before"),
+        is: value,
+    };
+    changed.map(turned).collect()
 }
 
 /// The name of a load phase; the phase without load is called "idle".

@@ -3,7 +3,7 @@
 use crate::run::{Run, Said, machine, until};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::Recording;
-use punctual_numbers::trace::{Kept, Rung, What};
+use punctual_numbers::trace::{Kept, RefusedRung, Rung, TraceEvent};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn windows_around_late_and_ordinary_activations_are_kept() {
     assert!(windows().any(|window| window.kept == Kept::Ordinary));
     let anchored = |window: &punctual_numbers::trace::Window| {
         let span = window.release..=window.woke;
-        let switched = |what: &What| matches!(what, What::Switch { next, .. } if *next == window.tid);
+        let switched = |what: &TraceEvent| matches!(what, TraceEvent::Switch { next, .. } if *next == window.tid);
         window.records.iter().any(|record| span.contains(&record.at) && switched(&record.what))
     };
     let whole = windows().filter(|window| window.incomplete.is_none()).count();
@@ -247,7 +247,7 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
     if run.path("other.punctual").exists() {
         let tracing = read(&run, "other.punctual").causes.tracing.unwrap();
         assert_eq!(tracing.rung, Rung::Deltas, "its threads have other numbers in the trace");
-        let why = |(rung, why): &(Rung, String)| *rung == Rung::Tracefs && why.contains("--pid=host");
+        let why = |refused: &RefusedRung| refused.rung == Rung::Tracefs && refused.why.contains("--pid=host");
         assert!(tracing.refused.iter().any(why), "{tracing:?}; {said:?}");
     }
 }
@@ -268,7 +268,7 @@ fn with_few_files_it_is_measured_all_the_same() {
         let said = Said::of(output.unwrap());
         assert!(said.code == 0 || said.code == 3, "{files}: {said:?}");
         let tracing = read(&run, "e.punctual").causes.tracing.unwrap();
-        let why = |(_, why): &(Rung, String)| why.contains("ulimit -n");
+        let why = |refused: &RefusedRung| refused.why.contains("ulimit -n");
         assert!(tracing.rung == Rung::Tracefs || tracing.refused.iter().any(why), "{files}: {tracing:?}");
     }
 }
@@ -310,7 +310,10 @@ fn without_a_tracefs_it_is_measured_all_the_same_and_said_why() {
     let tracing = recording.causes.tracing.as_ref().unwrap();
     if tracing.rung != Rung::Tracefs {
         assert!(
-            tracing.refused.iter().any(|(rung, why)| *rung == Rung::Tracefs && why.contains("CAP_SYS_ADMIN")),
+            tracing
+                .refused
+                .iter()
+                .any(|refused| refused.rung == Rung::Tracefs && refused.why.contains("CAP_SYS_ADMIN")),
             "{tracing:?}"
         );
         assert!(recording.causes.windows.iter().next().is_some());

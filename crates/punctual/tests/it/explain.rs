@@ -6,7 +6,8 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::{End, EndReason, Frame, Header, Mark, MarkKind, RecTime, encode, encode_preamble};
 use punctual_numbers::scenario::{Amount, LoadPhase, Policy, Scenario};
 use punctual_numbers::trace::{
-    Address, Context, Kept, LateList, LateTotal, Names, Record, Rung, TraceTotal, Tracing, Vector, What, Window,
+    Address, Context, Kept, LateList, LateTotal, Names, RefusedRung, Rung, TraceEvent, TraceRecord, TraceTotal,
+    Tracing, Vector, Window,
 };
 use std::fs;
 
@@ -29,7 +30,7 @@ fn header() -> Frame {
 fn tracing() -> Frame {
     Frame::Tracing(Tracing {
         rung: Rung::Tracefs,
-        refused: vec![(Rung::Timerlat, "not in this kernel".to_owned())],
+        refused: vec![RefusedRung { rung: Rung::Timerlat, why: "not in this kernel".to_owned() }],
         phases: vec![1],
         events: vec!["sched:sched_switch".to_owned()],
         blind: Vec::new(),
@@ -47,18 +48,19 @@ fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
     let release = EPOCH.plus(at);
     let us = |us| release.plus(Nanos::from_us(us));
     let late = us(5).plus(hog);
-    let at = |at, tid, what| Record { at, tid, context: Context::default(), what };
-    let switch = |prev, prev_prio, next, next_prio| What::Switch { prev, prev_prio, prev_state: 1, next, next_prio };
+    let at = |at, tid, what| TraceRecord { at, tid, context: Context::default(), what };
+    let switch =
+        |prev, prev_prio, next, next_prio| TraceEvent::Switch { prev, prev_prio, prev_state: 1, next, next_prio };
     let (timer, function) = (Address(0x77), Address(0x88));
     let expires = i64::try_from(release.as_ns()).unwrap();
     let records = vec![
-        at(release.minus(Nanos::from_us(600)), OURS, What::HrtimerStart { timer, function, expires }),
+        at(release.minus(Nanos::from_us(600)), OURS, TraceEvent::HrtimerStart { timer, function, expires }),
         at(release.minus(Nanos::from_us(590)), OURS, switch(OURS, 9, HOG, 4)),
-        at(us(1), HOG, What::VectorEntry { vector: Vector::LocalTimer }),
-        at(us(2), HOG, What::HrtimerEntry { timer, function }),
-        at(us(3), HOG, What::Waking { tid: OURS, prio: 9, target: 1 }),
-        at(us(4), HOG, What::HrtimerExit { timer }),
-        at(us(5), HOG, What::VectorExit { vector: Vector::LocalTimer }),
+        at(us(1), HOG, TraceEvent::VectorEntry { vector: Vector::LocalTimer }),
+        at(us(2), HOG, TraceEvent::HrtimerEntry { timer, function }),
+        at(us(3), HOG, TraceEvent::Waking { tid: OURS, prio: 9, target: 1 }),
+        at(us(4), HOG, TraceEvent::HrtimerExit { timer }),
+        at(us(5), HOG, TraceEvent::VectorExit { vector: Vector::LocalTimer }),
         at(late, HOG, switch(HOG, 4, OURS, 9)),
         at(late.plus(Nanos::from_us(2)), OURS, switch(OURS, 9, 0, 120)),
     ];

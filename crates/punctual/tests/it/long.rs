@@ -1,6 +1,7 @@
 //! Tests of long runs: merged, continued, reported in part, drawn.
 
 use crate::run::Run;
+use punctual_facts::machine::MachineLine;
 use punctual_linux::in_force::BOOT_ID;
 use punctual_numbers::recording::{Frame, FrameReader, encode, encode_preamble};
 use serde_json::Value;
@@ -93,7 +94,7 @@ fn of_another_boot(bytes: &[u8]) -> Vec<u8> {
     encode_preamble(&mut changed);
     for frame in &mut frames {
         if let Frame::InForce(state) = frame {
-            for (_, value) in state.values.iter_mut().filter(|(name, _)| name == BOOT_ID) {
+            for MachineLine { value, .. } in state.values.iter_mut().filter(|line| line.name == BOOT_ID) {
                 "00000000-0000-4000-8000-000000000000".clone_into(value);
                 told += 1;
             }

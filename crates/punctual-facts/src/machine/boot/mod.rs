@@ -32,7 +32,6 @@ impl<T> Sign<T> {
     }
 }
 
-/// The tool that builds the initial RAM disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initramfs {
     /// Debian's and Ubuntu's `update-initramfs`.

@@ -13,7 +13,7 @@ use crate::hand::{FileKind, Hand, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 use crate::in_force::BOOT_ID;
 use crate::journal::Now;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_tuning::plan::{Invocation, NicSetting, SchedPolicy, TaskName};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -97,11 +97,11 @@ impl Hand for Machine {
     only_here! {
         affinity(task: &TaskName) -> CpuSet = tasks::affinity;
         policy(task: &TaskName) -> SchedPolicy = tasks::policy;
-        nic(device: &str, names: &[&str]) -> Vec<(String, u32)> = nics::ask;
+        nic(device: &str, names: &[&str]) -> Vec<NicSetting> = nics::ask;
         unit(unit: &str) -> Option<UnitState> = programs::unit;
         set_affinity(task: &TaskName, cpus: &CpuSet) -> () = tasks::set_affinity;
         set_policy(task: &TaskName, policy: SchedPolicy) -> () = tasks::set_policy;
-        set_nic(device: &str, settings: &[(String, u32)]) -> () = nics::tell;
+        set_nic(device: &str, settings: &[NicSetting]) -> () = nics::tell;
         do_unit(unit: &str, verb: UnitVerb) -> Ran = programs::do_unit;
     }
 

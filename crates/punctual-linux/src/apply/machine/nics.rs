@@ -1,43 +1,49 @@
 //! Settings of network devices by name. A name is `GROUP/SETTING`; a name without a group is a setting of interrupt
 //! coalescing.
 
-use crate::sys::ethtool::{self, SUBJECTS, ask as question};
+use crate::sys::ethtool::{self, SUBJECTS, Subject, ask as question};
+use punctual_tuning::plan::NicSetting;
 use std::io;
 
-fn word(name: &str) -> io::Result<(usize, usize)> {
+/// Where a setting stands: in this word of the answer about this subject.
+struct Place {
+    subject: &'static Subject,
+    word: usize,
+}
+
+fn place(name: &str) -> io::Result<Place> {
     let (subject, field) = name.split_once('/').unwrap_or(("coalesce", name));
-    let found =
-        SUBJECTS.iter().enumerate().find(|(_, known)| known.name == subject).and_then(|(at, known)| {
-            known.settings.iter().find(|(name, _)| *name == field).map(|(_, word)| (at, *word))
-        });
+    let subject = SUBJECTS.iter().find(|known| known.name == subject);
+    let found = subject.and_then(|subject| {
+        let (_, word) = subject.settings.iter().find(|(name, _)| *name == field)?;
+        Some(Place { subject, word: *word })
+    });
     found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is no setting that is changed")))
 }
 
-pub fn ask(device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
+pub fn ask(device: &str, names: &[&str]) -> io::Result<Vec<NicSetting>> {
     let value = |name: &&str| {
-        let (subject, word) = word(name)?;
-        let answer = question(device, SUBJECTS[subject].question)?;
+        let Place { subject, word } = place(name)?;
+        let answer = question(device, subject.question)?;
         let value = answer.get(word).copied().ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-        Ok(((*name).to_owned(), value))
+        Ok(NicSetting { name: (*name).to_owned(), value })
     };
     names.iter().map(value).collect()
 }
 
 /// Sends one request per group of settings, so that values that belong together are set together.
-pub fn tell(device: &str, settings: &[(String, u32)]) -> io::Result<()> {
-    let wanted: Vec<(usize, usize, u32)> = settings
-        .iter()
-        .map(|(name, value)| word(name).map(|(at, word)| (at, word, *value)))
-        .collect::<io::Result<_>>()?;
-    for (at, asked) in SUBJECTS.iter().enumerate() {
-        let mut orders = wanted.iter().filter(|(subject, ..)| *subject == at).peekable();
+pub fn tell(device: &str, settings: &[NicSetting]) -> io::Result<()> {
+    let places: Vec<Place> = settings.iter().map(|setting| place(&setting.name)).collect::<io::Result<_>>()?;
+    for asked in &SUBJECTS {
+        let orders = places.iter().zip(settings).filter(|(place, _)| place.subject.name == asked.name);
+        let mut orders = orders.peekable();
         if orders.peek().is_none() {
             continue;
         }
         let mut words = question(device, asked.question)?;
-        for (_, word, value) in orders {
-            if let Some(place) = words.get_mut(*word) {
-                *place = *value;
+        for (place, setting) in orders {
+            if let Some(word) = words.get_mut(place.word) {
+                *word = setting.value;
             }
         }
         ethtool::tell(device, asked.question, words)?;
@@ -51,13 +57,15 @@ mod tests {
 
     #[test]
     fn names_are_known_or_refused() {
-        assert_eq!(word("rx-usecs").unwrap(), (0, 1));
-        assert_eq!(word("channels/combined").unwrap(), (2, 8));
+        let found = |name| place(name).map(|place| (place.subject.name, place.word)).unwrap();
+        assert_eq!(found("rx-usecs"), ("coalesce", 1));
+        assert_eq!(found("channels/combined"), ("channels", 8));
         for name in ["", "rx", "channels", "channels/other", "channels/max-rx", "x/rx-usecs"] {
-            assert!(word(name).is_err(), "{name}");
+            assert!(place(name).is_err(), "{name}");
         }
         // The loopback device has none of these settings.
-        assert!(ask("lo", &["rx-usecs"]).is_err() && tell("lo", &[("rx-usecs".to_owned(), 0)]).is_err());
-        assert!(tell("no-such-device", &[("eee/enabled".to_owned(), 0)]).is_err());
+        let off = |name: &str| [NicSetting { name: name.to_owned(), value: 0 }];
+        assert!(ask("lo", &["rx-usecs"]).is_err() && tell("lo", &off("rx-usecs")).is_err());
+        assert!(tell("no-such-device", &off("eee/enabled")).is_err());
     }
 }

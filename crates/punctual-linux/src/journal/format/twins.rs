@@ -1,8 +1,12 @@
 //! The types of records as they are written in the journal. Renaming a field makes a new format.
 
-use crate::journal::record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
+use crate::journal::record::{
+    Begun, Intent, JournalRecord, KeptSetting, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was,
+};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_tuning::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
+use punctual_tuning::plan::{
+    Before, Expected, Invocation, Keep, Lasts, NicSetting, Reading, SchedPolicy, Step, TaskName,
+};
 use serde::{Deserialize, Serialize};
 
 pub(super) const KINDS: [&str; 9] =
@@ -212,13 +216,23 @@ impl<Own, Twin: Written<Own>> Written<Option<Own>> for Option<Twin> {
     }
 }
 
-impl<A, B, C: Written<A>, D: Written<B>> Written<(A, B)> for (C, D) {
-    fn of((first, second): (A, B)) -> Self {
-        (C::of(first), D::of(second))
+impl Written<NicSetting> for (String, u32) {
+    fn of(own: NicSetting) -> Self {
+        (own.name, own.value)
     }
 
-    fn own(self) -> Result<(A, B), String> {
-        Ok((self.0.own()?, self.1.own()?))
+    fn own(self) -> Result<NicSetting, String> {
+        Ok(NicSetting { name: self.0, value: self.1 })
+    }
+}
+
+impl Written<KeptSetting> for (String, KeepTwin) {
+    fn of(own: KeptSetting) -> Self {
+        (own.knob, KeepTwin::of(own.keep))
+    }
+
+    fn own(self) -> Result<KeptSetting, String> {
+        Ok(KeptSetting { knob: self.0, keep: self.1.own()? })
     }
 }
 

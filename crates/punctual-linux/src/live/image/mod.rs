@@ -74,7 +74,6 @@ pub enum WordKind {
     Param(u16),
 }
 
-/// All words that a kernel accepts without its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     pub arch: Arch,

@@ -19,7 +19,9 @@ use super::error::TraceError;
 use super::memory::default_bytes;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
+use punctual_numbers::trace::{
+    Blind, Context, Names, RefusedRung, RemoteRecord, Rung, TraceEvent, TraceRecord, TraceTotal, Wanted,
+};
 use punctual_rt::now;
 use std::collections::VecDeque;
 
@@ -78,17 +80,18 @@ impl Bpf {
         self.cpus.iter().position(|measured| *measured == cpu)
     }
 
-    /// Records of a lane in order, each with the CPU that wrote it. Names are added to `names`.
-    fn read(&self, lane: usize, Span { from, to }: Span, names: &mut Names) -> Vec<(u32, Record)> {
-        let mut found: Vec<(u32, Record)> = Vec::new();
+    /// Records of a lane in order. Names are added to `names`.
+    fn read(&self, lane: usize, Span { from, to }: Span, names: &mut Names) -> Vec<RemoteRecord> {
+        let mut found: Vec<RemoteRecord> = Vec::new();
         let mut last = from;
         for read in self.lanes.read(lane, from.minus(DISORDER)) {
             let raw = match read {
                 RecordRead::Whole(raw) => raw,
                 RecordRead::Overwritten => continue,
                 RecordRead::Unfinished => {
-                    let what = What::Lost { count: Some(1) };
-                    found.push((u32::MAX, Record { at: last, tid: 0, context: Context::default(), what }));
+                    let what = TraceEvent::Lost { count: Some(1) };
+                    let record = TraceRecord { at: last, tid: 0, context: Context::default(), what };
+                    found.push(RemoteRecord { cpu: u32::MAX, record });
                     continue;
                 }
             };
@@ -96,12 +99,12 @@ impl Bpf {
             if last > to.plus(DISORDER) {
                 break;
             }
-            let continues = |(_, before): &mut (u32, Record)| raw.continues(before);
+            let continues = |before: &mut RemoteRecord| raw.continues(&mut before.record);
             if (from..=to).contains(&last) && !found.last_mut().is_some_and(continues) {
-                found.extend(raw.record(names).map(|record| (raw.cpu(), record)));
+                found.extend(raw.record(names).map(|record| RemoteRecord { cpu: raw.cpu(), record }));
             }
         }
-        found.sort_by_key(|(_, record)| record.at);
+        found.sort_by_key(|found| found.record.at);
         found
     }
 }
@@ -155,30 +158,30 @@ impl Engine for Bpf {
         Some(Covered { span: Span { from, to: self.covered_to }, warped: false })
     }
 
-    fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names) {
+    fn records(&self, cpu: u32, span: Span) -> (Vec<TraceRecord>, Names) {
         let mut names = Names::default();
         let span = Span { from: span.from.max(self.begun), ..span };
         let found = self.lane(cpu).map(|lane| self.read(lane, span, &mut names)).unwrap_or_default();
-        (found.into_iter().map(|(_, record)| record).collect(), names)
+        (found.into_iter().map(|found| found.record).collect(), names)
     }
 
     fn missed(&self, Span { from, to }: Span) -> bool {
         self.gaps.iter().any(|gap| gap.from <= to && gap.to >= from)
     }
 
-    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)> {
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<RemoteRecord> {
         let others = (0..=self.cpus.len()).filter(|lane| self.cpus.get(*lane) != Some(&cpu));
         let found = others.flat_map(|lane| self.read(lane, span, names)).collect::<Vec<_>>();
-        nearest(found.into_iter().filter(|(_, record)| is_aimed_at(cpu, &record.what)).collect())
+        nearest(found.into_iter().filter(|found| is_aimed_at(cpu, &found.record.what)).collect())
     }
 
     fn rung(&self) -> Rung {
         Rung::Bpf
     }
 
-    fn no_better(&self) -> Vec<(Rung, String)> {
-        let asked = || "the engine bpf was asked for".to_owned();
-        vec![(Rung::Timerlat, asked()), (Rung::Tracefs, asked())]
+    fn no_better(&self) -> Vec<RefusedRung> {
+        let refused = |rung| RefusedRung { rung, why: "the engine bpf was asked for".to_owned() };
+        [Rung::Timerlat, Rung::Tracefs].map(refused).to_vec()
     }
 
     fn buffer_bytes(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! Only `flight.bpf.c` depends on this layout, and both are built together.
 
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::{Address, Context, Names, Record, Tid, Vector, What};
+use punctual_numbers::trace::{Address, Context, Names, Tid, TraceEvent, TraceRecord, Vector};
 
 pub const RECORD_WORDS: usize = 8;
 pub const RECORD_BYTES: u64 = 64;
@@ -39,9 +39,9 @@ impl Raw {
     }
 
     /// Appends this record to the stack in `before` if it is the next part of it.
-    pub fn continues(&self, before: &mut Record) -> bool {
+    pub fn continues(&self, before: &mut TraceRecord) -> bool {
         match &mut before.what {
-            What::Stack { addresses } if self.kind == STACK && self.part > 0 => {
+            TraceEvent::Stack { addresses } if self.kind == STACK && self.part > 0 => {
                 addresses.extend(self.addresses());
                 true
             }
@@ -53,12 +53,12 @@ impl Raw {
         self.words.into_iter().take_while(|address| *address != 0).map(Address)
     }
 
-    pub fn record(&self, names: &mut Names) -> Option<Record> {
+    pub fn record(&self, names: &mut Names) -> Option<TraceRecord> {
         let context = Context { flags: self.flags, preempt: 0 };
-        Some(Record { at: self.at(), tid: self.tid, context, what: self.what(names)? })
+        Some(TraceRecord { at: self.at(), tid: self.tid, context, what: self.what(names)? })
     }
 
-    fn what(&self, names: &mut Names) -> Option<What> {
+    fn what(&self, names: &mut Names) -> Option<TraceEvent> {
         let [first, second, third, ..] = self.words;
         Some(match self.kind {
             0 => {
@@ -67,7 +67,7 @@ impl Raw {
                 name(names, prev, [second, third]);
                 name(names, next, [self.words[3], self.words[4]]);
                 let prio = |short: u8| i32::from(short) - 1;
-                What::Switch {
+                TraceEvent::Switch {
                     prev,
                     prev_prio: prio(prev_prio),
                     prev_state: u32::from(prev_state),
@@ -77,44 +77,44 @@ impl Raw {
             }
             1 => {
                 name(names, low(first), [third, self.words[3]]);
-                What::Waking { tid: low(first), prio: high(first), target: small(second) }
+                TraceEvent::Waking { tid: low(first), prio: high(first), target: small(second) }
             }
             2 => {
                 let action = text(&self.words[1..]);
                 names.irqs.entry(small(first)).or_default().action = action;
-                What::IrqEntry { irq: small(first) }
+                TraceEvent::IrqEntry { irq: small(first) }
             }
-            STACK => What::Stack { addresses: self.addresses().collect() },
-            23 => What::Migrate { tid: low(first), from_cpu: small(second), to_cpu: small(third) },
+            STACK => TraceEvent::Stack { addresses: self.addresses().collect() },
+            23 => TraceEvent::Migrate { tid: low(first), from_cpu: small(second), to_cpu: small(third) },
             _ => return self.plain(),
         })
     }
 
-    fn plain(&self) -> Option<What> {
+    fn plain(&self) -> Option<TraceEvent> {
         let [first, second, third, ..] = self.words;
         let (timer, function) = (Address(first), Address(second));
         let vector = || Vector::ALL.get(usize::try_from(first).ok()?).copied();
         Some(match self.kind {
-            3 => What::IrqExit { irq: small(first) },
-            4 => What::SoftirqEntry { vector: small(first) },
-            5 => What::SoftirqExit { vector: small(first) },
-            6 => What::SoftirqRaise { vector: small(first) },
-            7 => What::VectorEntry { vector: vector()? },
-            8 => What::VectorExit { vector: vector()? },
-            9 => What::HrtimerStart { timer, function, expires: i64::from_ne_bytes(third.to_ne_bytes()) },
-            10 => What::HrtimerEntry { timer, function },
-            11 => What::HrtimerExit { timer },
-            12 => What::TimerEntry { timer, function },
-            13 => What::TimerExit { timer },
-            14 => What::Nmi { handler: timer, took: Nanos::from_ns(second) },
-            15 => What::WorkStart { function: timer },
-            16 => What::WorkEnd,
-            17 => What::CallEntry { function: timer },
-            18 => What::CallExit,
-            19 => What::IpiSend { target: small(first), callsite: function, callback: Address(third) },
-            20 => What::Idle { state: Some(small(first)).filter(|state| *state != WOKE) },
-            21 => What::Fault { address: timer, ip: function, user: third != 0 },
-            22 => What::Frequency { khz: small(first), cpu: small(second) },
+            3 => TraceEvent::IrqExit { irq: small(first) },
+            4 => TraceEvent::SoftirqEntry { vector: small(first) },
+            5 => TraceEvent::SoftirqExit { vector: small(first) },
+            6 => TraceEvent::SoftirqRaise { vector: small(first) },
+            7 => TraceEvent::VectorEntry { vector: vector()? },
+            8 => TraceEvent::VectorExit { vector: vector()? },
+            9 => TraceEvent::HrtimerStart { timer, function, expires: i64::from_ne_bytes(third.to_ne_bytes()) },
+            10 => TraceEvent::HrtimerEntry { timer, function },
+            11 => TraceEvent::HrtimerExit { timer },
+            12 => TraceEvent::TimerEntry { timer, function },
+            13 => TraceEvent::TimerExit { timer },
+            14 => TraceEvent::Nmi { handler: timer, took: Nanos::from_ns(second) },
+            15 => TraceEvent::WorkStart { function: timer },
+            16 => TraceEvent::WorkEnd,
+            17 => TraceEvent::CallEntry { function: timer },
+            18 => TraceEvent::CallExit,
+            19 => TraceEvent::IpiSend { target: small(first), callsite: function, callback: Address(third) },
+            20 => TraceEvent::Idle { state: Some(small(first)).filter(|state| *state != WOKE) },
+            21 => TraceEvent::Fault { address: timer, ip: function, user: third != 0 },
+            22 => TraceEvent::Frequency { khz: small(first), cpu: small(second) },
             _ => return None,
         })
     }
@@ -168,7 +168,7 @@ mod tests {
         ]);
         let mut names = Names::default();
         let record = raw.record(&mut names).unwrap();
-        let switch = What::Switch { prev: 8, prev_prio: 120, prev_state: 2, next: 9, next_prio: 49 };
+        let switch = TraceEvent::Switch { prev: 8, prev_prio: 120, prev_state: 2, next: 9, next_prio: 49 };
         assert_eq!((raw.cpu(), record.tid, record.what), (3, 8, switch));
         assert_eq!((names.tasks[&8].as_str(), names.tasks[&9].as_str()), ("kworker/1:2", "hog99"));
     }
@@ -182,7 +182,7 @@ mod tests {
         let mut record = part(0, [1, 2, 3, 4, 5]).record(&mut Names::default()).unwrap();
         assert!(part(1, [6, 7, 0, 0, 0]).continues(&mut record));
         assert!(!part(0, [8, 0, 0, 0, 0]).continues(&mut record), "that is another stack");
-        assert_eq!(record.what, What::Stack { addresses: (1..=7).map(Address).collect() });
+        assert_eq!(record.what, TraceEvent::Stack { addresses: (1..=7).map(Address).collect() });
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn told(pages: &Pages, from_us: u64, to_us: u64) -> Vec<(u64, bool)> {
     let mut decoder = Decoder::new();
     decoder.learn("power", "cpu_idle", IDLE).unwrap();
     let records = pages.records(Span { from: at(from_us), to: at(to_us) }, &layout(), &decoder, &mut Names::default());
-    let each = |record: &Record| (record.at.as_ns() / 1_000, matches!(record.what, What::Lost { .. }));
+    let each = |record: &TraceRecord| (record.at.as_ns() / 1_000, matches!(record.what, TraceEvent::Lost { .. }));
     records.iter().map(each).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::explain::CpuLate;
+use crate::stats::float::whole;
 
 fn cause(name: &str) -> Cause {
     Cause { class: Class::HigherPriority, name: name.into() }
@@ -51,13 +52,10 @@ fn several_in(recording: &Recording, late: u64) -> Vec<CauseClaims> {
     let mut dice = uniform(12);
     let mut at = || {
         let part = dice.next().unwrap_or(0.5);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
-        let index = (part * 70_000.0) as u64;
-        index
+        whole(part * 70_000.0)
     };
     let mut tail = uniform(13);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-    let mut drawn = || Nanos::from_ns((30_000.0 - 10_000.0 * tail.next().unwrap_or(0.5).ln()) as u64);
+    let mut drawn = || Nanos::from_ns(whole(30_000.0 - 10_000.0 * tail.next().unwrap_or(0.5).ln()));
     let mut spikes: Vec<Spike> = (0..400).map(|_| spike_at("nic", drawn(), at())).collect();
     spikes.extend((0..300).map(|i| spike_at("hog", Nanos::from_us(100 + i % 3), at())));
     spikes.extend((0..40).map(|_| spike_at("disk", drawn(), at())));

@@ -1,6 +1,7 @@
 //! Checks of a tail: data that pass all other checks fail one of them, and similar data pass it.
 
 use super::*;
+use crate::stats::float::whole;
 
 /// The scale of the tail in nanoseconds.
 const TAIL_NS: f64 = 10_000.0;
@@ -20,8 +21,7 @@ fn maxima(near: f64, turn: f64, far: f64) -> Maxima {
     let clusters = |second: u32| -(-(f64::from(second) + 0.5) / f64::from(BLOCKS)).ln_1p();
     let mut shuffled: Vec<(f64, f64)> = uniform(21).zip((0..BLOCKS).map(|second| level(clusters(second)))).collect();
     shuffled.sort_by(|a, b| a.0.total_cmp(&b.0));
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-    let list = (0u32..).zip(shuffled).map(|(second, (_, ns))| (second, Nanos::from_ns(ns as u64))).collect();
+    let list = (0u32..).zip(shuffled).map(|(second, (_, ns))| (second, Nanos::from_ns(whole(ns)))).collect();
     Maxima { block: Nanos::from_secs(1), list }
 }
 

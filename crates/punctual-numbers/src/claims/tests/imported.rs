@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::foreign::{Beyond as Overflow, Cell, ForeignRun, Series, Stated};
+use crate::stats::float::whole;
 
 /// A million exponential values with a mean of 5 us, one each millisecond, in cells of this width.
 fn series(seed: u64, width: Nanos, floor: impl Fn(f64) -> f64) -> Series {
     let mut cells = std::collections::BTreeMap::<u64, u64>::new();
     for u in uniform(seed).take(1_000_000) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-        let ns = Nanos::from_ns(floor(-5_000.0 * u.ln()) as u64);
+        let ns = Nanos::from_ns(whole(floor(-5_000.0 * u.ln())));
         *cells.entry(ns.whole(width)).or_default() += 1;
     }
     let cells = cells.into_iter().map(|(index, count)| Cell::of_width(index, width, count)).collect();

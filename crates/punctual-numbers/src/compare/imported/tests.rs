@@ -1,9 +1,10 @@
 //! Comparisons of files of other programs with each other and with recordings.
 
 use super::super::tests::{plain, quiet};
-use super::super::{Change, Comparison, Matters, RowResult, What};
+use super::super::{Change, ComparedNumber, Comparison, Matters, RowResult};
 use super::*;
 use crate::foreign::{Cell, Format, Quantity, Series};
+use crate::stats::float::whole;
 use punctual_hist::SplitMix;
 
 mod dependence;
@@ -19,15 +20,10 @@ fn series(label: &str, n: u32, tail_us: f64, seed: u64) -> Series {
     let mut counts = std::collections::BTreeMap::new();
     let mut random = SplitMix::new(seed);
     for _ in 0..n {
-        *counts.entry(whole_us(5.0 - tail_us * random.unit().ln())).or_insert(0u64) += 1;
+        *counts.entry(whole(5.0 - tail_us * random.unit().ln())).or_insert(0u64) += 1;
     }
     let cells = counts.into_iter().map(|(us, n)| Cell::of_width(us, Nanos::from_us(1), n)).collect();
     Series { label: label.to_owned(), period: Some(Nanos::from_ms(1)), cells, ..Series::default() }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies of tests are small and positive")]
-fn whole_us(us: f64) -> u64 {
-    us as u64
 }
 
 fn run(series: Vec<Series>) -> ForeignRun {
@@ -48,7 +44,7 @@ fn held(a: &ForeignRun, b: &ForeignRun, options: Options) -> Result<Comparison, 
     Comparison::of(&[("a".to_owned(), a), ("b".to_owned(), b)], options)
 }
 
-fn row(comparison: &Comparison, what: What) -> RowResult {
+fn row(comparison: &Comparison, what: ComparedNumber) -> RowResult {
     comparison.others[0].groups[0].rows.iter().find(|row| row.what == what).unwrap().clone()
 }
 
@@ -62,7 +58,7 @@ fn files_of_one_system_show_no_difference_and_what_they_lack_is_said() {
     assert!(other.lacks.iter().all(|of| of.first && of.second));
     assert_eq!(other.groups[0].rows.len(), 5, "neither a budget nor what was skipped is known, and nothing of time");
     // The true percentile is 5 us + 20 us * ln 100.
-    let p99 = row(&comparison, What::Percentile { ppm: 990_000 });
+    let p99 = row(&comparison, ComparedNumber::Percentile { ppm: 990_000 });
     assert!((p99.first.unwrap() / 97_103.0 - 1.0).abs() < 0.03, "{p99:?}");
 }
 
@@ -76,7 +72,7 @@ fn a_difference_is_found_and_no_finer_than_the_cells_are() {
         run(vec![Series { cells: vec![Cell::of_width(us, Nanos::from_us(1), 1_000_000)], ..Series::default() }])
     };
     let comparison = held(&shifted(5), &shifted(6), options()).unwrap();
-    let median = row(&comparison, What::Percentile { ppm: 500_000 });
+    let median = row(&comparison, ComparedNumber::Percentile { ppm: 500_000 });
     assert_eq!((median.verdict, comparison.verdict()), (Compared::NotEnoughData, Compared::NotEnoughData));
     let Some(Change::Difference(limits)) = median.change else { panic!("{median:?}") };
     assert!(limits.low <= 0.0 && limits.high >= 2_000.0, "{limits:?}");
@@ -101,7 +97,7 @@ fn a_recording_is_held_against_a_file_of_its_only_thread() {
     assert!(same.others[0].lacks.iter().all(|of| of.second && !of.first));
     let worse = both(&run(vec![series("thread 0", 60_000, 25.0, 2)]), Some(Nanos::from_us(50)));
     assert_eq!(worse.verdict(), Compared::Worse);
-    let misses = row(&worse, What::Misses { budget: Some(Nanos::from_us(50)) });
+    let misses = row(&worse, ComparedNumber::Misses { budget: Some(Nanos::from_us(50)) });
     // The true shares are e^(-45/10) and e^(-45/25). For the second, values up to the end of the cell count as well.
     assert!((misses.first.unwrap() / 11_109.0 - 1.0).abs() < 0.1, "{misses:?}");
     assert!((misses.second.unwrap() / 165_299.0 - 1.0).abs() < 0.1, "{misses:?}");
@@ -162,7 +158,7 @@ fn files_without_counts_are_shown_and_have_no_odds() {
         run(vec![Series { points, max: Some(Nanos::from_us(99)), stated_count: Some(1000), ..Series::default() }])
     };
     let comparison = held(&told(5), &told(50), options()).unwrap();
-    let median = row(&comparison, What::Percentile { ppm: 500_000 });
+    let median = row(&comparison, ComparedNumber::Percentile { ppm: 500_000 });
     assert_eq!((median.first, median.second, median.odds), (Some(5_000.0), Some(50_000.0), None));
     assert_eq!(comparison.verdict(), Compared::NotEnoughData);
     assert!(comparison.others[0].lacks.iter().any(|of| of.lack == Lack::Counts));

@@ -2,6 +2,7 @@
 
 use super::super::tests::{options, plain, quiet};
 use super::*;
+use crate::stats::float::whole;
 use punctual_hist::SplitMix;
 
 /// A run of `seconds` whose latencies all have one random factor, with standard deviation `sd` on the scale of
@@ -10,8 +11,7 @@ fn moody(seed: u64, seconds: u64, sd: f64, times: f64) -> Recording {
     let mut random = SplitMix::new(seed);
     let level = (sd * normal::quantile(random.unit())).exp() * times;
     let mut draw = quiet(seed);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies of tests are small")]
-    plain(seconds, move |at, i| (float(draw(at, i)) * level) as u64)
+    plain(seconds, move |at, i| whole(float(draw(at, i)) * level))
 }
 
 fn side_of(runs: &[Recording]) -> Vec<Named<'_>> {

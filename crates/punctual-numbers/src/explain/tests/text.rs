@@ -15,7 +15,7 @@ use crate::explain::clues::Rules;
 use crate::stats::float::whole;
 use crate::trace::{
     Address, Around, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ, Growth,
-    Incomplete, IrqLine, Kept, NoiseKind, Record, Vector, What, Window,
+    Incomplete, IrqLine, Kept, NoiseKind, RemoteRecord, TraceEvent, TraceRecord, Vector, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
 
@@ -47,7 +47,6 @@ fn address(text: &str) -> Address {
     Address(u64::from_str_radix(text, 16).unwrap_or_else(|_| panic!("no address: {text}")))
 }
 
-/// All windows of a fixture.
 pub(in crate::explain) fn read(text: &str) -> Vec<Given> {
     let mut all: Vec<Given> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -116,7 +115,7 @@ fn add_fact(window: &mut Window, fact: &str) {
             };
             window.names.irqs.insert(number(first), line);
         }
-        "elsewhere" => window.elsewhere.push((number(first), record(more, window.release))),
+        "elsewhere" => window.elsewhere.push(RemoteRecord { cpu: number(first), record: record(more, window.release) }),
         "standstill" => {
             window.around.get_or_insert_with(around).standstill = Some(Nanos::from_us(number(first)));
         }
@@ -151,7 +150,7 @@ fn counter(name: &str) -> Counter {
     }
 }
 
-fn record(line: &str, release: MonoTime) -> Record {
+fn record(line: &str, release: MonoTime) -> TraceRecord {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [at, tid, flags, what @ ..] = words.as_slice() else { panic!("too short: {line}") };
     let flag = |letter: char| match letter {
@@ -164,10 +163,10 @@ fn record(line: &str, release: MonoTime) -> Record {
     let preempt = flags.bytes().find(u8::is_ascii_digit).map_or(0, |digit| digit - b'0');
     let preempt = if flags.contains('m') { preempt | 0x10 } else { preempt };
     let flags = flags.chars().map(flag).fold(0, |all, flag| all | flag);
-    Record { at: time(at, release), tid: number(tid), context: Context { flags, preempt }, what: kind(what) }
+    TraceRecord { at: time(at, release), tid: number(tid), context: Context { flags, preempt }, what: kind(what) }
 }
 
-fn kind(words: &[&str]) -> What {
+fn kind(words: &[&str]) -> TraceEvent {
     let prio = |word: &str| {
         let (tid, prio) = word.split_once(':').expect("TID:PRIO");
         (number::<i32>(tid), number::<i32>(prio))
@@ -181,38 +180,40 @@ fn kind(words: &[&str]) -> What {
                 "T" => 4,
                 _ => 1,
             };
-            What::Switch { prev, prev_prio, prev_state, next, next_prio }
+            TraceEvent::Switch { prev, prev_prio, prev_state, next, next_prio }
         }
-        ["waking", woken] => What::Waking { tid: prio(woken).0, prio: prio(woken).1, target: 1 },
-        ["irq", n] => What::IrqEntry { irq: number(n) },
-        ["/irq", n] => What::IrqExit { irq: number(n) },
-        ["softirq", n] => What::SoftirqEntry { vector: number(n) },
-        ["/softirq", n] => What::SoftirqExit { vector: number(n) },
-        ["raise", n] => What::SoftirqRaise { vector: number(n) },
-        ["vector", name] => What::VectorEntry { vector: vector(name) },
-        ["/vector", name] => What::VectorExit { vector: vector(name) },
+        ["waking", woken] => TraceEvent::Waking { tid: prio(woken).0, prio: prio(woken).1, target: 1 },
+        ["irq", n] => TraceEvent::IrqEntry { irq: number(n) },
+        ["/irq", n] => TraceEvent::IrqExit { irq: number(n) },
+        ["softirq", n] => TraceEvent::SoftirqEntry { vector: number(n) },
+        ["/softirq", n] => TraceEvent::SoftirqExit { vector: number(n) },
+        ["raise", n] => TraceEvent::SoftirqRaise { vector: number(n) },
+        ["vector", name] => TraceEvent::VectorEntry { vector: vector(name) },
+        ["/vector", name] => TraceEvent::VectorExit { vector: vector(name) },
         ["start", timer, function, due] => {
             let expires = i64::try_from(nanos(due)).unwrap();
-            What::HrtimerStart { timer: address(timer), function: address(function), expires }
+            TraceEvent::HrtimerStart { timer: address(timer), function: address(function), expires }
         }
-        ["hrtimer", timer, function] => What::HrtimerEntry { timer: address(timer), function: address(function) },
-        ["/hrtimer", timer] => What::HrtimerExit { timer: address(timer) },
-        ["timer", timer, function] => What::TimerEntry { timer: address(timer), function: address(function) },
-        ["/timer", timer] => What::TimerExit { timer: address(timer) },
-        ["nmi", handler, took] => What::Nmi { handler: address(handler), took: Nanos::from_ns(nanos(took)) },
-        ["work", function] => What::WorkStart { function: address(function) },
-        ["/work"] => What::WorkEnd,
-        ["call", function] => What::CallEntry { function: address(function) },
-        ["/call"] => What::CallExit,
+        ["hrtimer", timer, function] => TraceEvent::HrtimerEntry { timer: address(timer), function: address(function) },
+        ["/hrtimer", timer] => TraceEvent::HrtimerExit { timer: address(timer) },
+        ["timer", timer, function] => TraceEvent::TimerEntry { timer: address(timer), function: address(function) },
+        ["/timer", timer] => TraceEvent::TimerExit { timer: address(timer) },
+        ["nmi", handler, took] => TraceEvent::Nmi { handler: address(handler), took: Nanos::from_ns(nanos(took)) },
+        ["work", function] => TraceEvent::WorkStart { function: address(function) },
+        ["/work"] => TraceEvent::WorkEnd,
+        ["call", function] => TraceEvent::CallEntry { function: address(function) },
+        ["/call"] => TraceEvent::CallExit,
         ["ipi", target, callsite, callback] => {
-            What::IpiSend { target: number(target), callsite: address(callsite), callback: address(callback) }
+            TraceEvent::IpiSend { target: number(target), callsite: address(callsite), callback: address(callback) }
         }
-        ["idle", "-"] => What::Idle { state: None },
-        ["idle", state] => What::Idle { state: Some(number(state)) },
-        ["fault", at, ip] => What::Fault { address: address(at), ip: address(ip), user: true },
-        ["frequency", khz] => What::Frequency { cpu: 1, khz: number(khz) },
-        ["boost", task, to] => What::Boost { tid: prio(task).0, from: prio(task).1, prio: number(to) },
-        ["migrate", tid, from, to] => What::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) },
+        ["idle", "-"] => TraceEvent::Idle { state: None },
+        ["idle", state] => TraceEvent::Idle { state: Some(number(state)) },
+        ["fault", at, ip] => TraceEvent::Fault { address: address(at), ip: address(ip), user: true },
+        ["frequency", khz] => TraceEvent::Frequency { cpu: 1, khz: number(khz) },
+        ["boost", task, to] => TraceEvent::Boost { tid: prio(task).0, from: prio(task).1, prio: number(to) },
+        ["migrate", tid, from, to] => {
+            TraceEvent::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) }
+        }
         ["noise", kind, id, took] => {
             let (id, took) = (number(id), Nanos::from_ns(nanos(took)));
             let kind = match *kind {
@@ -221,9 +222,9 @@ fn kind(words: &[&str]) -> What {
                 "nmi" => NoiseKind::Nmi,
                 _ => NoiseKind::Thread,
             };
-            What::Noise { kind, id, start: MonoTime::default(), took }
+            TraceEvent::Noise { kind, id, start: MonoTime::default(), took }
         }
-        ["lost"] => What::Lost { count: None },
+        ["lost"] => TraceEvent::Lost { count: None },
         _ => panic!("what is {words:?}?"),
     }
 }

@@ -4,7 +4,8 @@ use super::*;
 use crate::export::run_of;
 use crate::foreign::{Beyond, Cell, ImportOptions, Series, import};
 use crate::made_up;
-use crate::recording::{CpuInterval, Frame, Interval, RecTime};
+use crate::recording::CpuInterval;
+use crate::recording::sample::interval;
 use crate::report::tests::tracing;
 use crate::scenario::LoadPhase;
 use proptest::prelude::*;
@@ -35,19 +36,12 @@ fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
                 counts.record(Nanos::from_ns(ns / (u64::from(cpu) + 1)));
             }
             so_far.merge(&counts);
-            CpuInterval {
-                cpu,
-                ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
-                ran_sum: counts.sum(),
-                ran_min: so_far.min(),
-                ran_max: so_far.max(),
-                ..CpuInterval::default()
-            }
+            let (ran_min, ran_max) = (so_far.min(), so_far.max());
+            CpuInterval { ran_min, ran_max, ..CpuInterval::of(cpu, &counts, &Counts::new()) }
         };
         let [first, other] = &mut so_far;
         let cpus = vec![cpu(0, first), cpu(1, other)];
-        let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
-        recording.add(Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: *phase, cpus }));
+        recording.add(interval(second, *phase, cpus));
     }
 }
 

@@ -80,7 +80,6 @@ impl<'a> BitReader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Number of bits that have not been read.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len().saturating_mul(8).saturating_sub(self.at)
     }

@@ -29,25 +29,13 @@ pub(super) const TAIL: usize = 4;
 /// Longest payload, so that a damaged length does not make a reader wait for gigabytes. An interval of 8192 CPUs fits.
 pub(super) const PAYLOAD_MAX: usize = 8 << 20;
 
-/// Why a frame cannot be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unencodable {
-    /// The frame would be longer than any reader accepts.
+    #[error("a frame would be longer than 8 MiB")]
     TooLong,
-    /// The CPUs, buckets or seconds of an interval are out of range or out of order.
+    #[error("an interval's CPUs, buckets or seconds are out of range or out of order")]
     Unordered,
 }
-
-impl std::fmt::Display for Unencodable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::TooLong => "a frame would be longer than 8 MiB",
-            Self::Unordered => "an interval's CPUs, buckets or seconds are out of range or out of order",
-        })
-    }
-}
-
-impl std::error::Error for Unencodable {}
 
 pub fn encode_preamble(to: &mut Vec<u8>) {
     to.extend_from_slice(MAGIC);
@@ -77,7 +65,6 @@ pub fn encode(frame: &Frame, to: &mut Vec<u8>) -> Result<(), Unencodable> {
     Ok(())
 }
 
-/// The payload of a window's frame.
 pub(super) fn pack(window: &Window) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut to = BitWriter::new(&mut bytes);
@@ -96,7 +83,6 @@ const HAPPENED: u8 = 8;
 /// The kind numbers of all other frames, for writing and for reading.
 macro_rules! kinds {
     ($($number:literal => $variant:ident),+) => {
-        /// Appends the payload of the frame and returns the number of its kind.
         fn put_payload(frame: &Frame, to: &mut Vec<u8>) -> u8 {
             let mut to = BitWriter::new(to);
             let kind = match frame {

@@ -6,7 +6,7 @@
 //! be shrunk.
 
 use crate::recording::{Counters, CpuInterval, Frame, Header, Interval, MaximaLost, RecTime, Worst};
-use crate::trace::{Address, Context, Record, Window};
+use crate::trace::{Address, Context, RemoteRecord, TraceRecord, Window};
 use proptest::prelude::*;
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_hist::SplitMix;
@@ -148,7 +148,7 @@ made! {
         let release = of.wide();
         let base = release.saturating_sub(20_000);
         let late = if of.usual() { of.below(100_000) } else { of.wide() };
-        let mut records: Vec<Record> = of.list(60, |of| record(base, of));
+        let mut records: Vec<TraceRecord> = of.list(60, |of| record(base, of));
         if of.usual() {
             records.sort_by_key(|record| record.at);
         }
@@ -161,7 +161,7 @@ made! {
             release: MonoTime::from_ns(release),
             woke: MonoTime::from_ns(release.saturating_add(late)),
             phase: Made::made(of),
-            elsewhere: of.list(4, |of| (Made::made(of), record(base, of))),
+            elsewhere: of.list(4, |of| RemoteRecord { cpu: Made::made(of), record: record(base, of) }),
             records,
             names: Made::made(of),
             incomplete,
@@ -181,11 +181,11 @@ fn buckets(of: &mut Numbers) -> Vec<(u16, u64)> {
 }
 
 /// A record that is mostly within 120 us after `base`.
-fn record(base: u64, of: &mut Numbers) -> Record {
+fn record(base: u64, of: &mut Numbers) -> TraceRecord {
     let at = if of.usual() { base.saturating_add(of.below(120_000)) } else { of.next() };
     let flags = if of.usual() { of.one(&FLAGS) } else { Made::made(of) };
     let (tid, context) = (Made::made(of), Context { flags, preempt: Made::made(of) });
-    Record { at: MonoTime::from_ns(at), tid, context, what: Made::made(of) }
+    TraceRecord { at: MonoTime::from_ns(at), tid, context, what: Made::made(of) }
 }
 
 impl<T: Made> Made for Option<T> {

@@ -7,13 +7,14 @@ use super::strategies::{Made, Numbers};
 use super::values::{TOO_LARGE, UNKNOWN_VARIANT, Wire, fields, variants};
 use crate::trace::{
     Address, Around, Blind, Context, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names,
-    NoiseKind, Record, Rung, SelfTest, TraceTotal, Tracing, Vector, What, Window,
+    NoiseKind, RefusedRung, RemoteRecord, Rung, SelfTest, TraceEvent, TraceRecord, TraceTotal, Tracing, Vector, Window,
 };
 use punctual_hist::MonoTime;
 use std::collections::BTreeMap;
 
 fields! {
     Tracing { rung, refused, phases, events, blind, clock, buffer_bytes, threshold, windows_max, self_test }
+    RefusedRung { rung, why }
     SelfTest { cpu, timers, expiries, wakings, switches, warp }
     TraceTotal { cpu, records, lost, bytes }
     LateList { late, totals }
@@ -44,7 +45,7 @@ variants! {
         6 => Throttled, 7 => FrequencyRatio, 8 => MinorFaults, 9 => MajorFaults, 10 => InvoluntarySwitches,
         11 => VoluntarySwitches, 12 => Migrations, 13 => RtThrottled, 14 => OwnRunDelay
     }
-    What {
+    TraceEvent {
         0 => Switch { prev, prev_prio, prev_state, next, next_prio }, 1 => Waking { tid, prio, target },
         2 => IrqEntry { irq }, 3 => IrqExit { irq }, 4 => SoftirqEntry { vector }, 5 => SoftirqExit { vector },
         6 => SoftirqRaise { vector }, 7 => VectorEntry { vector }, 8 => VectorExit { vector },
@@ -101,7 +102,7 @@ impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {
 
 /// The time of a record is written as the difference to the record before, mostly microseconds. Differences have a sign,
 /// since clocks may step back.
-fn put_record(record: &Record, last: &mut MonoTime, to: &mut BitWriter) {
+fn put_record(record: &TraceRecord, last: &mut MonoTime, to: &mut BitWriter) {
     to.difference(11, last.as_ns(), record.at.as_ns());
     *last = record.at;
     record.tid.put(to);
@@ -110,12 +111,12 @@ fn put_record(record: &Record, last: &mut MonoTime, to: &mut BitWriter) {
     record.what.put(to);
 }
 
-fn take_record(last: &mut MonoTime, from: &mut BitReader) -> Result<Record, Damage> {
+fn take_record(last: &mut MonoTime, from: &mut BitReader) -> Result<TraceRecord, Damage> {
     let at = MonoTime::from_ns(from.difference(11, last.as_ns())?);
     *last = at;
     let tid = Wire::take(from)?;
     let context = Context { flags: Wire::take(from)?, preempt: Wire::take(from)? };
-    Ok(Record { at, tid, context, what: Wire::take(from)? })
+    Ok(TraceRecord { at, tid, context, what: Wire::take(from)? })
 }
 
 impl Wire for Window {
@@ -132,7 +133,7 @@ impl Wire for Window {
         self.records.iter().for_each(|record| put_record(record, &mut last, to));
         to.number(2, self.elsewhere.len() as u64);
         let mut last = self.release;
-        for (cpu, record) in &self.elsewhere {
+        for RemoteRecord { cpu, record } in &self.elsewhere {
             cpu.put(to);
             put_record(record, &mut last, to);
         }
@@ -147,7 +148,7 @@ impl Wire for Window {
         let records = (0..from.count(6)?).map(|_| take_record(&mut last, from)).collect::<Result<_, _>>()?;
         let mut last = release;
         let elsewhere = (0..from.count(2)?)
-            .map(|_| Ok((Wire::take(from)?, take_record(&mut last, from)?)))
+            .map(|_| Ok(RemoteRecord { cpu: Wire::take(from)?, record: take_record(&mut last, from)? }))
             .collect::<Result<_, _>>()?;
         let (names, incomplete, around) = (Wire::take(from)?, Wire::take(from)?, Wire::take(from)?);
         Ok(Self { slot, kept, cpu, tid, release, woke, phase, records, elsewhere, names, incomplete, around })

@@ -13,7 +13,7 @@ use crate::recording::{
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
-use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State, WhyUnknown};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, MonoTime, Nanos};
 
@@ -25,6 +25,24 @@ pub(super) trait Wire: Sized {
 
 pub(super) const UNKNOWN_VARIANT: Damage = Damage("a value is none of those this format has");
 pub(super) const TOO_LARGE: Damage = Damage("a number is too large for its field");
+
+/// Only the text is written, as every version of the format has it.
+impl Wire for WhyUnknown {
+    fn put(&self, to: &mut BitWriter) {
+        self.because.put(to);
+    }
+
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        Wire::take(from).map(Self::recorded)
+    }
+}
+
+#[cfg(test)]
+impl Made for WhyUnknown {
+    fn made(of: &mut Numbers) -> Self {
+        Self::recorded(Made::made(of))
+    }
+}
 
 /// Implements [`Wire`] for structs: the fields are written in the listed order.
 macro_rules! fields {

@@ -1,28 +1,21 @@
 //! Rhythms are found with their period from events rounded to releases, and none is found among random events.
 
 use super::*;
+use crate::stats::float::whole;
+use punctual_hist::SplitMix;
 
 /// Random numbers from 0 to 1 that are the same in every run.
 fn random(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        #[allow(clippy::cast_precision_loss, reason = "a random number")]
-        let u = (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0;
-        u
-    }
+    let mut random = SplitMix::new(seed);
+    move || random.unit()
 }
 
 const GRID: Nanos = Nanos::from_ms(1);
 const TICK: Nanos = Nanos::from_ms(4);
 
 /// The first release, one each millisecond, at or after this time: a late activation is seen there.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of tests")]
 fn on_grid(secs: f64) -> MonoTime {
-    MonoTime::from_ns(5_000_000_000_123 + (secs * 1e3).ceil() as u64 * 1_000_000)
+    MonoTime::from_ns(5_000_000_000_123 + whole((secs * 1e3).ceil()) * 1_000_000)
 }
 
 /// Events of one period, each present with probability `there` and late by up to `jitter` seconds, and `others` at

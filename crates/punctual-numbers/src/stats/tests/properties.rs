@@ -1,6 +1,7 @@
 //! Properties that hold for any input: nothing panics, limits are in order, and finite values never give NaN.
 
 use super::super::{binomial, clusters, dependence, goodness, modes, order, rhythm, tail::Exceedances, trend};
+use crate::stats::float::{float, whole};
 use proptest::prelude::*;
 use punctual_hist::{MonoTime, Nanos};
 
@@ -52,8 +53,7 @@ proptest! {
 
     #[test]
     fn binomial_tails_fall(n in 1u64..1_000_000_000_000, part in 0.0..1.0f64, p in 1e-12..1.0f64) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a number of values")]
-        let k = ((n as f64) * p * (0.99 + 0.02 * part)) as u64;
+        let k = whole((float(n)) * p * (0.99 + 0.02 * part));
         let (here, next) = (binomial::at_least(k, n, p), binomial::at_least(k.saturating_add(1), n, p));
         prop_assert!((0.0..=1.0).contains(&here) && next <= here + 1e-9, "{here} {next}");
     }

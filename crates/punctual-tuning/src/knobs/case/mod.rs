@@ -19,7 +19,7 @@ use super::{Knob, Resort};
 use chosen::Chosen;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
-use punctual_facts::finding::{Evidence, ROOT_MAY, State};
+use punctual_facts::finding::{Evidence, State, WhyUnknown};
 use punctual_facts::lint::{self, Target, Word};
 use punctual_facts::machine::{
     Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, Virtualisation, configured,
@@ -51,13 +51,13 @@ pub type Judged = Result<bool, Doubt>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// The state cannot be determined; the text is the reason.
-    Unknown(String),
+    Unknown(WhyUnknown),
     /// The knob makes no difference on this machine; the text is the reason.
     NotApplicable(String),
 }
 
 impl Doubt {
-    pub fn unknown<T>(because: impl Into<String>) -> Result<T, Self> {
+    pub fn unknown<T>(because: impl Into<WhyUnknown>) -> Result<T, Self> {
         Err(Self::Unknown(because.into()))
     }
 
@@ -66,7 +66,7 @@ impl Doubt {
     }
 
     /// Fails with [`Doubt::Unknown`] if the condition `holds`.
-    pub fn unknown_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
+    pub fn unknown_if(holds: bool, because: impl Into<WhyUnknown>) -> Result<(), Self> {
         if holds { Self::unknown(because) } else { Ok(()) }
     }
 
@@ -247,12 +247,13 @@ impl<'a> Case<'a> {
         fact
     }
 
-    /// The text that says why reading was refused. It does not tell a caller who is root already to become root.
-    pub(crate) fn refusal(&self, look: &str) -> String {
+    /// The reason for which a state is unknown after reading was refused. It does not tell a caller who is root already to become root.
+    pub(crate) fn refusal(&self, look: &str) -> WhyUnknown {
         if self.reads_as_root() {
             format!("{look} is refused, even to root: a container, kernel lockdown or a mount option stands before it")
+                .into()
         } else {
-            format!("{look} is refused; {ROOT_MAY}")
+            WhyUnknown::refused(look)
         }
     }
 

@@ -32,6 +32,7 @@ pub use partition::{GROUP, SLICE};
 use super::Step;
 use crate::knobs::{BUS, Blast, Case, Doubt, GPU, MEMORY, NPU};
 use plain::one;
+use punctual_facts::finding::WhyUnknown;
 use services::{bad, owners};
 use threads::Threads;
 
@@ -235,6 +236,6 @@ pub fn remedy(site: &Site<'_>, id: &str) -> Option<KnobRemedy> {
             KnobRemedy::NotHere("nothing is left to do about it".to_owned())
         }
         Ok(found) => found,
-        Err(Doubt::Unknown(because) | Doubt::NotApplicable(because)) => KnobRemedy::NotHere(because),
+        Err(Doubt::Unknown(WhyUnknown { because, .. }) | Doubt::NotApplicable(because)) => KnobRemedy::NotHere(because),
     })
 }

@@ -1,7 +1,7 @@
 //! Remedies for network devices. Only the devices that the real-time work uses are set up for it. Packets of the other
 //! devices are kept away from the real-time CPUs.
 
-use super::super::{Expected, Reading, SchedPolicy, Step};
+use super::super::{Expected, NicSetting, Reading, SchedPolicy, Step};
 use super::draft::Draft;
 use super::{Found, Site, by_hand};
 use crate::knobs::{Blast, Case, Doubt, Missing};
@@ -45,10 +45,10 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
             Some(now) => now != value,
             None => false,
         };
-        let settings: Vec<(String, u32)> = wanted
+        let settings: Vec<NicSetting> = wanted
             .iter()
             .filter(|(name, value)| is_due(name, *value))
-            .map(|(name, value)| ((*name).to_owned(), *value))
+            .map(|(name, value)| NicSetting { name: (*name).to_owned(), value: *value })
             .collect();
         if settings.is_empty() {
             continue;
@@ -56,7 +56,7 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
         let told = |value: &dyn Fn(&str, u32) -> u32| {
             settings
                 .iter()
-                .map(|(name, wanted)| format!("{name} {}", value(name, *wanted)))
+                .map(|of| format!("{} {}", of.name, value(&of.name, of.value)))
                 .collect::<Vec<_>>()
                 .join(", ")
         };
@@ -77,7 +77,7 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
         if now("combined") <= most {
             continue;
         }
-        let settings = vec![("channels/combined".to_owned(), most)];
+        let settings = vec![NicSetting { name: "channels/combined".to_owned(), value: most }];
         let (before, after) = (format!("{} queues", now("combined")), format!("{most} queues"));
         draft.step(&device, &before, &after, Step::Nic { device: device.clone(), settings });
     }

@@ -10,7 +10,7 @@ use crate::knobs::{self, Case};
 use crate::plan::{Keep, is_given};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
-use punctual_facts::finding::State;
+use punctual_facts::finding::{State, WhyUnknown};
 use punctual_facts::lint::{Target, Testimony, Word, WordVerdict, lint};
 use punctual_facts::machine::{BOOT_CPU, Cmdline};
 use punctual_facts::tree::text;
@@ -78,7 +78,7 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &
         // The kernel accepted the word, and no file shows its effect. The word counts as in force unless the state of
         // its knob is unknown.
         (None, _) => match knobs::find(id).map(|knob| audit::examine(knob, case).state) {
-            Some(State::Unknown(why)) => Standing::Unknown(why),
+            Some(State::Unknown(why)) => Standing::Unknown(why.because),
             _ => Standing::InForce,
         },
     }
@@ -133,6 +133,8 @@ fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
 fn offloaders(case: &Case<'_>) -> Fact<CpuSet> {
     match knobs::with_rcu_thread(case) {
         Ok(cpus) => Fact::Known(cpus),
-        Err(knobs::Doubt::Unknown(why) | knobs::Doubt::NotApplicable(why)) => Fact::Garbled(why),
+        Err(knobs::Doubt::Unknown(WhyUnknown { because: why, .. }) | knobs::Doubt::NotApplicable(why)) => {
+            Fact::Garbled(why)
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::render::{self, optimize as shown};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::machine::Machine;
 use punctual_linux::apply::{self, Fate, Hand, Request, Transaction, now};
-use punctual_linux::journal::{Purpose, Session, SessionStage as Progress, TuningRequest};
+use punctual_linux::journal::{KeptSetting, Purpose, Session, SessionStage as Progress, TuningRequest};
 use punctual_optimize::across::{Across, BootEntry, BootSeen, Ending, Hands, go_on};
 use punctual_optimize::format::Kept;
 use punctual_optimize::{Campaign, CampaignStage, RunOutcome};
@@ -96,8 +96,8 @@ impl Boots<'_, '_> {
     }
 
     fn apply(&self, change: &Change, keeps: &[Keep]) -> Result<Option<String>> {
-        let ids = keeps.iter().map(|keep| (change.id.clone(), keep.clone())).collect();
-        let asked = TuningRequest { keeps: ids, ..self.bench.asked().clone() };
+        let kept = |keep: &Keep| KeptSetting { knob: change.id.clone(), keep: keep.clone() };
+        let asked = TuningRequest { keeps: keeps.iter().map(kept).collect(), ..self.bench.asked().clone() };
         let request = Request { kind: Purpose::Campaign { folder: self.name()? }, asked, confirm_within: None };
         let applied = Transaction::begin(&self.hand, &request)?.apply(std::slice::from_ref(change), Blast::Harmless)?;
         let why = applied.changes.iter().find_map(|tried| match &tried.fate {

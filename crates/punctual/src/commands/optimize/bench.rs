@@ -29,7 +29,6 @@ use std::sync::atomic::AtomicBool;
 /// add the same ones.
 const REASONS_MAX: usize = 6;
 
-/// Why a run that nobody interrupted has no result.
 const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
 
 pub struct Bench<'a> {

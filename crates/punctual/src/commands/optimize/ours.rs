@@ -20,7 +20,7 @@ pub fn is_entry(session: &Session) -> bool {
 }
 
 pub fn keeps(session: &Session) -> Vec<Keep> {
-    session.begun.iter().flat_map(|begun| &begun.asked.keeps).map(|(_, keep)| keep.clone()).collect()
+    session.begun.iter().flat_map(|begun| &begun.asked.keeps).map(|kept| kept.keep.clone()).collect()
 }
 
 /// Removes the boot entry and the unit of the campaign in this folder, so that no further boot is tried.

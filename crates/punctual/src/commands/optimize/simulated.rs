@@ -2,7 +2,7 @@
 
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Fate, Machine, Request, Transaction};
-use punctual_linux::journal::{Purpose, TuningRequest};
+use punctual_linux::journal::{KeptSetting, Purpose, TuningRequest};
 use punctual_optimize::format::{Doubts, Kept};
 use punctual_optimize::{Campaign, Candidate, Design, Strategy};
 use punctual_tuning::knobs::Blast;
@@ -49,10 +49,15 @@ pub fn under_way(hand: &Machine, folder: &str) {
 /// Like [`under_way`], with these paths for entry and unit.
 pub fn under_way_as(hand: &Machine, folder: &str, entry: &str, unit: &str) {
     applied(hand, folder, unit, Vec::new());
-    applied(hand, folder, entry, vec![("tick.skew".to_owned(), Keep::Word("skew_tick=1".to_owned()))]);
+    applied(
+        hand,
+        folder,
+        entry,
+        vec![KeptSetting { knob: "tick.skew".to_owned(), keep: Keep::Word("skew_tick=1".to_owned()) }],
+    );
 }
 
-fn applied(hand: &Machine, folder: &str, path: &str, keeps: Vec<(String, Keep)>) {
+fn applied(hand: &Machine, folder: &str, path: &str, keeps: Vec<KeptSetting>) {
     let asked = TuningRequest { cpus: "1".to_owned(), profile: "periodic".to_owned(), arguments: Vec::new(), keeps };
     let kind = Purpose::Campaign { folder: folder.to_owned() };
     let request = Request { kind, asked, confirm_within: None };

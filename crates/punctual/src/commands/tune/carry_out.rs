@@ -11,9 +11,9 @@ use punctual_linux::apply::guard::{Program, revert_patiently, watch_deadline};
 use punctual_linux::apply::supervise::{Supervised, supervise};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
 use punctual_linux::interrupt;
-use punctual_linux::journal::{Purpose, TuningRequest};
+use punctual_linux::journal::{KeptSetting, Purpose, TuningRequest};
 use punctual_tuning::plan::lasting::Starts;
-use punctual_tuning::plan::{ENTRY, Plan, Wishes};
+use punctual_tuning::plan::{Change, ENTRY, Keep, Plan, Wishes};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
@@ -35,8 +35,8 @@ pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
 }
 
 fn asked(plan: &Plan, wishes: &Wishes) -> TuningRequest {
-    let keeps =
-        plan.changes.iter().flat_map(|change| change.keeps.iter().map(|keep| (change.id.clone(), keep.clone())));
+    let kept = |change: &Change, keep: &Keep| KeptSetting { knob: change.id.clone(), keep: keep.clone() };
+    let keeps = plan.changes.iter().flat_map(|change| change.keeps.iter().map(move |keep| kept(change, keep)));
     TuningRequest {
         cpus: plan.choice.cpus.to_string(),
         profile: wishes.need.kind.name().to_owned(),

@@ -82,7 +82,7 @@ fn is_forgotten_at_boot() -> bool {
 /// change anything either.
 fn standing() -> Vec<Keep> {
     let contents = journal::read(&apply::Machine::here()).ok().flatten().unwrap_or_default();
-    contents.standing().flat_map(Session::keeps).map(|(_, keep)| keep.clone()).collect()
+    contents.standing().flat_map(Session::keeps).map(|kept| kept.keep.clone()).collect()
 }
 
 pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {

@@ -18,7 +18,6 @@ pub struct Names<'a> {
     pub to: &'a str,
 }
 
-/// The heading above all knobs whose finding changed with this trend.
 fn heading(trend: Trend) -> &'static str {
     match trend {
         Trend::Worse => "Worse on the second",

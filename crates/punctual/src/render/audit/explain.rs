@@ -3,7 +3,7 @@
 use super::{Advice, Audit};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
-use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::finding::{Finding, State};
 use punctual_facts::profile::Kind;
 use punctual_tuning::knobs::{Case, Knob};
 
@@ -55,13 +55,7 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
 }
 
 fn here(sheet: &mut Sheet, finding: &Finding) {
-    let tone = match (&finding.state, finding.severity) {
-        (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
-        (State::Bad | State::Unknown(_), _) => Tone::Doubt,
-        (State::Good, _) => Tone::Good,
-        (State::Advice(_) | State::NotApplicable(_), _) => Tone::Quiet,
-    };
-    let because = words::state_because(&finding.state).map(|because| format!(", because {because}"));
+    let because = finding.state.because().map(|because| format!(", because {because}"));
     let because = match &finding.state {
         State::Advice(look) => Some(format!(": {look}")),
         _ => because,
@@ -69,7 +63,7 @@ fn here(sheet: &mut Sheet, finding: &Finding) {
     sheet.toned_entry(
         2,
         NAMES,
-        tone,
+        Tone::of(finding),
         "here",
         &format!("{}{}", words::state(&finding.state), because.unwrap_or_default()),
     );

@@ -45,7 +45,7 @@ fn status(finding: &Finding, least: Option<Severity>) -> Status {
             )),
         }),
         State::Bad => skipped(format!("{severity}, which is no failure here: {}", found(finding))),
-        State::Unknown(because) => skipped(format!("unknown: {because}")),
+        State::Unknown(why) => skipped(format!("unknown: {}", why.because)),
         State::Advice(look) => skipped(format!("advice: {look}")),
         State::NotApplicable(because) => skipped(format!("not applicable: {because}")),
     }

@@ -144,7 +144,7 @@ fn fitting(full: String, brief: impl Fn() -> String, room: usize) -> String {
 /// The evidence with each path shortened to its last component. For a finding without a verdict, the reason,
 /// unshortened.
 fn brief(evidence: &[Evidence], state: &State) -> String {
-    if let Some(because) = words::state_because(state) {
+    if let Some(because) = state.because() {
         return because.to_owned();
     }
     let short = |source: &str| match source.rsplit_once('/') {

@@ -22,17 +22,14 @@ pub use list::list;
 pub use markdown::document as markdown;
 pub use sarif::{Captured, document as sarif};
 
-use super::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_tuning::audit::{lasting, undoing};
 use punctual_tuning::knobs::{Blast, Case, Family, Knob};
 use serde::Serialize;
 use std::fmt;
 
-/// Severities, the worst first.
 const WORST_FIRST: [Severity; 4] = [Severity::Fatal, Severity::High, Severity::Medium, Severity::Info];
 
-/// An audit: the machine and need that were judged, and the findings.
 #[derive(Clone, Copy)]
 pub struct Audit<'a> {
     /// The machine and the need.
@@ -42,7 +39,6 @@ pub struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// The bad findings of one severity.
     fn bad(&self, severity: Severity) -> impl Iterator<Item = &'a Finding> {
         self.findings.iter().filter(move |f| f.state == State::Bad && f.severity == severity)
     }
@@ -127,7 +123,6 @@ impl Advice {
     }
 }
 
-/// Evidence as `source = value`.
 fn shown(evidence: &[Evidence]) -> String {
     let all: Vec<String> = evidence.iter().map(|e| format!("{} = {}", e.source, e.value)).collect();
     all.join(", ")
@@ -135,5 +130,5 @@ fn shown(evidence: &[Evidence]) -> String {
 
 /// The finding in one text: its evidence or, if there is no plain verdict, the reason.
 fn found(finding: &Finding) -> String {
-    words::state_because(&finding.state).map_or_else(|| shown(&finding.evidence), str::to_owned)
+    finding.state.because().map_or_else(|| shown(&finding.evidence), str::to_owned)
 }

@@ -5,6 +5,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::sheet::Style;
+use crate::render::words;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
@@ -36,8 +37,13 @@ fn with_audit<T>(findings: &[Finding], use_it: impl FnOnce(&Audit<'_>) -> T) -> 
 /// One finding per state, full of [`EVIL`].
 fn evil() -> Vec<Finding> {
     let because = || EVIL.to_owned();
-    let states =
-        [State::Bad, State::Good, State::Unknown(because()), State::Advice(because()), State::NotApplicable(because())];
+    let states = [
+        State::Bad,
+        State::Good,
+        State::Unknown(EVIL.into()),
+        State::Advice(because()),
+        State::NotApplicable(because()),
+    ];
     let findings = states.into_iter().zip(knobs::ALL.iter()).map(|(state, knob)| Finding {
         id: knob.id.to_owned(),
         title: knob.title.to_owned(),

@@ -126,7 +126,6 @@ pub fn whole(n: f64) -> u64 {
     n.round() as u64
 }
 
-/// The label, in microseconds, for a value in nanoseconds.
 pub fn microseconds(ns: f64) -> String {
     if ns < 999.0 { format!("{}", ns.round() / 1e3) } else { units::count(whole(ns / 1e3)) }
 }

@@ -4,7 +4,6 @@
 use super::{Plot, axis, escaped, opened, path, px, text};
 use std::fmt::Write as _;
 
-/// The bar of one candidate.
 #[derive(Clone, Debug)]
 pub struct Bar<'a> {
     pub name: &'a str,

@@ -88,7 +88,6 @@ pub fn columns(shapes: &[Shape], (low, high): (u64, u64), most: f64) -> Vec<Colu
     columns
 }
 
-/// The number of values in each column.
 pub fn counts(columns: &[Column], cells: &[Cell]) -> Vec<u64> {
     let mut counts = vec![0u64; columns.len()];
     for cell in cells {

@@ -99,7 +99,6 @@ pub fn lanes(spike: &Spike) -> Option<String> {
     Some(out)
 }
 
-/// Maps instants to coordinates.
 struct Scale {
     from: MonoTime,
     length: Nanos,
@@ -144,7 +143,6 @@ struct Bar<'a> {
     from: MonoTime,
     to: MonoTime,
     longest: &'a Part,
-    /// Number of parts in the bar.
     parts: u64,
     /// Sum of the lengths of the parts, without the gaps between them.
     time: Nanos,

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 /// If a file has more series than this, only the series with the largest values are drawn.
 const DRAWN_MAX: usize = 16;
 
-/// The data of one curve or histogram, with its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
     /// Index among all shapes, which gives the colour.
@@ -22,7 +21,6 @@ pub struct Shape {
     pub cells: Vec<Cell>,
     /// Times from a skipped release to the thread's next wake-up. Only histograms draw them.
     pub skipped: Vec<Cell>,
-    /// The largest value, if known.
     pub largest: Option<Nanos>,
     /// Values beyond the last cell, if there are any.
     pub apart: Option<Apart>,
@@ -78,7 +76,6 @@ impl Shape {
         }
     }
 
-    /// All cells that a histogram draws.
     pub fn drawn(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().chain(&self.skipped)
     }
@@ -98,7 +95,6 @@ impl Shape {
     }
 }
 
-/// The first value above a cell.
 pub fn above(cell: &Cell) -> u64 {
     cell.high.as_ns().saturating_add(1)
 }

@@ -8,7 +8,9 @@ use crate::render::plot;
 use crate::render::units;
 use crate::render::words::{self, compare as say};
 use minijinja::{Value, context};
-use punctual_numbers::compare::{Against, Basis, Compared, Comparison, Group, GroupResult, RowResult, Side, What};
+use punctual_numbers::compare::{
+    Against, Basis, Compared, ComparedNumber, Comparison, Group, GroupResult, RowResult, Side,
+};
 
 const TEMPLATE: &str = include_str!("../html/compare.html.jinja");
 /// Number of groups that get a picture. The tables list all groups.
@@ -16,7 +18,6 @@ const DRAWN_MAX: usize = 16;
 
 const NOT_STATED: &str = "not stated";
 
-/// The page of a comparison. `title` is its heading.
 pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::Error> {
     let others: Vec<Value> = comparison.others.iter().map(against).collect();
     let sides = std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side));
@@ -109,7 +110,7 @@ fn figures(comparison: &Comparison) -> Vec<Value> {
     groups.dedup();
     let budget =
         comparison.others.iter().flat_map(|o| &o.groups).flat_map(|g| &g.rows).find_map(|row| match row.what {
-            What::Misses { budget } => budget,
+            ComparedNumber::Misses { budget } => budget,
             _ => None,
         });
     // A file of another program may name the same group differently.

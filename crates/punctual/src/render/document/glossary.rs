@@ -181,7 +181,6 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("work", "The work that was waited for."),
 ];
 
-/// The meaning of members with this name; `None` if the glossary has no entry.
 pub fn meaning(member: &str) -> Option<&'static str> {
     MEMBERS.iter().find(|(name, _)| *name == member).map(|(_, meaning)| *meaning)
 }

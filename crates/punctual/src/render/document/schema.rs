@@ -15,7 +15,6 @@ const WIDTH: usize = 180;
 /// Keywords of JSON Schema whose value is a schema, a list of schemas, or a map of schemas by name.
 const SCHEMAS: [&str; 7] = ["items", "oneOf", "anyOf", "allOf", "prefixItems", "properties", "additionalProperties"];
 
-/// The schema of one document, as a value.
 pub(in crate::render) fn schema<T: JsonSchema + Published>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut root = settings.into_generator().into_root_schema_for::<T>().to_value();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// A slice that was read.
 #[derive(Debug)]
 pub struct Slice {
     pub name: String,

@@ -9,8 +9,8 @@ use punctual_numbers::explain::{
 use punctual_numbers::recording::Windows;
 use punctual_numbers::report::Report;
 use punctual_numbers::trace::{
-    Address, Blind, Context, Incomplete, IrqLine, Kept, Names, Record, Rung, SelfTest, TraceTotal, Tracing,
-    Vector as VectorKind, What, Window,
+    Address, Blind, Context, Incomplete, IrqLine, Kept, Names, RefusedRung, RemoteRecord, Rung, SelfTest, TraceEvent,
+    TraceRecord, TraceTotal, Tracing, Vector as VectorKind, Window,
 };
 
 const STAGES: [Stage; 6] =
@@ -90,7 +90,7 @@ pub fn counters() -> Report {
     spike.woke = spike.release.plus(Nanos::from_us(420));
     report(Explanation {
         tracing: Some(Tracing {
-            refused: vec![(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root".to_owned())],
+            refused: vec![refused(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root")],
             blind: vec![Blind::Records],
             self_test: Vec::new(),
             events: Vec::new(),
@@ -103,7 +103,6 @@ pub fn counters() -> Report {
     })
 }
 
-/// A traced run without a late activation.
 pub fn none_late() -> Report {
     let tracing = Tracing { threshold: Some(Nanos::from_us(50)), ..tracing(Rung::Tracefs) };
     report(Explanation {
@@ -166,6 +165,10 @@ pub fn storm(times: usize) -> Spike {
 }
 
 /// A late activation with hundreds of parts of every class.
+fn refused(rung: Rung, why: &str) -> RefusedRung {
+    RefusedRung { rung, why: why.to_owned() }
+}
+
 fn busy() -> Spike {
     let part = |n: u16| {
         (
@@ -323,27 +326,27 @@ pub fn windows() -> Windows {
 }
 
 fn window(spike: &Spike, slot: u32) -> Window {
-    let record = |at, what| Record { at, tid: 0, context: Context::default(), what };
+    let record = |at, what| TraceRecord { at, tid: 0, context: Context::default(), what };
     let at = |us| spike.release.plus(Nanos::from_us(us));
     let function = Address(0x10);
-    let to = |prev, next| What::Switch { prev, prev_prio: 120, prev_state: 0, next, next_prio: 9 };
+    let to = |prev, next| TraceEvent::Switch { prev, prev_prio: 120, prev_state: 0, next, next_prio: 9 };
     let timer = VectorKind::LocalTimer;
     let records = vec![
-        record(at(0).minus(Nanos::from_us(50)), What::Idle { state: Some(1) }),
-        record(at(1), What::Idle { state: None }),
-        record(at(1), What::VectorEntry { vector: timer }),
-        record(at(2), What::HrtimerEntry { timer: Address(1), function }),
-        record(at(4), What::Waking { tid: 70, prio: 9, target: spike.cpu }),
-        record(at(5), What::HrtimerExit { timer: Address(1) }),
+        record(at(0).minus(Nanos::from_us(50)), TraceEvent::Idle { state: Some(1) }),
+        record(at(1), TraceEvent::Idle { state: None }),
+        record(at(1), TraceEvent::VectorEntry { vector: timer }),
+        record(at(2), TraceEvent::HrtimerEntry { timer: Address(1), function }),
+        record(at(4), TraceEvent::Waking { tid: 70, prio: 9, target: spike.cpu }),
+        record(at(5), TraceEvent::HrtimerExit { timer: Address(1) }),
         // An exit without an entry is ignored.
-        record(at(5), What::IrqExit { irq: 7 }),
-        record(at(6), What::VectorExit { vector: timer }),
+        record(at(5), TraceEvent::IrqExit { irq: 7 }),
+        record(at(6), TraceEvent::VectorExit { vector: timer }),
         record(at(7), to(0, 60)),
-        record(at(20), What::IrqEntry { irq: 131 }),
-        record(at(30), What::Nmi { handler: function, took: Nanos::from_us(3) }),
-        record(at(60), What::IrqExit { irq: 131 }),
-        record(at(60), What::SoftirqEntry { vector: 3 }),
-        record(at(100), What::SoftirqExit { vector: 3 }),
+        record(at(20), TraceEvent::IrqEntry { irq: 131 }),
+        record(at(30), TraceEvent::Nmi { handler: function, took: Nanos::from_us(3) }),
+        record(at(60), TraceEvent::IrqExit { irq: 131 }),
+        record(at(60), TraceEvent::SoftirqEntry { vector: 3 }),
+        record(at(100), TraceEvent::SoftirqExit { vector: 3 }),
         record(at(140), to(60, 70)),
     ];
     let names = Names {
@@ -352,7 +355,7 @@ fn window(spike: &Spike, slot: u32) -> Window {
         irqs: [(131, IrqLine { action: "nvme0q3".to_owned(), ..IrqLine::default() })].into(),
         functions: [(function, "hrtimer_wakeup".to_owned())].into(),
     };
-    let sent = What::IpiSend { target: spike.cpu, callsite: Address(0), callback: function };
+    let sent = TraceEvent::IpiSend { target: spike.cpu, callsite: Address(0), callback: function };
     Window {
         slot,
         kept: spike.kept,
@@ -362,7 +365,7 @@ fn window(spike: &Spike, slot: u32) -> Window {
         woke: spike.woke,
         phase: spike.phase,
         records,
-        elsewhere: vec![(3, record(at(19), sent))],
+        elsewhere: vec![RemoteRecord { cpu: 3, record: record(at(19), sent) }],
         names,
         incomplete: spike.incomplete,
         around: None,
@@ -373,7 +376,7 @@ fn tracing(rung: Rung) -> Tracing {
     let test = |cpu| SelfTest { cpu, timers: 200, expiries: 200, wakings: 200, switches: 200, warp: Nanos::ZERO };
     Tracing {
         rung,
-        refused: vec![(Rung::Timerlat, "this kernel is built without CONFIG_TIMERLAT_TRACER".to_owned())],
+        refused: vec![refused(Rung::Timerlat, "this kernel is built without CONFIG_TIMERLAT_TRACER")],
         phases: vec![1],
         events: ["sched:sched_switch", "irq:irq_handler_entry"].map(str::to_owned).to_vec(),
         blind: vec![Blind::CriticalSections, Blind::Event("nmi:nmi_handler".to_owned()), Blind::Firmware],

@@ -91,7 +91,7 @@ fn pages_can_be_looked_at() {
     causes.causes[0].cause.name = EVIL.into();
     causes.spikes[0].parts[3].cause.name = EVIL.into();
     causes.spikes[0].causes[0].cause.name = EVIL.into();
-    causes.tracing.as_mut().unwrap().refused[0].1 = EVIL.to_owned();
+    causes.tracing.as_mut().unwrap().refused[0].why = EVIL.to_owned();
     let samples = sample::all().into_iter().chain([("evil", evil), ("many", sample::many(30))]);
     for (name, report) in samples {
         golden::assert_page(name, &causes_page(&report));

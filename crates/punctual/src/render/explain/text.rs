@@ -16,7 +16,6 @@ use std::path::Path;
 
 /// Number of causes that a report's text lists.
 const SHORT: usize = 5;
-/// Number of late activations that are listed.
 const SPIKES_SHOWN: usize = 10;
 /// Number of reasons listed for one cause: why it could take the CPU.
 const REASONS_SHOWN: usize = 3;
@@ -26,7 +25,6 @@ const KNOBS_SHOWN: usize = 4;
 /// Number of causes whose details the text without `--full` shows.
 const DETAILED: usize = 2;
 
-/// Selects the parts of the explanation to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Show {
     pub top: usize,
@@ -161,7 +159,6 @@ fn time(length: Nanos, text: fn(Nanos) -> String) -> String {
     if length == Nanos::ZERO { units::ABSENT.to_owned() } else { text(length) }
 }
 
-/// Prints the details of one cause.
 fn detail(sheet: &mut Sheet, report: &Report, place: usize, ranked: &Ranked) {
     sheet.gap();
     sheet.toned_entry(2, 3, Tone::Heading, &place.to_string(), &words::cause(&ranked.cause));
@@ -209,7 +206,6 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     sheet.paragraph(2, &format!("{more}Each of them part by part: --spike N"));
 }
 
-/// Prints one late activation, part by part.
 fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
     sheet.heading(&format!(
         "Wake-up {number} of the worst: CPU {}, released at {}, latency {}",

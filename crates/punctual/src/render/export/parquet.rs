@@ -17,7 +17,6 @@ use punctual_numbers::export::{FleetHead, FleetRow};
 use punctual_numbers::foreign::Quantity;
 use std::sync::Arc;
 
-/// Name and version of the table.
 pub const SCHEMA: &str = "punctual/fleet/1";
 
 /// A row group is closed once its histograms have this number of cells.

@@ -53,7 +53,7 @@ fn whatever_comes_from_outside_is_escaped() {
     report.loads[0].name = EVIL.to_owned();
     report.loads[0].failure = Some(EVIL.to_owned());
     report.loads_skipped = vec![SkippedLoad { name: "graphics".to_owned(), because: EVIL.to_owned() }];
-    report.in_force[0].values[0].1 = EVIL.to_owned();
+    report.in_force[0].values[0].value = EVIL.to_owned();
     report.tool_version = EVIL.to_owned();
     let page = page(of(&report, &root(), Some(Path::new(EVIL))), EVIL).unwrap();
     assert!(!page.contains("<script>alert"));

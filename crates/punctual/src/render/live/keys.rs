@@ -1,6 +1,5 @@
 //! Reads keys from the bytes that a terminal sends. Must not know what keys do.
 
-/// A key that the live view may react to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A printable character or a control character.

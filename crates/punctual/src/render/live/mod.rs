@@ -41,7 +41,6 @@ const STACK: usize = 256 * 1024;
 /// A note for the recording, and the instant it belongs to.
 pub type Note = (MonoTime, String);
 
-/// News for the thread that draws.
 enum News {
     Progress(Box<Progress>),
     Say(String),
@@ -101,12 +100,10 @@ impl Live {
         }
     }
 
-    /// Shows the progress of the measurement.
     pub fn show(&self, progress: &Progress) {
         self.tell(News::Progress(Box::new(progress.clone())));
     }
 
-    /// Shows a message at once.
     pub fn say(&mut self, text: &str) {
         self.said.push(text.to_owned());
         self.tell(News::Say(text.to_owned()));
@@ -156,7 +153,6 @@ struct Painter {
     view: View,
     keys: Keys,
     screen: Screen,
-    /// Whether the screen must be drawn again.
     dirty: bool,
     marks: u32,
     ending: bool,

@@ -4,7 +4,6 @@
 use crate::render::units::THIN;
 use std::fmt::Write as _;
 
-/// How a line stands out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
     #[default]
@@ -13,10 +12,8 @@ pub enum Weight {
     Alert,
 }
 
-/// One line of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// How the line stands out.
     pub weight: Weight,
     /// The text of the line, no wider than the screen.
     pub text: String,

@@ -96,7 +96,6 @@ impl Terminal {
         let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.modes);
     }
 
-    /// Whether the terminal is taken over now.
     pub fn is_taken(&self) -> bool {
         *self.lock()
     }

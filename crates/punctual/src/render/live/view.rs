@@ -25,7 +25,6 @@ pub enum Wish {
     Redraw,
 }
 
-/// Numbers of one CPU, ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Numbers {
     /// Recent rate of activations per second; `None` until there are two readings.
@@ -74,7 +73,6 @@ pub struct View {
 }
 
 impl View {
-    /// Takes the latest progress of the measurement.
     pub fn take(&mut self, progress: Progress) {
         if progress.warming_up {
             // Activations of a warm-up are not counted, so a rate over it would be too low.

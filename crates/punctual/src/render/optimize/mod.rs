@@ -35,9 +35,7 @@ pub struct Result<'a> {
     pub campaign: &'a Campaign,
     pub standing: &'a CampaignState,
     pub not_tried: &'a [NotTried],
-    /// Reasons to doubt measurements of the campaign.
     pub doubts: &'a Doubts,
-    /// The CPUs that were measured.
     pub cpus: &'a CpuSet,
     /// The load, as the user wrote it.
     pub load: String,
@@ -47,7 +45,6 @@ pub struct Result<'a> {
     pub late: Option<Nanos>,
     /// Time spent on the campaign so far.
     pub spent: Nanos,
-    /// The folder that holds the campaign's recordings.
     pub folder: &'a Path,
     /// Whether the campaign was interrupted and can be resumed.
     pub stopped: bool,

@@ -55,7 +55,6 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
     sheet.finish()
 }
 
-/// The knobs that are not tried, each with its reason, in one line.
 pub fn not_tried(left: &[NotTried]) -> String {
     let told: Vec<String> = left.iter().map(|NotTried { id, why }| format!("{id} ({why})")).collect();
     if told.is_empty() { "every knob is as it should be".to_owned() } else { told.join("; ") }

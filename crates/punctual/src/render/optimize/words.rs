@@ -4,7 +4,6 @@ use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_optimize::{CandidateVerdict, Effect, Metric};
 
-/// The verdict on a candidate in a few words.
 pub fn verdict(verdict: &CandidateVerdict) -> &'static str {
     match verdict {
         CandidateVerdict::Better => "better",

@@ -26,7 +26,6 @@ const SERIES: [&str; COLOURS] =
 const CPUS_MAX: usize = 16;
 /// Smallest width of an entry of the legend, in units of the picture.
 const ENTRY: f64 = 140.0;
-/// Number of characters in a line of the caption.
 const CAPTION_CHARS: usize = 112;
 
 struct Drawn {

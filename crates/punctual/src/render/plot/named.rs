@@ -6,7 +6,6 @@ use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::report::Report;
 
-/// A result with its name in charts.
 pub struct Named {
     pub name: String,
     pub of: Measured,

@@ -62,7 +62,6 @@ fn budget_said(budget: Option<Nanos>) -> String {
     budget.map_or_else(String::new, |budget| format!("| the budget, {}.", units::latency(budget)))
 }
 
-/// A scale that holds all latencies, with 2 % of room at each end.
 fn latencies(field: &Field, shapes: &[Shape], budget: Option<Nanos>) -> Option<LogScale> {
     let (low, high) = chart::range(shapes, budget)?;
     Some(field.latencies(as_f64(low) / 1.02, as_f64(high) * 1.02))

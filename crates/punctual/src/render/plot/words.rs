@@ -19,7 +19,6 @@ pub fn title(chart: ChartName) -> &'static str {
     }
 }
 
-/// Says what a chart shows and how to read it.
 pub fn caption(chart: ChartName, all: &[Named], shapes: &[Shape]) -> String {
     let runs: Vec<&ForeignRun> = all.iter().filter_map(Named::import).collect();
     if runs.is_empty() {

@@ -7,13 +7,11 @@ pub mod table;
 use self::table::{Table, TableLine};
 use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
+use punctual_facts::finding::{Finding, Severity, State};
 
-/// Width and colours of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal.
     pub width: usize,
-    /// Whether to emit colour codes.
     pub colour: bool,
 }
 
@@ -30,9 +28,7 @@ const ANSWER_LABEL: usize = 8;
 /// The meaning of a piece of text, which gives its colour. The words must say the same, because colours may be off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it should be.
     Good,
-    /// Not as it should be.
     Bad,
     /// Not certain, or worth a look.
     Doubt,
@@ -41,6 +37,15 @@ pub enum Tone {
 }
 
 impl Tone {
+    pub fn of(finding: &Finding) -> Self {
+        match (&finding.state, finding.severity) {
+            (State::Bad, Severity::Fatal | Severity::High) => Self::Bad,
+            (State::Bad | State::Unknown(_), _) => Self::Doubt,
+            (State::Good, _) => Self::Good,
+            (State::Advice(_) | State::NotApplicable(_), _) => Self::Quiet,
+        }
+    }
+
     fn style(self) -> anstyle::Style {
         let style = anstyle::Style::new();
         match self {
@@ -134,14 +139,12 @@ impl Sheet {
         self.toned_entry(indent, label_width, Tone::Quiet, label, text);
     }
 
-    /// Adds an entry whose label has a tone.
     pub fn toned_entry(&mut self, indent: usize, label_width: usize, tone: Tone, label: &str, text: &str) {
         let label = format!("{:<label_width$}", ascii(label));
         let start = (indent + label_width + 1).min(self.style.width / 2);
         self.hanging(indent, start, Some((tone, &label)), text);
     }
 
-    /// Adds an item of a list.
     pub fn point(&mut self, indent: usize, text: &str) {
         self.hanging(indent, indent + 2, None, &format!("- {text}"));
     }

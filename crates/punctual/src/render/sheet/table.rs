@@ -18,9 +18,7 @@ enum Entry {
     Cells(Vec<String>),
 }
 
-/// One line of a printed table.
 pub struct TableLine {
-    /// Whether the line holds the headings.
     pub heading: bool,
     pub text: String,
 }
@@ -45,7 +43,6 @@ impl Table {
         self.rows.push(Entry::Cells(row));
     }
 
-    /// Adds a title line above the rows that follow.
     pub fn title(&mut self, title: &str) {
         self.rows.push(Entry::Title(clean(title)));
     }

@@ -168,8 +168,8 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
     let Some(first) = report.in_force.first() else { return };
     sheet.heading("In force");
     sheet.paragraph(2, &format!("Read {} the run:", words::moment(first.moment)));
-    for (path, value) in &first.values {
-        sheet.point(2, &format!("{path} = {}", shortened(value, 400)));
+    for line in &first.values {
+        sheet.point(2, &format!("{} = {}", line.name, shortened(&line.value, 400)));
     }
     for (before, after) in report.in_force.iter().zip(report.in_force.iter().skip(1)) {
         let changed = words::changed_between(before, after);

@@ -4,19 +4,15 @@ use crate::render::clean::shortened;
 use crate::render::sheet::{Sheet, Tone, table::Table};
 use crate::render::words::next::Wording;
 use crate::render::{units, words};
-use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::finding::{Finding, State};
 use punctual_facts::machine::MachineLine;
 use punctual_numbers::report::{Answer, LatencyRow, Percentiles, PhaseRow, Report};
 
-/// The columns of every table of latencies.
 const NUMBERS: [&str; 10] = [">CPU", ">due", ">ran", ">skipped", ">min", ">p50", ">p99", ">p99.9", ">p99.99", ">max"];
 
-/// Number of pieces of evidence shown for one finding.
 const EVIDENCE_SHOWN: usize = 3;
-/// Number of characters shown of one value.
 const VALUE_SHOWN: usize = 160;
 
-/// Prints the facts about the machine, one per line.
 pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     sheet.heading("Machine");
     let label_width = report.machine.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(20);
@@ -31,18 +27,12 @@ pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
 
 /// Prints one finding: its state and title, the evidence, its effect, the fix and its cost, and the confidence.
 pub fn finding(sheet: &mut Sheet, finding: &Finding) {
-    let tone = match (&finding.state, finding.severity) {
-        (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
-        (State::Bad | State::Unknown(_), _) => Tone::Doubt,
-        (State::Good, _) => Tone::Good,
-        (State::Advice(_) | State::NotApplicable(_), _) => Tone::Quiet,
-    };
     let first = match finding.state {
         State::Bad => words::severity(finding.severity).to_uppercase(),
         _ => words::state(&finding.state).to_uppercase(),
     };
-    sheet.toned_paragraph(2, tone, &first, &format!("{} ({})", words::title(finding), finding.id));
-    if let Some(because) = words::state_because(&finding.state) {
+    sheet.toned_paragraph(2, Tone::of(finding), &first, &format!("{} ({})", words::title(finding), finding.id));
+    if let Some(because) = finding.state.because() {
         sheet.entry(4, 10, "why", because);
     }
     for evidence in finding.evidence.iter().take(EVIDENCE_SHOWN) {
@@ -120,7 +110,6 @@ fn points(p: &Percentiles) -> [String; 6] {
     [p.min, p.p50, p.p99, p.p99_9, p.p99_99, p.max].map(units::column_us)
 }
 
-/// Prints the verdict, and what follows from it for the long run.
 pub fn verdict(sheet: &mut Sheet, report: &Report) {
     let words = words::verdict(report);
     let tone = match report.verdict.answer {
@@ -160,7 +149,6 @@ pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     }
 }
 
-/// Prints notes on how the run was measured.
 pub fn notes(sheet: &mut Sheet, report: &Report) {
     let notes = words::runs::notes(report);
     if notes.is_empty() {

@@ -19,14 +19,11 @@ use punctual_numbers::scenario::Scenario;
 use std::cmp::Reverse;
 use std::path::Path;
 
-/// Number of findings shown. The audit shows all.
 const FINDINGS_SHOWN: usize = 5;
 /// Largest number of rows of the latency table. If there are more, each load phase gets one row only, for the CPU with
 /// the largest latency.
 const ROWS_SHOWN: usize = 8;
-/// Number of causes shown. `punctual explain` shows all.
 const CAUSES_SHOWN: usize = 3;
-/// Number of notes on the measurement that are shown.
 const NOTES_SHOWN: usize = 2;
 /// Names of the machine's facts that are shown, in this order. The full text shows all facts.
 const MACHINE_SHOWN: [&str; 4] = ["model", "kernel", "cpus", "virtualisation"];

@@ -13,7 +13,6 @@ use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::{CausesDoubt, Report};
 use punctual_numbers::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 
-/// A kind of cause, as a noun.
 pub fn class(class: Class) -> &'static str {
     match class {
         Class::Nmi => "non-maskable interrupt",
@@ -80,7 +79,6 @@ pub fn late_by(latency: Nanos) -> String {
     format!("latency {}", units::latency(latency))
 }
 
-/// The stage of the wake-up, between release and body.
 pub fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::TimerLate => "timer late",
@@ -242,7 +240,6 @@ pub fn blind(blind: &Blind) -> String {
     }
 }
 
-/// The result of a self-test that failed; `None` if it passed.
 pub fn self_test(test: &SelfTest) -> Option<String> {
     (!test.passed()).then(|| {
         format!(
@@ -261,7 +258,6 @@ fn counted(n: u32, one: &str, more: &str) -> String {
     format!("{}{}{}", units::count(n.into()), units::THIN, if n == 1 { one } else { more })
 }
 
-/// Why the records of a window are incomplete.
 pub fn incomplete(why: Incomplete) -> &'static str {
     match why {
         Incomplete::Holes => "records are missing in it, or of its CPU, that nobody reported as lost",
@@ -275,7 +271,6 @@ pub fn incomplete(why: Incomplete) -> &'static str {
     }
 }
 
-/// Why the records around an activation were kept.
 pub fn kept(kept: Kept) -> &'static str {
     match kept {
         Kept::Worst => "among the latest of its CPU",
@@ -375,8 +370,8 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     if let Some(sentence) = phases(report) {
         sentences.push(sentence);
     }
-    sentences.extend(tracing.refused.iter().map(|(better, because)| {
-        format!("Better, but not to be had: {}: {}.", rung(*better), because.trim_end_matches('.'))
+    sentences.extend(tracing.refused.iter().map(|better| {
+        format!("Better, but not to be had: {}: {}.", rung(better.rung), better.why.trim_end_matches('.'))
     }));
     sentences.extend(tracing.blind.iter().map(blind));
     sentences.extend(tracing.self_test.iter().filter_map(self_test));

@@ -24,11 +24,9 @@ use limits::{clustered, method, missed, misses, moods, percentiles, seen, wanted
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::{CAUSES_SHOWN, reasons_of_cause};
 
-/// The condition under which all claims of a run hold.
 pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \
                              while it was measured, a rare interrupt or a hot day, is in none of these numbers.";
 
-/// All claims of a load phase, each as a sentence.
 pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(seen(phase));
@@ -49,7 +47,6 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     lines
 }
 
-/// The claims about one cause alone.
 fn of_cause(claims: &CauseClaims) -> Vec<String> {
     let name = cause(&claims.cause);
     match &claims.beyond {

@@ -28,7 +28,6 @@ impl Command {
         Self::new(words.into_iter().map(str::to_owned).chain(file))
     }
 
-    /// The same command, with `sudo` if it is needed.
     pub fn with_sudo(self, needed: bool) -> Self {
         Self { as_root: needed, ..self }
     }
@@ -49,12 +48,10 @@ impl Command {
         self
     }
 
-    /// The words after the program's name.
     pub fn into_words(self) -> Vec<String> {
         self.words
     }
 
-    /// The same command without this option and its value.
     pub fn without(mut self, option: &str) -> Self {
         let joined = format!("{option}=");
         while let Some(at) = self.words.iter().position(|word| word == option || word.starts_with(&joined)) {

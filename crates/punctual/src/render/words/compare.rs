@@ -5,13 +5,12 @@ use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
 use punctual_numbers::compare::{
-    Against, Basis, CauseChange, Change, Compared, Comparison, Design, Difference, Group, GroupResult, Lack, Lacking,
-    LeftOut, Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS, Undecided,
-    Value, What, Withheld,
+    Against, Basis, CauseChange, Change, Compared, ComparedNumber, Comparison, Design, Difference, Group, GroupResult,
+    Lack, Lacking, LeftOut, Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS,
+    Undecided, Value, Withheld,
 };
 use punctual_numbers::foreign::Quantity;
 
-/// A verdict in a few words.
 pub fn verdict(verdict: Compared) -> &'static str {
     match verdict {
         Compared::Better => "better",
@@ -62,12 +61,12 @@ pub fn percentile(ppm: u32) -> String {
 }
 
 /// The label of a row: the name of its number.
-pub fn what(what: &What) -> String {
+pub fn what(what: &ComparedNumber) -> String {
     match what {
-        What::Percentile { ppm } => percentile(*ppm),
-        What::Misses { .. } => "misses/million".to_owned(),
-        What::Rare { threshold, .. } => format!("over {}", units::latency(*threshold)),
-        What::RareSizes { .. } => "their size".to_owned(),
+        ComparedNumber::Percentile { ppm } => percentile(*ppm),
+        ComparedNumber::Misses { .. } => "misses/million".to_owned(),
+        ComparedNumber::Rare { threshold, .. } => format!("over {}", units::latency(*threshold)),
+        ComparedNumber::RareSizes { .. } => "their size".to_owned(),
     }
 }
 
@@ -76,14 +75,13 @@ pub fn number(row: &RowResult, second: bool) -> String {
     let value = if second { row.second } else { row.first };
     let Some(value) = value.filter(|value| value.is_finite()) else { return units::ABSENT.to_owned() };
     match row.what {
-        What::Percentile { .. } | What::RareSizes { .. } => units::column_us_of(value),
-        What::Misses { .. } if value >= 100.0 => format!("{value:.0}"),
-        What::Misses { .. } => format!("{value:.1}"),
-        What::Rare { first, second: of_second, .. } => units::count(if second { of_second } else { first }),
+        ComparedNumber::Percentile { .. } | ComparedNumber::RareSizes { .. } => units::column_us_of(value),
+        ComparedNumber::Misses { .. } if value >= 100.0 => format!("{value:.0}"),
+        ComparedNumber::Misses { .. } => format!("{value:.1}"),
+        ComparedNumber::Rare { first, second: of_second, .. } => units::count(if second { of_second } else { first }),
     }
 }
 
-/// The change of a row: a difference in microseconds, or a ratio.
 pub fn change(row: &RowResult) -> String {
     match row.change {
         Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
@@ -92,7 +90,6 @@ pub fn change(row: &RowResult) -> String {
     }
 }
 
-/// The confidence limits of the change of a row.
 pub fn interval(row: &RowResult) -> String {
     let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
     match row.change {
@@ -213,22 +210,22 @@ pub fn lacking(of: &Lacking) -> String {
 /// A better or worse row as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
 fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     let unit = match row.what {
-        What::Percentile { .. } | What::RareSizes { .. } => format!("{THIN}us"),
-        What::Misses { .. } | What::Rare { .. } => String::new(),
+        ComparedNumber::Percentile { .. } | ComparedNumber::RareSizes { .. } => format!("{THIN}us"),
+        ComparedNumber::Misses { .. } | ComparedNumber::Rare { .. } => String::new(),
     };
     let (first, second) = (number(row, false), number(row, true));
     let place = result_group(result);
     match row.what {
-        What::Rare { threshold, .. } => format!(
+        ComparedNumber::Rare { threshold, .. } => format!(
             "{place}: {second} latencies over {}, was {first}, p = {}",
             units::latency(threshold),
             odds(row.odds_of_all)
         ),
-        What::RareSizes { threshold, .. } => {
+        ComparedNumber::RareSizes { threshold, .. } => {
             let over = units::latency(threshold);
             format!("{place}: median size of what is over {over} {second}{unit}, was {first}{unit}")
         }
-        What::Percentile { .. } | What::Misses { .. } => {
+        ComparedNumber::Percentile { .. } | ComparedNumber::Misses { .. } => {
             format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what))
         }
     }
@@ -308,7 +305,6 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     }
 }
 
-/// Why a comparison is undecided, and what to measure instead.
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::Moods(mood) => format!(
@@ -371,7 +367,6 @@ pub fn rounded_up(length: Nanos) -> Nanos {
     Nanos::from_secs(seconds.div_ceil(unit).saturating_mul(unit).min(10_000_000_000))
 }
 
-/// A sentence that says how the error of the comparison was estimated.
 fn design(comparison: &Comparison) -> String {
     match comparison.others.first().map(|other| other.design) {
         Some(Design::Runs { first, second }) => format!(
@@ -387,7 +382,6 @@ fn design(comparison: &Comparison) -> String {
     }
 }
 
-/// Notes that a reader needs to interpret the result.
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
     let mut cautions = vec![format!(
         "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change where nothing differs, allowing for \
@@ -401,7 +395,7 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     if rows().any(|row| interval(row).contains('?')) {
         cautions.push("A ? is a limit that a run of this length does not give.".to_owned());
     }
-    if rows().any(|row| matches!(row.what, What::Rare { .. })) {
+    if rows().any(|row| matches!(row.what, ComparedNumber::Rare { .. })) {
         cautions.push(
             "Rows \"over\" count latencies beyond a threshold that follows from both recordings together: the widest gap of \
              the tail, or 16 and 64 events. \"Their size\" is the largest of each slice of time that has one."
@@ -513,7 +507,6 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(". "))
 }
 
-/// The change of a cause from the first recording to the second.
 pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
     let weight = |weight: punctual_numbers::compare::CauseWeight| {
@@ -546,7 +539,6 @@ pub fn effect(delta: f64) -> String {
     format!("an activation of the second is later than one of the first in {share} of all pairs: {size} on the whole")
 }
 
-/// Why recordings were not compared, and what to do.
 pub fn refused(refused: &Refused) -> String {
     match refused {
         Refused::Alone => "one recording is not compared to anything: name another, or --baseline FILE".to_owned(),
@@ -592,15 +584,14 @@ pub fn skipped(first: &Origin, second: &Origin) -> String {
     said + "."
 }
 
-/// A sentence about the budget that misses were counted by.
-pub fn budget(what: &What) -> Option<String> {
+pub fn budget(what: &ComparedNumber) -> Option<String> {
     match what {
-        What::Misses { budget: Some(budget) } => {
+        ComparedNumber::Misses { budget: Some(budget) } => {
             Some(format!("Misses: later than {}, or skipped.", units::latency(*budget)))
         }
-        What::Misses { budget: None } => {
+        ComparedNumber::Misses { budget: None } => {
             Some("Misses: skipped only; no budget is common to the recordings (--budget).".to_owned())
         }
-        What::Percentile { .. } | What::Rare { .. } | What::RareSizes { .. } => None,
+        ComparedNumber::Percentile { .. } | ComparedNumber::Rare { .. } | ComparedNumber::RareSizes { .. } => None,
     }
 }

@@ -1,12 +1,11 @@
 //! Words about several findings: which of them to show, how many there are, and what they have in common.
 
-use super::{state, state_because};
+use super::state;
 use punctual_facts::finding::{Finding, State};
 use punctual_numbers::report::Report;
 use punctual_tuning::knobs::{self, Blast, Family, Resort};
 use std::cmp::Reverse;
 
-/// A sentence with the command that leads further.
 pub fn resort(resort: Resort) -> &'static str {
     match resort {
         Resort::ChooseCpus => "to judge other CPUs, and leave some for the rest: punctual audit --cpus LIST",
@@ -59,7 +58,7 @@ pub fn by_reason(findings: &[Finding]) -> Vec<Alike<'_>> {
     unknown.sort_by_key(|finding| Reverse(finding.severity));
     let mut reasons: Vec<Alike> = Vec::new();
     for finding in unknown {
-        let what = state_because(&finding.state).unwrap_or_default();
+        let what = finding.state.because().unwrap_or_default();
         match reasons.iter_mut().find(|known| known.what == what) {
             Some(known) => known.findings.push(finding),
             None => reasons.push(Alike { what, findings: vec![finding] }),
@@ -81,7 +80,6 @@ pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
     groups.into_iter().filter(|group| !group.findings.is_empty()).collect()
 }
 
-/// The meaning of a blast radius in words.
 pub fn blast_meaning(blast: Blast) -> &'static str {
     match blast {
         Blast::Harmless => "the change does nothing to a machine at work",

@@ -49,7 +49,6 @@ impl Wording<'_> {
         self.report.next(&self.reader.situation()).into_iter().map(|step| self.said(step)).collect()
     }
 
-    /// The next step that `explain` shows.
     pub fn for_causes(self) -> Next {
         self.said(self.report.next_for_causes(&self.reader.situation()))
     }

@@ -10,7 +10,6 @@ use punctual_numbers::recording::Unreadable;
 use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 use std::io::{self, ErrorKind};
 
-/// The error message for a scenario that cannot be run, with the remedy.
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
     anyhow::Error::msg(match error {
         ScenarioError::NoCpus => "no CPU to measure: name some with --cpus".to_owned(),
@@ -54,17 +53,19 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
 pub fn import_problem(problem: &Problem) -> String {
     let Some(remedy) = &problem.remedy else { return problem.to_string() };
     let what = match remedy {
-        foreign::Remedy::SayFormat(formats) if formats.is_empty() => "if it is one, name it with --from".to_owned(),
-        foreign::Remedy::SayFormat(formats) => {
+        foreign::ImportRemedy::SayFormat(formats) if formats.is_empty() => {
+            "if it is one, name it with --from".to_owned()
+        }
+        foreign::ImportRemedy::SayFormat(formats) => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
             format!("say which it is: --from {}", names.join(" or --from "))
         }
-        foreign::Remedy::SayUnit(units) => {
+        foreign::ImportRemedy::SayUnit(units) => {
             let names: Vec<String> = units.iter().map(Unit::to_string).collect();
             format!("say which it is: --unit {}", names.join(" or --unit "))
         }
-        foreign::Remedy::LeaveUnitOut => "leave --unit out".to_owned(),
-        foreign::Remedy::LeavePeriodOut => "leave --period out".to_owned(),
+        foreign::ImportRemedy::LeaveUnitOut => "leave --unit out".to_owned(),
+        foreign::ImportRemedy::LeavePeriodOut => "leave --period out".to_owned(),
     };
     format!("{problem}; {what}")
 }
@@ -126,7 +127,6 @@ fn read_remedy(reason: &Unreadable) -> &'static str {
     }
 }
 
-/// Why nothing was measured, and what to do about it.
 pub fn measure_error(error: MeasureError) -> anyhow::Error {
     let remedy = error.remedy().map(|remedy| match remedy {
         MeasureRemedy::RealTime(why) if why.is_empty() => {

@@ -2,12 +2,11 @@
 
 use super::{amount, cpus, mechanism, policy, timer_phase, units};
 use punctual_hist::Nanos;
-use punctual_numbers::recording::{Mismatch, RecTime, Run, Stretch, Unmergeable};
+use punctual_numbers::recording::{Mismatch, RecTime, RecordedRun, Stretch, Unmergeable};
 use punctual_numbers::report::Report;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
-/// Number of runs that are listed individually.
 const RUNS_TOLD: usize = 12;
 
 /// The length and the start of a measurement. For a selected stretch, the length of the stretch and the start of its
@@ -49,7 +48,7 @@ fn made_of(report: &Report) -> Vec<String> {
     told
 }
 
-fn one_run(run: &Run, before: Option<&Run>, is_part: bool) -> String {
+fn one_run(run: &RecordedRun, before: Option<&RecordedRun>, is_part: bool) -> String {
     let (date, length) = (units::date(run.header.started_unix_ns), units::duration(run.covered));
     let mut text =
         if is_part { format!("begun {date}, {length} of it shown") } else { format!("from {date}, {length} measured") };
@@ -89,8 +88,7 @@ fn between(stretch: &Stretch) -> Vec<String> {
     told
 }
 
-/// The error message for a stretch that holds nothing to show.
-pub fn nothing_between(stretch: &Stretch, runs: &[Run]) -> String {
+pub fn nothing_between(stretch: &Stretch, runs: &[RecordedRun]) -> String {
     let from = runs.first().map_or(RecTime::EPOCH, |run| run.at);
     let until = runs.last().map_or(RecTime::EPOCH, |run| run.until);
     format!(
@@ -134,7 +132,6 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     lines.join("\n")
 }
 
-/// The differences between two recordings, one per line.
 pub fn differences(all: &[Mismatch], first: &str, other: &str) -> String {
     let line = |differs: &Mismatch| {
         let (what, a, b) = difference(differs);

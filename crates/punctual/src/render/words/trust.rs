@@ -4,7 +4,6 @@ use super::{cpus, end};
 use crate::render::units;
 use punctual_numbers::report::{Direction, Distrust, Trust};
 
-/// The checks that a run without doubts has passed.
 pub const CHECKED: &str = "the recording is whole, the clocks were steady, no time was stolen, and threads, loads and \
                            settings stayed as asked";
 
@@ -42,7 +41,6 @@ fn meaning(direction: Direction) -> &'static str {
     }
 }
 
-/// A doubt or remark as a sentence.
 pub fn distrust(reason: &Distrust) -> String {
     let (fact, follows) = told(reason);
     format!("{}; {follows}.", units::capitalised(&fact))

@@ -8,7 +8,6 @@ use punctual_numbers::report::{Answer, CpuRow, Inconclusive, Percentiles, Report
 /// Selects one value from a set of percentiles, for example the median.
 type Point = fn(&Percentiles) -> Option<Nanos>;
 
-/// The verdict of a run as texts.
 pub struct VerdictWords {
     /// The verdict in one or two words: `Held`, `Not held`, `Inconclusive`.
     pub word: &'static str,
@@ -19,7 +18,6 @@ pub struct VerdictWords {
     pub but: Option<String>,
 }
 
-/// The verdict in words.
 pub fn verdict(report: &Report) -> VerdictWords {
     let verdict = &report.verdict;
     let (word, seen) = match verdict.answer {
@@ -71,7 +69,6 @@ fn in_time(budget: Option<Nanos>) -> String {
     budget.map_or_else(|| "ran".to_owned(), |b| format!("ran no later than {}", units::latency(b)))
 }
 
-/// Why the answer is inconclusive, as a phrase.
 pub fn inconclusive(why: &Inconclusive) -> String {
     match why {
         Inconclusive::NoBudget => "no budget was stated, so there is nothing to hold".to_owned(),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::claims::{Assumed, SeriesClaims};
 use crate::foreign::Sequence;
+use crate::stats::float::whole;
 
 /// A law of latencies in microseconds, one each millisecond.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +52,7 @@ fn values(law: Law, n: u32, seed: u64) -> Vec<f64> {
 fn list(values: &[f64]) -> ForeignRun {
     let mut sequence = Sequence::default();
     for value in values {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-        sequence.record(Nanos::from_ns((value * 1e3) as u64));
+        sequence.record(Nanos::from_ns(whole(value * 1e3)));
     }
     run(vec![Series::of_sequence("the samples".to_owned(), &sequence, Nanos::from_ns(1))])
 }

@@ -23,7 +23,7 @@ fn what_contradicts_itself_or_lists_only_the_largest_is_refused_unless_asked_for
         assert!(anyway.others[0].refused, "the result is marked");
         assert_eq!(anyway.others[0].groups[0].unfit, (None, Some(refusal)));
         assert_eq!(anyway.verdict(), Compared::Worse);
-        assert_eq!(row(&anyway, What::Percentile { ppm: 990_000 }).withheld, None);
+        assert_eq!(row(&anyway, ComparedNumber::Percentile { ppm: 990_000 }).withheld, None);
     }
 }
 
@@ -60,9 +60,9 @@ fn percentiles_among_what_is_missing_are_refused_and_those_below_have_wider_limi
     let refused: Vec<bool> =
         lossy.others[0].groups[0].rows.iter().map(|row| row.withheld == Some(Withheld::Unfit)).collect();
     assert_eq!(refused, [false, false, true, true, true], "1 in 201 is missing, and may be larger than all");
-    let p999 = row(&lossy, What::Percentile { ppm: 999_000 });
+    let p999 = row(&lossy, ComparedNumber::Percentile { ppm: 999_000 });
     assert_eq!((p999.second, p999.odds, p999.verdict), (None, None, Compared::NotEnoughData));
-    let width = |comparison: &Comparison| match row(comparison, What::Percentile { ppm: 500_000 }).change {
+    let width = |comparison: &Comparison| match row(comparison, ComparedNumber::Percentile { ppm: 500_000 }).change {
         Some(Change::Difference(limits)) => limits.high - limits.low,
         other => panic!("{other:?}"),
     };
@@ -79,7 +79,7 @@ fn what_was_lost_may_have_missed_the_budget_or_not() {
     let budget = Some(Nanos::from_ns(99_999));
     let misses = |lost: u64| {
         let comparison = held(&one(20.0, 1), &losing(lost, 2), Options { budget, ..options() }).unwrap();
-        row(&comparison, What::Misses { budget })
+        row(&comparison, ComparedNumber::Misses { budget })
     };
     let (none, some) = (misses(0), misses(2_000));
     // e^(-95/20) of 200 000 values are 1730 misses. With 2000 lost values the second file may have more than twice as

@@ -15,12 +15,10 @@ impl Message {
         self.varint(value);
     }
 
-    /// A field that is text.
     pub fn text(&mut self, field: u32, value: &str) {
         self.delimited(field, value.as_bytes());
     }
 
-    /// A field that is a message.
     pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Self)) {
         let mut inner = Self::default();
         fill(&mut inner);

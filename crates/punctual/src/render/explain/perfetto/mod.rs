@@ -182,12 +182,10 @@ impl<W: Write> Trace<W> {
     }
 }
 
-/// Identity of the track of a CPU.
 fn process(cpu: u32) -> u64 {
     (u64::from(cpu) + 1) << 8
 }
 
-/// Identity of the track of a lane.
 fn identity(cpu: u32, lane: Lane) -> u64 {
     let place = LANES.iter().position(|(of, _)| *of == lane).unwrap_or_default();
     process(cpu) + 1 + place as u64

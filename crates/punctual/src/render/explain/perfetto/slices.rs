@@ -6,7 +6,7 @@ use punctual_hist::MonoTime;
 use punctual_numbers::explain::names;
 use punctual_numbers::explain::{Spike, Stage};
 use punctual_numbers::report::Report;
-use punctual_numbers::trace::{Names, Record, What, Window};
+use punctual_numbers::trace::{Names, TraceEvent, TraceRecord, Window};
 use std::cmp::Reverse;
 
 /// The lanes of a CPU, in the order in which the viewer shows them.
@@ -26,7 +26,6 @@ pub enum Lane {
     Idle,
 }
 
-/// All lanes with their names.
 pub const LANES: [(Lane, &str); 7] = [
     (Lane::Activations, "late activations"),
     (Lane::Account, "who had the CPU"),
@@ -37,10 +36,8 @@ pub const LANES: [(Lane, &str); 7] = [
     (Lane::Idle, "idle states"),
 ];
 
-/// A stretch of time with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The lane that shows the slice.
     pub lane: Lane,
     pub from: MonoTime,
     /// End of the slice. A slice that ends where it begins is shown as a moment.
@@ -71,7 +68,7 @@ pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec
         run.close_all(last.at);
         slices.extend(run.slices);
     }
-    slices.extend(window.elsewhere.iter().filter_map(|(cpu, record)| elsewhere(*cpu, record, &window.names)));
+    slices.extend(window.elsewhere.iter().filter_map(|other| elsewhere(other.cpu, &other.record, &window.names)));
     // In each lane, a slice that contains other slices comes before them.
     slices.sort_by_key(|slice| (slice.lane, slice.from, Reverse(slice.to)));
     slices
@@ -151,32 +148,32 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &TraceRecord) {
         let (at, names) = (record.at, self.names);
         let function = |function| or(names.function(function), "a function");
         match &record.what {
-            What::Switch { prev, next, .. } => self.switch(at, *prev, *next),
-            What::IrqEntry { irq } => self.begin(Lane::Interrupts, at, names.line(*irq), Is::Irq),
-            What::IrqExit { .. } => self.end(at, Is::Irq),
-            What::VectorEntry { vector } => {
+            TraceEvent::Switch { prev, next, .. } => self.switch(at, *prev, *next),
+            TraceEvent::IrqEntry { irq } => self.begin(Lane::Interrupts, at, names.line(*irq), Is::Irq),
+            TraceEvent::IrqExit { .. } => self.end(at, Is::Irq),
+            TraceEvent::VectorEntry { vector } => {
                 self.begin(Lane::Interrupts, at, names::vector(*vector).to_owned(), Is::Vector);
             }
-            What::VectorExit { .. } => self.end(at, Is::Vector),
-            What::HrtimerEntry { function: of, .. } => {
+            TraceEvent::VectorExit { .. } => self.end(at, Is::Vector),
+            TraceEvent::HrtimerEntry { function: of, .. } => {
                 self.begin(Lane::Interrupts, at, function(*of), Is::HighResolution);
             }
-            What::HrtimerExit { .. } => self.end(at, Is::HighResolution),
-            What::CallEntry { function: of } => self.begin(Lane::Interrupts, at, function(*of), Is::Call),
-            What::CallExit => self.end(at, Is::Call),
-            What::SoftirqEntry { vector } => self.begin(Lane::Softirqs, at, names::softirq(*vector), Is::Softirq),
-            What::SoftirqExit { .. } => self.end(at, Is::Softirq),
-            What::TimerEntry { function: of, .. } => self.begin(Lane::Softirqs, at, function(*of), Is::Timer),
-            What::TimerExit { .. } => self.end(at, Is::Timer),
-            What::WorkStart { function: of } => self.begin(Lane::Threads, at, function(*of), Is::Work),
-            What::WorkEnd => self.end(at, Is::Work),
-            What::Idle { state: Some(state) } => self.begin(Lane::Idle, at, format!("state {state}"), Is::Idle),
-            What::Idle { state: None } => self.end(at, Is::Idle),
-            What::Nmi { handler, took } => {
+            TraceEvent::HrtimerExit { .. } => self.end(at, Is::HighResolution),
+            TraceEvent::CallEntry { function: of } => self.begin(Lane::Interrupts, at, function(*of), Is::Call),
+            TraceEvent::CallExit => self.end(at, Is::Call),
+            TraceEvent::SoftirqEntry { vector } => self.begin(Lane::Softirqs, at, names::softirq(*vector), Is::Softirq),
+            TraceEvent::SoftirqExit { .. } => self.end(at, Is::Softirq),
+            TraceEvent::TimerEntry { function: of, .. } => self.begin(Lane::Softirqs, at, function(*of), Is::Timer),
+            TraceEvent::TimerExit { .. } => self.end(at, Is::Timer),
+            TraceEvent::WorkStart { function: of } => self.begin(Lane::Threads, at, function(*of), Is::Work),
+            TraceEvent::WorkEnd => self.end(at, Is::Work),
+            TraceEvent::Idle { state: Some(state) } => self.begin(Lane::Idle, at, format!("state {state}"), Is::Idle),
+            TraceEvent::Idle { state: None } => self.end(at, Is::Idle),
+            TraceEvent::Nmi { handler, took } => {
                 self.slices.push(Slice::new(Lane::Interrupts, at.minus(*took), at, &function(*handler)));
             }
             other => self.slices.extend(moment(other, names).map(|name| Slice::new(Lane::Marks, at, at, &name))),
@@ -217,16 +214,16 @@ impl Reading<'_> {
 }
 
 /// The name of a record that is shown as a moment; `None` for records that are shown as slices or not at all.
-fn moment(what: &What, names: &Names) -> Option<String> {
+fn moment(what: &TraceEvent, names: &Names) -> Option<String> {
     Some(match what {
-        What::Waking { tid, .. } => format!("waking {}", names.task(*tid)),
-        What::Fault { user, .. } => format!("page fault in {}", if *user { "user mode" } else { "the kernel" }),
-        What::Frequency { cpu, khz } => format!("CPU {cpu} runs at {khz} kHz"),
-        What::Migrate { tid, from_cpu, to_cpu } => {
+        TraceEvent::Waking { tid, .. } => format!("waking {}", names.task(*tid)),
+        TraceEvent::Fault { user, .. } => format!("page fault in {}", if *user { "user mode" } else { "the kernel" }),
+        TraceEvent::Frequency { cpu, khz } => format!("CPU {cpu} runs at {khz} kHz"),
+        TraceEvent::Migrate { tid, from_cpu, to_cpu } => {
             format!("{} moves from CPU {from_cpu} to CPU {to_cpu}", names.task(*tid))
         }
-        What::Boost { tid, prio, .. } => format!("{} gets priority {prio}", names.task(*tid)),
-        What::Lost { count } => match count {
+        TraceEvent::Boost { tid, prio, .. } => format!("{} gets priority {prio}", names.task(*tid)),
+        TraceEvent::Lost { count } => match count {
             Some(count) => format!("{count} records lost"),
             None => "records lost".to_owned(),
         },
@@ -235,9 +232,9 @@ fn moment(what: &What, names: &Names) -> Option<String> {
 }
 
 /// The slice for something that another CPU did to the measured one.
-fn elsewhere(cpu: u32, record: &Record, names: &Names) -> Option<Slice> {
+fn elsewhere(cpu: u32, record: &TraceRecord, names: &Names) -> Option<Slice> {
     let what = match &record.what {
-        What::IpiSend { callback, .. } => {
+        TraceEvent::IpiSend { callback, .. } => {
             let callback = names.function(*callback);
             let whatfor = if callback.is_empty() { String::new() } else { format!(" for {callback}") };
             format!("CPU {cpu} sends an interrupt{whatfor}")

@@ -12,7 +12,6 @@ pub const HEIGHT: usize = 20;
 const LABEL_MIN: usize = 9;
 
 pub struct Field {
-    /// Number of columns of the grid.
     pub width: usize,
     /// Number of columns of the labels at the left.
     label: usize,

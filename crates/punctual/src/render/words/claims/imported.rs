@@ -10,7 +10,6 @@ use punctual_numbers::foreign::{ForeignRun, Series, total};
 /// Number of series for which each series gets claims. If a file has more, only the series with the largest value does.
 const SERIES_SHOWN: usize = 4;
 
-/// The condition under which all claims of an import hold.
 pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each. \"As if independent\" holds if every value came by \
                                       itself: without times nobody sees whether late ones come together, at regular times \
                                       or more and more often. What was not there while it was measured is in none of \
@@ -32,7 +31,6 @@ pub fn points_of_import(series: &Series) -> Vec<String> {
 /// The claims of one series of an import.
 pub struct ClaimsOf {
     pub name: String,
-    /// The claims, each as a sentence.
     pub lines: Vec<String>,
 }
 
@@ -50,7 +48,6 @@ pub fn of_import(run: &ForeignRun) -> Vec<ClaimsOf> {
     claimed.filter(|of| !of.lines.is_empty()).collect()
 }
 
-/// The claims of a histogram of another program, each as a sentence.
 fn imported(claims: &SeriesClaims) -> Vec<String> {
     let odds = chances(&claims.next);
     let mut lines: Vec<String> = claims.above.iter().map(above).collect();

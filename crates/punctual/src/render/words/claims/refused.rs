@@ -5,7 +5,6 @@ use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
 use punctual_numbers::claims::Refusal;
 
-/// Number of causes that are named if there are several.
 pub(super) const CAUSES_SHOWN: usize = 3;
 
 /// Why a recording gets no levels beyond its largest latency, and what would help.

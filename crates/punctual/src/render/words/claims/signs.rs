@@ -4,7 +4,6 @@ use crate::render::units;
 use crate::render::words::causes::rhythm;
 use punctual_numbers::claims::{Hill, Sign};
 
-/// The hint as a sentence.
 pub fn sign(sign: &Sign) -> String {
     match sign {
         Sign::Rhythm { cpu, rhythm: seen, activations, ticks } => {
