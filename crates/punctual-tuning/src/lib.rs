@@ -11,6 +11,7 @@ pub mod capture;
 pub mod diff;
 pub mod knobs;
 mod own_files;
+mod pattern;
 pub mod plan;
 pub mod presets;
 pub mod programs;

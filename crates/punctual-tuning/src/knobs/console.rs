@@ -49,12 +49,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "trace.active",
         title: "No tracing left on",
         severity: Weight::all(Medium),
-        check: Check::Probe(|case| {
-            can_trace(case)?;
-            let tracer = case.text(&format!("{TRACEFS}/current_tracer"), UNSEEN)?;
-            let events = case.text(&format!("{TRACEFS}/set_event"), UNSEEN)?;
-            Ok(tracer == "nop" && events.trim().is_empty())
-        }),
+        applies: can_trace,
+        check: Check::All(&[
+            Check::seen("/sys/kernel/tracing/current_tracer", Want::Word { good: &["nop"], bad: &[] }, UNSEEN),
+            Check::seen("/sys/kernel/tracing/set_event", Want::EMPTY, UNSEEN),
+        ]),
         why: "Every traced event costs where it happens, and turning tracing on or off interrupts all CPUs.",
         fix: Fix::command("echo nop > /sys/kernel/tracing/current_tracer; echo > /sys/kernel/tracing/set_event"),
         persist: &[
@@ -147,7 +146,15 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.probes",
         title: "No probes placed in kernel or programs",
-        check: Check::Probe(probes),
+        applies: |case| {
+            can_trace(case)?;
+            let is_mounted = case.names(TRACEFS, UNSEEN)?.iter().any(|name| name == "current_tracer");
+            Doubt::unknown_if(!is_mounted, "tracefs is not mounted")
+        },
+        check: Check::All(&[
+            Check::seen("/sys/kernel/tracing/kprobe_events", Want::EMPTY, NO_PROBES),
+            Check::seen("/sys/kernel/tracing/uprobe_events", Want::EMPTY, NO_PROBES),
+        ]),
         why: "Every thread that passes a probe traps or jumps aside, and placing it stops all CPUs for a moment.",
         fix: Fix::command("echo > /sys/kernel/tracing/kprobe_events; echo > /sys/kernel/tracing/uprobe_events"),
         persist: &[Lasting::NoWord("kprobe_event"), Lasting::other("Find out who placed them")],
@@ -160,6 +167,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.instances",
         title: "No tracing in side instances",
+        applies: can_trace,
         check: Check::Probe(instances),
         why: "Programs such as rasdaemon trace in an instance of their own; the cost is the same.",
         fix: Fix::command(
@@ -261,7 +269,8 @@ fn prints_in_a_thread(case: &Case<'_>) -> bool {
 const TRACEFS: &str = "/sys/kernel/tracing";
 const UNSEEN: Missing = TellsNothing("tracefs is not mounted");
 
-/// Not applicable if the kernel cannot trace.
+const NO_PROBES: Missing = CannotBe("this kernel cannot place probes by file");
+
 fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
     if !case.exists(TRACEFS) && case.list("/sys/kernel").known().is_some_and(|names| !names.is_empty()) {
         return Doubt::not_applicable("this kernel cannot trace");
@@ -269,22 +278,7 @@ fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-fn probes(case: &Case<'_>) -> Judged {
-    can_trace(case)?;
-    let names = case.names(TRACEFS, UNSEEN)?;
-    let kinds: Vec<&String> =
-        names.iter().filter(|name| ["kprobe_events", "uprobe_events"].contains(&name.as_str())).collect();
-    Doubt::unknown_if(!names.iter().any(|name| name == "current_tracer"), "tracefs is not mounted")?;
-    Doubt::not_applicable_if(kinds.is_empty(), "this kernel cannot place probes by file")?;
-    let mut all_empty = true;
-    for kind in kinds {
-        all_empty &= case.text(&format!("{TRACEFS}/{kind}"), UNSEEN)?.trim().is_empty();
-    }
-    Ok(all_empty)
-}
-
 fn instances(case: &Case<'_>) -> Judged {
-    can_trace(case)?;
     let folder = format!("{TRACEFS}/instances");
     let names = case.names(&folder, UNSEEN)?;
     let mut at_work = Vec::new();
@@ -297,7 +291,7 @@ fn instances(case: &Case<'_>) -> Judged {
             at_work.push(name.clone());
         }
     }
-    case.none_found(folder, at_work.join(", "), format!("{} at work of {}", 0, names.len()))
+    case.none_found(folder, at_work.join(", "), format!("none of {} at work", names.len()))
 }
 
 /// Reads `/proc/consoles`: the name and flags of each console.

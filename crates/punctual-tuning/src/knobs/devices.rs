@@ -8,7 +8,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "blk.scheduler",
         title: "Fast disks without an I/O scheduler",
-        check: Check::Probe(scheduler),
+        check: Check::each(
+            "/sys/block/*/queue/scheduler",
+            has_no_moving_parts,
+            Want::Choice { good: &["none"], bad: &[] },
+            CannotBe("there is no disk that this concerns"),
+        ),
         why: "A scheduler sorts requests under a lock and adds work to each; disks without moving parts gain \
             nothing from it.",
         fix: Fix::command("echo none > /sys/block/DISK/queue/scheduler"),
@@ -24,13 +29,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "blk.rq_affinity",
         title: "I/O does not complete on the CPU that asked",
-        check: Check::Probe(|case| {
-            every_disk(case, "queue/rq_affinity", |disk, text| match text.as_str() {
-                "0" | "1" => Ok(Some(true)),
-                "2" => Ok(Some(false)),
-                other => Doubt::unknown(format!("{BLOCKS}/{disk}/queue/rq_affinity holds '{other}'")),
-            })
-        }),
+        check: Check::seen(
+            "/sys/block/*/queue/rq_affinity",
+            Want::Within(0, 1),
+            CannotBe("there is no disk that this concerns"),
+        ),
         why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
         fix: Fix::prose("echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>."),
         persist: &[Lasting::Udev(Rule {
@@ -200,61 +203,38 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 const BLOCKS: &str = "/sys/block";
-const NO_BLOCKS: Missing = CannotBe("there are no disks");
-const UNSEEN: Missing = TellsNothing("a disk's setting is not shown");
 
-/// Judges a file of each disk, and adds the disks that are not as wanted to the evidence. `judge` returns `None` for a
-/// disk to which the knob does not apply.
-fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
-    let (mut seen, mut wrong) = (0, Vec::new());
-    for disk in case.names(BLOCKS, NO_BLOCKS)? {
-        let path = format!("{BLOCKS}/{disk}/{file}");
-        let fact = case.peek(&path);
-        // Loop devices lack some of these files.
-        if fact == Fact::Absent {
-            continue;
-        }
-        let text = case.known(&path, fact, UNSEEN)?;
-        if let Some(is_wanted) = judge(&disk, text.clone())? {
-            seen += 1;
-            wrong.extend((!is_wanted).then(|| format!("{disk}: {text}")));
-        }
-    }
-    Doubt::not_applicable_if(seen == 0, "there is no disk that this concerns")?;
-    case.none_found(format!("{BLOCKS}/*/{file}"), wrong.join("; "), format!("as wanted on {seen}"))
+fn has_no_moving_parts(case: &Case<'_>, disk: &str) -> bool {
+    case.peek(&format!("{disk}/queue/rotational")) == Fact::Known("0".to_owned())
 }
 
-fn scheduler(case: &Case<'_>) -> Judged {
-    every_disk(case, "queue/scheduler", |disk, text| {
-        let path = format!("{BLOCKS}/{disk}/queue/rotational");
-        match case.content(&path, UNSEEN)?.as_str() {
-            "0" if text.contains("[none]") || text == "none" => Ok(Some(true)),
-            "0" if text.contains('[') => Ok(Some(false)),
-            "1" => Ok(None),
-            _ => Doubt::unknown(format!("{BLOCKS}/{disk}/queue says '{text}'")),
-        }
-    })
-}
-
-/// Good if the kernel does not poll the drive. It polls only for events that the drive cannot announce itself.
+/// Good if the kernel polls no drive. It polls only for events that a drive cannot announce itself.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
     let usual_ms = case.number(parameter, TellsNothing("the usual interval is not shown"))?;
-    every_disk(case, "events", |disk, events| {
+    let (mut seen, mut polled) = (0, Vec::new());
+    for disk in case.names(BLOCKS, CannotBe("there are no disks"))? {
+        let unseen = TellsNothing("a disk's setting is not shown");
         let read = |file: &str| {
             let path = format!("{BLOCKS}/{disk}/{file}");
-            case.content(&path, UNSEEN)
+            case.content(&path, unseen)
         };
+        let Fact::Known(events) = case.peek(&format!("{BLOCKS}/{disk}/events")) else { continue };
+        seen += 1;
         if events.trim().is_empty() {
-            return Ok(Some(true));
+            continue;
         }
         let told = read("events_async")?;
         let must_ask = events.split_whitespace().any(|event| !told.split_whitespace().any(|other| other == event));
-        match read("events_poll_msecs")?.parse::<i64>() {
-            Ok(own_ms) => Ok(Some(own_ms == 0 || (own_ms < 0 && (usual_ms == 0 || !must_ask)))),
-            Err(_) => Doubt::unknown(format!("{BLOCKS}/{disk}/events_poll_msecs is no number")),
+        let Ok(own_ms) = read("events_poll_msecs")?.parse::<i64>() else {
+            return Doubt::unknown(format!("{BLOCKS}/{disk}/events_poll_msecs is no number"));
+        };
+        if own_ms > 0 || own_ms < 0 && usual_ms != 0 && must_ask {
+            polled.push(format!("{disk}: {events}"));
         }
-    })
+    }
+    Doubt::not_applicable_if(seen == 0, "there is no disk that this concerns")?;
+    case.none_found(format!("{BLOCKS}/*/events"), polled.join("; "), format!("as wanted on {seen}"))
 }
 
 fn md(case: &Case<'_>) -> Judged {

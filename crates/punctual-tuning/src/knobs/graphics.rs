@@ -4,6 +4,9 @@ use crate::knobs::prelude::*;
 
 const FOLDER: &str = "/sys/class/drm";
 const NO_CARD: Missing = CannotBe("there is no graphics card");
+const NO_LIMITS: Missing = CannotBe("no graphics card here lets its frequency be set");
+const NO_INTEL: Missing =
+    CannotBe("no driver of Intel graphics is loaded that has this parameter (i915 cannot be built with PREEMPT_RT)");
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Graphics) };
 /// Fields shared by the knobs that change parameters of Intel's drivers.
@@ -39,7 +42,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.freq",
         title: "GPU frequency fixed",
-        check: Check::Probe(freq),
+        check: Check::All(&[
+            Check::seen("/sys/class/drm/card*/gt_min_freq_mhz", Want::SameAs("gt_max_freq_mhz"), NO_LIMITS),
+            Check::seen("/sys/class/drm/card*/device/tile*/gt*/freq0/min_freq", Want::SameAs("max_freq"), NO_LIMITS),
+        ]),
         why: "An integrated GPU that speeds up takes power, cache and memory bandwidth from the CPUs.",
         fix: Fix::prose(
             "Write one low frequency as both limits: gt_min_freq_mhz and gt_max_freq_mhz (i915), min_freq and \
@@ -56,7 +62,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.display",
         title: "No display is lit",
-        check: Check::Probe(display),
+        applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
+        check: Check::seen(
+            "/sys/class/drm/card*-*/enabled",
+            Want::Word { good: &["disabled"], bad: &["enabled"] },
+            CannotBe("no connector for a display"),
+        ),
         why: "A lit display reads its picture from memory all the time and interrupts a CPU at every frame.",
         fix: Fix::prose("Unplug it, or end what draws; echo off > /sys/class/drm/CONNECTOR/status"),
         persist: &[Lasting::word("video=<HDMI-A-1>:d")],
@@ -68,7 +79,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.i915_params",
         title: "The display's power wells stay on (Intel)",
-        check: Check::Probe(|case| are_zero(case, &["enable_dc"])),
+        check: Check::All(&[
+            Check::seen("/sys/module/i915/parameters/enable_dc", Want::ZERO, NO_INTEL),
+            Check::seen("/sys/module/xe/parameters/enable_dc", Want::ZERO, NO_INTEL),
+        ]),
         why: "Switching power wells and display states off and on stalls the memory path of the integrated graphics.",
         persist: &[
             Lasting::module("i915 enable_dc=0 disable_power_well=0"),
@@ -79,7 +93,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.psr",
         title: "The display does not refresh itself (Intel)",
-        check: Check::Probe(|case| are_zero(case, &["enable_psr", "enable_fbc"])),
+        check: Check::All(&[
+            Check::seen("/sys/module/i915/parameters/enable_psr", Want::ZERO, NO_INTEL),
+            Check::seen("/sys/module/i915/parameters/enable_fbc", Want::ZERO, NO_INTEL),
+            Check::seen("/sys/module/xe/parameters/enable_psr", Want::ZERO, NO_INTEL),
+            Check::seen("/sys/module/xe/parameters/enable_fbc", Want::ZERO, NO_INTEL),
+        ]),
         why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them at \
             every change.",
         persist: &[Lasting::module("i915 enable_psr=0 enable_fbc=0"), Lasting::module("xe enable_psr=0 enable_fbc=0")],
@@ -127,64 +146,4 @@ fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let is_card = |name: &str| name.strip_prefix("card").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
     let cards: Vec<String> = names.into_iter().filter(|name| is_card(name)).collect();
     if cards.is_empty() { Doubt::not_applicable("there is no graphics card") } else { Ok(cards) }
-}
-
-/// The folders below `folder` whose names begin with `start`.
-fn below(case: &Case<'_>, folder: &str, start: &str) -> Vec<String> {
-    let names = case.list(folder);
-    let names = names.known().into_iter().flatten().filter(|name| name.starts_with(start));
-    names.map(|name| format!("{folder}/{name}")).collect()
-}
-
-fn freq(case: &Case<'_>) -> Judged {
-    let mut limits = Vec::new();
-    for card in cards(case)?.iter().map(|card| format!("{FOLDER}/{card}")) {
-        limits.push((format!("{card}/gt_min_freq_mhz"), format!("{card}/gt_max_freq_mhz")));
-        let tiles = below(case, &format!("{card}/device"), "tile");
-        for gt in tiles.iter().flat_map(|tile| below(case, tile, "gt")) {
-            limits.push((format!("{gt}/freq0/min_freq"), format!("{gt}/freq0/max_freq")));
-        }
-    }
-    let (mut seen, mut is_fixed) = (false, true);
-    for (lowest, highest) in limits {
-        if case.peek(&lowest).known().is_some() {
-            seen = true;
-            is_fixed &= case.text(&lowest, NO_CARD)? == case.text(&highest, NO_CARD)?;
-        }
-    }
-    if seen { Ok(is_fixed) } else { Doubt::not_applicable("no graphics card here lets its frequency be set") }
-}
-
-fn display(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop is what is asked for")?;
-    let names = case.names(FOLDER, NO_CARD)?;
-    let (mut lit, mut count) = (Vec::new(), 0);
-    for connector in names.into_iter().filter(|name| name.starts_with("card") && name.contains('-')) {
-        let path = format!("{FOLDER}/{connector}/enabled");
-        count += 1;
-        match case.content(&path, TellsNothing("a connector does not say whether it is lit"))? {
-            word if word == "enabled" => lit.push(connector),
-            word if word == "disabled" => {}
-            other => return Doubt::unknown(format!("{path} holds '{other}'")),
-        }
-    }
-    Doubt::not_applicable_if(count == 0, "no connector for a display")?;
-    case.none_found(format!("{FOLDER}/*/enabled"), lit.join(", "), format!("none of {count}"))
-}
-
-/// Whether all these parameters of Intel's graphics driver are zero.
-fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
-    let driver = if case.has_module("i915")? {
-        "i915"
-    } else if case.has_module("xe")? {
-        "xe"
-    } else {
-        return Doubt::not_applicable("no driver of Intel graphics is loaded (i915 cannot be built with PREEMPT_RT)");
-    };
-    let mut all = true;
-    for parameter in parameters {
-        let path = format!("/sys/module/{driver}/parameters/{parameter}");
-        all &= case.number(&path, TellsNothing("the driver does not show it"))? == 0;
-    }
-    Ok(all)
 }

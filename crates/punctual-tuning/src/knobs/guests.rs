@@ -76,10 +76,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.halt_poll",
         title: "The host does not spin for idle guests",
-        check: Check::Probe(|case| is_zero(&parameter(case, &["kvm/parameters/halt_poll_ns"])?)),
+        applies: runs_guests,
+        check: Check::parameter("kvm", "halt_poll_ns", Want::ZERO, NO_PARAMETER),
         why: "With halt polling a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
             nothing, a shared one loses.",
-        fix: Fix::command("echo 0 > /sys/module/kvm/parameters/halt_poll_ns"),
         persist: &[Lasting::module("kvm halt_poll_ns=0")],
         cost: "Slower wake-ups of guests that share CPUs.",
         blast: Blast::Harmless,
@@ -93,9 +93,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.ple_gap",
         title: "Guests may spin without being thrown out",
-        check: Check::Probe(|case| {
-            is_zero(&parameter(case, &["kvm_intel/parameters/ple_gap", "kvm_amd/parameters/pause_filter_count"])?)
-        }),
+        applies: runs_guests,
+        check: Check::All(&[
+            Check::seen("/sys/module/kvm_intel/parameters/ple_gap", Want::ZERO, NO_PARAMETER),
+            Check::seen("/sys/module/kvm_amd/parameters/pause_filter_count", Want::ZERO, NO_PARAMETER),
+        ]),
         why: "Pause-loop exiting throws a vCPU out that spins on a lock: right where CPUs are shared, an exit for \
             nothing where they are dedicated.",
         persist: &[Lasting::module("kvm_intel ple_gap=0"), Lasting::module("kvm_amd pause_filter_count=0")],
@@ -106,7 +108,15 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.timer_advance",
         title: "Timers of guests are fired ahead of time",
-        check: Check::Probe(timer_advance),
+        applies: runs_guests,
+        check: Check::All(&[
+            Check::seen("/sys/module/kvm/parameters/lapic_timer_advance", Want::YES, NO_PARAMETER),
+            Check::seen(
+                "/sys/module/kvm/parameters/lapic_timer_advance_ns",
+                Want::Not { bad: 0, write: -1 },
+                NO_PARAMETER,
+            ),
+        ]),
         why: "The host can fire a guest's timer early by what the entry takes, so that the guest sees it on time.",
         persist: &[Lasting::other(
             "/etc/modprobe.d: no option lapic_timer_advance=0 (lapic_timer_advance_ns=0 before 6.12) for kvm",
@@ -118,9 +128,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.kvmclock_sync",
         title: "Clocks of guests are not synchronised every five minutes",
-        check: Check::Probe(|case| {
-            is_on(&parameter(case, &["kvm/parameters/kvmclock_periodic_sync"])?).map(|is_on| !is_on)
-        }),
+        applies: runs_guests,
+        check: Check::seen("/sys/module/kvm/parameters/kvmclock_periodic_sync", Want::NO, NO_PARAMETER),
         why: "The host updates the clock of all vCPUs at a steady beat, which makes each of them exit.",
         persist: &[Lasting::module("kvm kvmclock_periodic_sync=0")],
         cost: "kvm-clock drifts against the host's.",
@@ -131,9 +140,15 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.apicv",
         title: "Interrupts reach guests without an exit",
-        check: Check::Probe(|case| {
-            is_on(&parameter(case, &["kvm_intel/parameters/enable_apicv", "kvm_amd/parameters/avic"])?)
-        }),
+        applies: runs_guests,
+        check: Check::All(&[
+            Check::seen("/sys/module/kvm_intel/parameters/enable_apicv", Want::YES, NO_PARAMETER),
+            Check::seen(
+                "/sys/module/kvm_amd/parameters/avic",
+                Want::Word { good: &["Y", "1"], bad: &["N", "0"] },
+                NO_PARAMETER,
+            ),
+        ]),
         why: "Without hardware support for the interrupt controller every interrupt and every end of one makes the \
             guest exit.",
         persist: &[Lasting::module("kvm_intel enable_apicv=1"), Lasting::module("kvm_amd avic=1")],
@@ -143,7 +158,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Not applicable outside a guest.
 fn is_guest(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(case.known_virtualisation()?.hypervisor.is_none(), "this is no guest")
 }
@@ -174,9 +188,10 @@ fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// The value of a parameter of KVM, read from the first of the places that exists. Not applicable if no guest runs
-/// here.
-fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
+const NO_PARAMETER: Missing = CannotBe("this kernel's KVM has no such parameter");
+
+/// Not applicable if no guest runs here.
+fn runs_guests(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(!case.has_module("kvm")?, "this machine runs no guests (no module kvm)")?;
     let modules = "/sys/module";
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
@@ -188,36 +203,5 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
         if task.is_kernel { task.name.starts_with("kvm-") } else { monitors.contains(&task.name.as_str()) }
     };
     let has_no_guest = users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty();
-    Doubt::not_applicable_if(has_no_guest, "no guest is seen to run here")?;
-    for place in places {
-        let path = format!("{modules}/{place}");
-        match case.peek(&path) {
-            Fact::Absent => {}
-            _ => return case.text(&path, TellsNothing("the parameter is not shown")),
-        }
-    }
-    Doubt::not_applicable("this kernel's KVM has no such parameter")
-}
-
-/// Whether a switch, written as Y or N or 1 or 0, is on.
-fn is_on(value: &str) -> Judged {
-    match value {
-        "Y" | "1" => Ok(true),
-        "N" | "0" => Ok(false),
-        other => Doubt::unknown(format!("the parameter says '{other}'")),
-    }
-}
-
-fn is_zero(value: &str) -> Judged {
-    value.parse::<i64>().map(|number| number == 0).or_else(|_| Doubt::unknown(format!("the parameter says '{value}'")))
-}
-
-fn timer_advance(case: &Case<'_>) -> Judged {
-    let places = ["kvm/parameters/lapic_timer_advance", "kvm/parameters/lapic_timer_advance_ns"];
-    match parameter(case, &places)?.as_str() {
-        "N" | "0" => Ok(false),
-        "Y" => Ok(true),
-        number if number.parse::<i64>().is_ok() => Ok(true),
-        other => Doubt::unknown(format!("the parameter says '{other}'")),
-    }
+    Doubt::not_applicable_if(has_no_guest, "no guest is seen to run here")
 }

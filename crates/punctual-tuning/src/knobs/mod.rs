@@ -40,12 +40,14 @@ mod smt;
 mod uncore;
 mod watchdogs;
 
-pub(crate) use case::InterruptLine;
 pub use case::{Case, Doubt, Judged, Missing, TASKS, Task};
+pub(crate) use case::{DEADLINE, FAIR_SERVER_SINCE, FIFO, InterruptLine, KERNEL_THREAD, RR};
 pub use check::{Check, Want};
 pub use fix::Fix;
 pub use lasting::{Lasting, When};
+pub(crate) use memory::meminfo;
 pub(crate) use seen::groups::SLICES;
+pub(crate) use seen::idle::{LATENCY_DEVICE, NO_LIMIT_US, read_latency_device_us};
 pub(crate) use seen::isolation::{QUEUES, with_rcu_thread};
 pub(crate) use seen::links::{LINK_STATES, NO_PCI, PCI};
 pub(crate) use seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NPU, UNCORE};

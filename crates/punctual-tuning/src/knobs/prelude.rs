@@ -1,7 +1,7 @@
 //! The names that entries of the catalogue and their probes use.
 
 pub(super) use super::case::Missing::{CannotBe, TellsNothing};
-pub(super) use super::case::{Case, Doubt, Judged, LOG, Missing, OfCpus, Task};
+pub(super) use super::case::{Case, Doubt, Judged, LOG, Missing, OfCpus, Task, or_absent};
 pub(super) use super::check::{Check, Want};
 pub(super) use super::fix::Fix;
 pub(super) use super::lasting::{Attribute, Event, Lasting, Rule, Then, When, attribute};

@@ -130,7 +130,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "svc.containers",
         title: "Containers keep off the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(containers),
+        applies: |case| case.has_housekeeping(),
+        check: Check::All(&[
+            containers("/sys/fs/cgroup/system.slice/docker-*/cpuset.cpus.effective"),
+            containers("/sys/fs/cgroup/machine.slice/libpod-*/cpuset.cpus.effective"),
+            containers("/sys/fs/cgroup/machine.slice/systemd-nspawn@*/cpuset.cpus.effective"),
+            containers("/sys/fs/cgroup/docker/*/cpuset.cpus.effective"),
+            containers("/sys/fs/cgroup/kubepods*/cpuset.cpus.effective"),
+            containers("/sys/fs/cgroup/lxc.payload.*/cpuset.cpus.effective"),
+        ]),
         why: "Runtimes of containers know nothing of isolated CPUs: without a cpuset their programs may use every \
             CPU.",
         fix: Fix::prose("docker update --cpuset-cpus=<H> CONTAINER; podman update --cpuset-cpus=<H> CONTAINER"),
@@ -162,38 +170,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Folders with the control groups of containers, and the beginning of the names of these groups.
-const RUNTIMES: [(&str, &str); 6] = [
-    ("/sys/fs/cgroup/system.slice", "docker-"),
-    ("/sys/fs/cgroup/machine.slice", "libpod-"),
-    ("/sys/fs/cgroup/machine.slice", "systemd-nspawn@"),
-    ("/sys/fs/cgroup/docker", ""),
-    ("/sys/fs/cgroup", "kubepods"),
-    ("/sys/fs/cgroup", "lxc.payload."),
-];
-/// The most containers that are read in each folder.
-const ENOUGH: usize = 256;
+const NO_CONTAINER: Missing = CannotBe("no containers are seen here");
 
-fn containers(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let root = "/sys/fs/cgroup";
-    case.names(root, TellsNothing("control groups cannot be seen here"))?;
-    let (mut seen, mut free) = (0, 0);
-    for (folder, start) in RUNTIMES {
-        let names = case.list(folder);
-        for name in names.known().into_iter().flatten().filter(|name| name.starts_with(start)).take(ENOUGH) {
-            let list = case.peek(&format!("{folder}/{name}/cpuset.cpus.effective"));
-            let Some(cpus) = list.known().and_then(|list| CpuSet::parse_list(list).ok()) else { continue };
-            seen += 1;
-            free += usize::from(!cpus.intersection(case.rt()).is_empty());
-        }
-    }
-    Doubt::not_applicable_if(seen == 0, "no containers are seen here")?;
-    case.note(
-        format!("{root}/**/cpuset.cpus.effective"),
-        format!("{free} of {seen} containers may use CPUs {}", case.rt()),
-    );
-    Ok(free == 0)
+const fn containers(cpus: &'static str) -> Check {
+    Check::seen(cpus, Want::ListWithoutRt, NO_CONTAINER)
 }
 
 fn kubelet(case: &Case<'_>) -> Judged {

@@ -23,7 +23,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.uncore",
         title: "Uncore frequency fixed",
         blast: Blast::Harmless,
-        check: Check::Probe(uncore),
+        check: Check::seen(
+            "/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz",
+            Want::SameAs("max_freq_khz"),
+            NO_UNCORE,
+        ),
         why: "Time to reach the last-level cache and memory moves with the uncore clock.",
         fix: Fix::prose(
             "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
@@ -110,16 +114,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..ACCELERATOR
     },
 ];
-
-fn uncore(case: &Case<'_>) -> Judged {
-    let mut is_fixed = true;
-    for place in case.uncore_places()? {
-        let lowest = case.text(&format!("{place}/min_freq_khz"), NO_UNCORE)?;
-        let highest = case.text(&format!("{place}/max_freq_khz"), NO_UNCORE)?;
-        is_fixed &= lowest == highest;
-    }
-    Ok(is_fixed)
-}
 
 fn elc(case: &Case<'_>) -> Judged {
     let none = CannotBe("this uncore has no efficiency latency control");

@@ -4,16 +4,14 @@
 //! The catalogue leaves some things to a person: a value to be chosen, a rule for one device, a new kernel. No change
 //! is derived then, and the error says what the person can do.
 
-use super::pattern::fits;
 use super::wanted::is_given;
 use super::{Expected, Keep, Reading, Step};
 use crate::knobs::{Case, File, Knob, Lasting, Part, Setting, Template};
+use crate::pattern::fitting;
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Cmdline;
-use punctual_facts::tree::Tree;
 
-/// The change that is derived for one knob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Derived {
     pub steps: Vec<Step>,
@@ -210,15 +208,4 @@ fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
         Some(cpus) => cpus.iter().flat_map(|cpu| fitting(case, &template.filled(|_| cpu.to_string()))).collect(),
         None => fitting(case, path),
     }
-}
-
-/// The files that match a path with stars, in the order of their names.
-fn fitting(tree: &dyn Tree, path: &str) -> Vec<String> {
-    let Some(star) = path.find('*') else { return vec![path.to_owned()] };
-    let start = path[..star].rfind('/').map_or(0, |slash| slash + 1);
-    let end = path[star..].find('/').map_or(path.len(), |slash| star + slash);
-    let (folder, pattern, rest) = (&path[..start], &path[start..end], &path[end..]);
-    let names = tree.list(folder.trim_end_matches('/')).known().cloned().unwrap_or_default();
-    let fits = names.iter().filter(|name| fits(pattern, name));
-    fits.flat_map(|name| fitting(tree, &format!("{folder}{name}{rest}"))).collect()
 }

@@ -16,7 +16,6 @@ mod derive;
 mod kernel;
 pub mod lasting;
 mod make;
-mod pattern;
 mod policy;
 pub mod print;
 mod reading;

@@ -97,7 +97,6 @@ impl Invocation {
         Self { program: program.to_owned(), arguments: arguments.map(str::to_owned).to_vec(), order: None }
     }
 
-    /// The invocation of `systemctl` with this order and its arguments.
     pub fn systemd<const N: usize>(order: SystemdOrder, about: [&str; N]) -> Self {
         let arguments = order.words().iter().chain(&about).map(|word| (*word).to_owned()).collect();
         Self { program: SYSTEMCTL.to_owned(), arguments, order: Some(order) }

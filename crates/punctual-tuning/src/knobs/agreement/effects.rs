@@ -1,7 +1,7 @@
 //! Settings that look right but do not have the effect they promise.
 
 use super::not_told_by;
-use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER, InterruptCounts, device_lines};
+use crate::knobs::case::{FAIR_SERVER_SINCE, INTERRUPTS, INTERRUPTS_LATER, InterruptCounts, device_lines};
 use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
@@ -74,9 +74,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-/// From this version on, the fair server replaces throttling.
-const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;

@@ -3,7 +3,7 @@
 use super::{not_told_by, set_apart};
 use crate::knobs::case::ROLES_SWAPPED;
 use crate::knobs::prelude::*;
-use crate::knobs::seen::isolation::{default_affinity, domain, rcu_nocbs, unbound, with_rcu_thread};
+use crate::knobs::seen::isolation::{domain, rcu_nocbs, with_rcu_thread};
 
 const KNOB: Knob =
     Knob { severity: Weight::of(Medium, Medium, Info), blast: Blast::Disturbing, ..Knob::of(Family::Agreement) };
@@ -39,7 +39,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             let apart = set_apart(case)?;
             let missing = TellsNothing("the kernel does not show where new interrupts go");
             let mask = case.cpu_mask("/proc/irq/default_smp_affinity", missing)?;
-            not_told_by("irq.default", default_affinity(case) != Ok(false))?;
+            not_told_by_knob(case, "irq.default")?;
             Ok(mask.intersection(&apart.all()).is_empty())
         }),
         why: "The default affinity knows nothing of isolation: without irqaffinity= a device that appears later may \
@@ -69,7 +69,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             let apart = set_apart(case)?;
             let missing = TellsNothing("this kernel does not show where unbound work may run");
             let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
-            not_told_by("wq.unbound", unbound(case) != Ok(false))?;
+            not_told_by_knob(case, "wq.unbound")?;
             Ok(mask.intersection(&apart.all()).is_empty())
         }),
         why: "The mask of unbound work follows isolation at boot; written later, or with nohz_full= alone from 7.x on, it \
@@ -101,6 +101,12 @@ fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
     }
     let is_swapped = case.version().is_ok_and(|version| version >= ROLES_SWAPPED);
     if is_swapped && severity > Info { High } else { severity }
+}
+
+/// Like [`not_told_by`]. It asks for the CPUs first, so that this knob is unknown as well if they are not known.
+fn not_told_by_knob(case: &Case<'_>, knob: &str) -> Result<(), Doubt> {
+    let is_told = case.has_housekeeping().is_ok() && case.is_bad(knob);
+    not_told_by(knob, !is_told)
 }
 
 fn watchdog(case: &Case<'_>) -> Judged {

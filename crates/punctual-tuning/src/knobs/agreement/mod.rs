@@ -13,6 +13,7 @@ pub(super) mod requests;
 pub(super) mod sysctls;
 
 use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::PARTITIONS;
 
 /// The CPUs that this machine keeps free of other work.
 struct Apart {
@@ -35,9 +36,6 @@ fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
     CpuSet::parse_kernel(text, last + 1).map_err(|e| e.to_string())
 }
 
-/// The file that lists the CPUs of isolated cpuset partitions.
-const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
-
 /// Fails as not applicable if `is_good` is false: `knob`, which looks at the real-time CPUs only, then reports the bad
 /// state already, and one bad state is to appear as one finding.
 fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
@@ -46,13 +44,7 @@ fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
 
 fn set_apart(case: &Case<'_>) -> Result<Apart, Doubt> {
     let boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
-    let optional = |path| {
-        if case.peek(path).known().is_none() {
-            return Ok(CpuSet::new());
-        }
-        case.cpu_list(path, TellsNothing("not there"))
-    };
-    let (tick_free, partitions) = (optional(NOHZ_FULL)?, optional(PARTITIONS)?);
+    let (tick_free, partitions) = (case.cpu_list_if_there(NOHZ_FULL)?, case.cpu_list_if_there(PARTITIONS)?);
     let apart = Apart { domain: boot.union(&partitions), tick_free };
     if apart.all().is_empty() {
         return Doubt::not_applicable("this machine sets no CPU apart, so there is nothing to agree with");

@@ -223,15 +223,9 @@ fn unasked(case: &Case<'_>) -> Judged {
     let mut is_set_apart = false;
     let mut is_asked = true;
     for effect in [ISOLATED, NOHZ_FULL] {
-        let missing = CannotBe("this kernel sets no CPUs apart");
-        match case.cpu_list(effect, missing) {
-            Ok(cpus) if cpus.is_empty() => {}
-            Ok(_) => {
-                is_set_apart = true;
-                is_asked &= asked.iter().any(|wish| wish.effect == effect);
-            }
-            Err(Doubt::NotApplicable(_)) => {}
-            Err(doubt) => return Err(doubt),
+        if !or_absent(case.cpu_list(effect, CannotBe("")), CpuSet::new())?.is_empty() {
+            is_set_apart = true;
+            is_asked &= asked.iter().any(|wish| wish.effect == effect);
         }
     }
     let words: Vec<String> = asked.iter().map(|wish| format!("{}={}", wish.word, wish.list)).collect();

@@ -11,8 +11,9 @@ mod told;
 
 pub(crate) use counts::{CpuCount, INTERRUPTS_LATER, InterruptCounts, device_lines};
 pub(crate) use lines::InterruptLine;
+pub(crate) use tasks::{DEADLINE, FIFO, KERNEL_THREAD, RR};
 pub use tasks::{TASKS, Task};
-pub(crate) use told::{ROLES_SWAPPED, SOUND_TSC};
+pub(crate) use told::{FAIR_SERVER_SINCE, ROLES_SWAPPED, SOUND_TSC};
 
 use super::template::{Part, Template};
 use super::{Knob, Resort};
@@ -73,6 +74,14 @@ impl Doubt {
     /// Fails with [`Doubt::NotApplicable`] if the condition `holds`.
     pub fn not_applicable_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
         if holds { Self::not_applicable(because) } else { Ok(()) }
+    }
+}
+
+/// The result with `value` in place of the doubt that something is not there, for things whose absence is an answer.
+pub fn or_absent<T>(result: Result<T, Doubt>, value: T) -> Result<T, Doubt> {
+    match result {
+        Err(Doubt::NotApplicable(_)) => Ok(value),
+        result => result,
     }
 }
 
@@ -432,6 +441,12 @@ impl<'a> Case<'a> {
         let text = self.text(path, missing)?;
         let list = if text.trim() == "(null)" { "" } else { text.trim() };
         CpuSet::parse_list(list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))
+    }
+
+    /// The CPUs that a file lists. If there is no such file, there are none, and the file is no evidence.
+    pub fn cpu_list_if_there(&self, path: &str) -> Result<CpuSet, Doubt> {
+        let is_there = self.peek(path).known().is_some();
+        if is_there { self.cpu_list(path, Missing::TellsNothing("not there")) } else { Ok(CpuSet::new()) }
     }
 
     pub fn cpu_mask(&self, path: &str, missing: Missing) -> Result<CpuSet, Doubt> {

@@ -11,7 +11,11 @@ use punctual_facts::fact::Fact;
 /// it is missing for kernel threads that cannot be moved. A last line `...` says that the list was cut off.
 pub const TASKS: &str = "punctual:/tasks";
 
-const KERNEL_THREAD: u64 = 0x0020_0000;
+pub(crate) const KERNEL_THREAD: u64 = 0x0020_0000;
+/// Numbers of scheduling policies in `/proc/PID/stat`.
+pub(crate) const FIFO: u32 = 1;
+pub(crate) const RR: u32 = 2;
+pub(crate) const DEADLINE: u32 = 6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {

@@ -75,13 +75,30 @@ impl Case<'_> {
         fact.known()
     }
 
-    /// Whether the kernel was built with an option.
     pub(crate) fn built_with(&self, option: &str) -> Judged {
         let is_built = self.config(option)? != "n";
         if !is_built {
             self.has_whole_config()?;
         }
         Ok(is_built)
+    }
+
+    /// Good if the kernel was built with none of the options. Those that it was built with become the evidence.
+    pub(crate) fn built_without(&self, options: &[&str]) -> Judged {
+        let config = &self.machine.config;
+        let mut on = Vec::new();
+        for option in options {
+            match config.is_on(option) {
+                Fact::Known(true) => on.push(format!("CONFIG_{option}=y")),
+                Fact::Known(false) => {}
+                // Reading the option through the case returns the doubt that says why the configuration is not known.
+                _ => return self.config(option).map(|_| false),
+            }
+        }
+        if on.is_empty() {
+            self.has_whole_config()?;
+        }
+        self.none_found(&config.source, on.join(", "), format!("none of {}", options.join(", ")))
     }
 
     /// Fails if the configuration is incomplete, because an option that is missing there may then be on. Every complete
@@ -110,12 +127,10 @@ impl Case<'_> {
         Ok(is_there)
     }
 
-    /// Whether this machine has a bus of this kind, such as `pci`.
     pub(crate) fn has_bus(&self, bus: &str) -> Result<bool, Doubt> {
         self.holds("/sys/bus", "platform", bus)
     }
 
-    /// Good if no device of this class has a name that begins with `start`.
     pub(crate) fn has_no_device(&self, class: &str, start: &str) -> Judged {
         let folder = format!("/sys/class/{class}");
         let names = if self.holds("/sys/class", "mem", class)? {
@@ -155,6 +170,9 @@ impl Case<'_> {
 
 /// The CPU flags of a TSC that runs at a constant rate and does not stop.
 pub(crate) const SOUND_TSC: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
+
+/// From this version on, the fair server replaces throttling.
+pub(crate) const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 /// From this version on, `isolcpus=` keeps kernel threads off CPUs; up to 6.12, `nohz_full=` did. The versions between
 /// 6.12 and 7.0 were not examined.

@@ -8,12 +8,20 @@ const UNSHOWN: Missing = TellsNothing("the event device of a CPU is not shown");
 
 const KNOB: Knob = Knob { cost: "None.", ..Knob::of(Family::Clocks) };
 
+/// Timers inside the CPU.
+const LOCAL: &[&str] =
+    &["lapic", "lapic-deadline", "arch_sys_timer", "xen", "Hyper-V clockevent", "riscv_timer_clockevent"];
+
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.event",
         title: "A timer of its own for every real-time CPU",
         severity: Weight::all(High),
-        check: Check::Probe(event),
+        check: Check::seen(
+            "/sys/devices/system/clockevents/clockevent<I>/current_device",
+            Want::Word { good: LOCAL, bad: &["hpet*", "pit", "bc_hrtimer", "arch_mem_timer"] },
+            UNSHOWN,
+        ),
         why: "A timer inside the CPU is set in nanoseconds and interrupts that CPU alone. Without one, timers expire \
             by a message from another CPU, or by a device on a slow bus.",
         persist: &[Lasting::NoWord("nolapic_timer"), Lasting::NoWord("nolapic"), Lasting::NoWord("noapic")],
@@ -68,25 +76,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn event(case: &Case<'_>) -> Judged {
-    let mut is_local = true;
-    for OfCpus { value: device, .. } in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
-        is_local &= match device.as_str() {
-            "lapic" | "lapic-deadline" | "arch_sys_timer" | "xen" | "Hyper-V clockevent" | "riscv_timer_clockevent" => {
-                true
-            }
-            "hpet" | "pit" | "bc_hrtimer" | "arch_mem_timer" => false,
-            other if other.starts_with("hpet") => false,
-            other => {
-                return Doubt::unknown(format!(
-                    "whether '{other}' is a timer inside the CPU is not known to this program"
-                ));
-            }
-        };
-    }
-    Ok(is_local)
-}
 
 fn tsc_deadline(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "it is a mode of x86 CPUs")?;

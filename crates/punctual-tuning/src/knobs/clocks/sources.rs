@@ -184,10 +184,8 @@ fn watchdog(case: &Case<'_>) -> Judged {
     let nodes = "/sys/devices/system/node/online";
     let (what, packages) = if trusted == 2 {
         // A kernel built without NUMA counts one node and has no such file.
-        match case.cpu_list(nodes, CannotBe("built without NUMA")) {
-            Err(Doubt::NotApplicable(_)) => ("NUMA nodes", 1),
-            counted => ("NUMA nodes", counted?.len()),
-        }
+        let counted = case.cpu_list(nodes, CannotBe("built without NUMA")).map(|nodes| nodes.len());
+        ("NUMA nodes", or_absent(counted, 1)?)
     } else {
         let path = "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id";
         let online = case.online().cloned().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Knobs about other software on this machine: a hypervisor, firmware that runs beside the kernel, the secure world.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::frequency::NO_DRIVER;
 use crate::programs;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Firmware) };
@@ -47,12 +46,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.bios_limit",
         title: "Firmware does not limit the frequency",
         severity: Weight::all(Medium),
-        check: Check::Probe(|case| {
-            let highest = case.of_rt("cpufreq/cpuinfo_max_freq", NO_DRIVER)?;
-            let none = CannotBe("this frequency driver shows no limit of the firmware's");
-            let limits = case.of_rt("cpufreq/bios_limit", none)?;
-            Ok(limits == highest)
-        }),
+        check: Check::seen(
+            "/sys/devices/system/cpu/cpu<I>/cpufreq/bios_limit",
+            Want::SameAs("cpuinfo_max_freq"),
+            CannotBe("no frequency driver here shows a limit of the firmware's"),
+        ),
         why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and does not say so.",
         fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],

@@ -9,7 +9,7 @@ use crate::knobs::seen::links;
 /// The power management in the registers of the PCI links, which the reader of the live machine supplies: a line
 /// `DEVICE aspm=N clkpm=N` for each device whose registers could be read.
 const LINKS: &str = "punctual:/pci/links";
-const GRAPHICS: &str = "/sys/class/drm";
+const NO_RESIDENCY: Missing = CannotBe("no graphics card here shows how long it slept");
 
 const KNOB: Knob =
     Knob { cost: "Power.", blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
@@ -117,7 +117,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.rc6",
         title: "Graphics does not sleep (RC6, GT power management)",
-        check: Check::Probe(rc6),
+        applies: has_intel_setup,
+        check: Check::All(&[
+            Check::seen("/sys/class/drm/card*/power/rc6_residency_ms", Want::ZERO, NO_RESIDENCY),
+            Check::seen("/sys/class/drm/card*/gt/gt0/rc6_residency_ms", Want::ZERO, NO_RESIDENCY),
+            Check::seen("/sys/class/drm/card*/device/tile0/gt0/gtidle/idle_residency_ms", Want::ZERO, NO_RESIDENCY),
+        ]),
         why: "Graphics that enters and leaves RC6 changes the package's power and clocks, and wakes by \
             way of the memory controller everybody uses.",
         fix: Fix::prose("None on most machines; i915 had a parameter for it long ago."),
@@ -136,7 +141,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.gpu_clock",
         title: "Graphics clock at one low value",
-        check: Check::Probe(gpu_clock),
+        applies: has_intel_setup,
+        check: Check::seen(
+            "/sys/class/drm/card*/gt_min_freq_mhz",
+            Want::SameAs("gt_max_freq_mhz"),
+            CannotBe("no graphics card here shows its clock"),
+        ),
         why: "A graphics clock that rises takes power and heat from the CPUs, and shares last-level \
             cache and memory with them.",
         fix: Fix::prose("Write gt_RPn_freq_mhz into gt_min_freq_mhz and gt_max_freq_mhz of /sys/class/drm/cardN."),
@@ -241,47 +251,6 @@ fn turbo(case: &Case<'_>) -> Judged {
         }
         _ => Doubt::unknown("the CPU offers turbo, and no driver of Linux's shows whether it is used"),
     }
-}
-
-/// The graphics cards by name, such as `card0`, without their connectors.
-fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let names = case.names(GRAPHICS, CannotBe("there is no graphics card"))?;
-    let is_card = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
-    Ok(names.into_iter().filter(is_card).take(16).collect())
-}
-
-fn rc6(case: &Case<'_>) -> Judged {
-    has_intel_setup(case)?;
-    let mut times = Vec::new();
-    for card in cards(case)? {
-        for file in ["power/rc6_residency_ms", "gt/gt0/rc6_residency_ms", "device/tile0/gt0/gtidle/idle_residency_ms"] {
-            let path = format!("{GRAPHICS}/{card}/{file}");
-            if case.exists(&path) {
-                let unshown = TellsNothing("how long graphics slept is not shown");
-                times.push(case.number(&path, unshown)?);
-                break;
-            }
-        }
-    }
-    Doubt::not_applicable_if(times.is_empty(), "no graphics card here shows how long it slept")?;
-    Ok(times.iter().all(|time_ms| *time_ms == 0))
-}
-
-fn gpu_clock(case: &Case<'_>) -> Judged {
-    has_intel_setup(case)?;
-    let (mut seen, mut is_one) = (0, true);
-    for card in cards(case)? {
-        let folder = format!("{GRAPHICS}/{card}");
-        if !case.exists(&format!("{folder}/gt_max_freq_mhz")) {
-            continue;
-        }
-        seen += 1;
-        let unshown = TellsNothing("the graphics clock is not shown");
-        let lowest = case.number(&format!("{folder}/gt_min_freq_mhz"), unshown)?;
-        let highest = case.number(&format!("{folder}/gt_max_freq_mhz"), unshown)?;
-        is_one &= lowest == highest;
-    }
-    if seen == 0 { Doubt::not_applicable("no graphics card here shows its clock") } else { Ok(is_one) }
 }
 
 fn awake_links(case: &Case<'_>) -> Judged {

@@ -7,6 +7,9 @@ use punctual_facts::cpu_set::CPU_LIMIT;
 const KNOB: Knob =
     Knob { severity: Weight::all(Medium), confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
+const ONE_FREQUENCY: Check =
+    Check::seen("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_min_freq", Want::SameAs("scaling_max_freq"), NO_DRIVER);
+
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.governor",
@@ -35,11 +38,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.freq_pin",
         title: "One frequency, not a range",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| {
-            let lowest = case.of_rt("cpufreq/scaling_min_freq", NO_DRIVER)?;
-            let highest = case.of_rt("cpufreq/scaling_max_freq", NO_DRIVER)?;
-            Ok(lowest == highest)
-        }),
+        check: ONE_FREQUENCY,
         why: "While a range is allowed, the same code takes different times from one activation to the next.",
         fix: Fix::prose(
             "Write one sustained frequency, below turbo, into scaling_min_freq and scaling_max_freq of the CPUs <I>.",
@@ -75,7 +74,14 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.limits",
         title: "The highest frequency is not lowered",
-        check: Check::Probe(limits),
+        check: Check::Any(&[
+            Check::seen(
+                "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_max_freq",
+                Want::SameAs("cpuinfo_max_freq"),
+                NO_DRIVER,
+            ),
+            ONE_FREQUENCY,
+        ]),
         why: "A daemon, a thermal policy or a battery profile that lowers scaling_max_freq slows all work down, and \
             does so when the machine is hot and busy. One frequency for minimum and maximum is taken as meant.",
         fix: Fix::prose(
@@ -136,15 +142,6 @@ fn driver(case: &Case<'_>) -> Judged {
                 ignored, stands in MSR 0x770",
     )?;
     Ok(true)
-}
-
-fn limits(case: &Case<'_>) -> Judged {
-    let read = |file: &str| case.of_rt(&format!("cpufreq/{file}"), NO_DRIVER);
-    let highest = read("scaling_max_freq")?;
-    if highest == read("cpuinfo_max_freq")? {
-        return Ok(true);
-    }
-    Ok(highest == read("scaling_min_freq")?)
 }
 
 fn clock_domain(case: &Case<'_>) -> Judged {

@@ -1,9 +1,8 @@
 //! Knobs about heat and power limits, which lower the clock whatever the governor says.
 
 use crate::knobs::prelude::*;
+use crate::pattern::fitting;
 
-/// The most cooling devices that are read. A machine has about one for each CPU.
-const MOST_DEVICES: usize = 1024;
 const POWERCLAMP: &str = "intel_powerclamp";
 
 const NOT_COUNTED: Missing = CannotBe("this CPU does not count how often it was throttled");
@@ -61,7 +60,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.cooling",
         title: "No CPU slowed down for heat now",
-        check: Check::Probe(cooling),
+        check: Check::each(
+            "/sys/class/thermal/cooling_device*/cur_state",
+            slows_cpus,
+            Want::AtMost(0),
+            CannotBe("the kernel has nothing here that slows CPUs down for heat"),
+        ),
         why: "The kernel itself lowers the clock of CPUs, or forces them idle, when a thermal zone passes its passive \
             trip point. Any state above 0 means it is doing so now.",
         fix: Fix::prose(
@@ -127,41 +131,16 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The cooling devices that slow CPUs down, each with its state.
-fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
-    let folder = "/sys/class/thermal";
-    let none = CannotBe("this kernel has no thermal control");
-    let names = case.names(folder, none)?;
-    let mut found = Vec::new();
-    for device in names.iter().filter(|name| name.starts_with("cooling_device")).take(MOST_DEVICES) {
-        let Fact::Known(kind) = case.peek(&format!("{folder}/{device}/type")) else { continue };
-        let slows_cpus = ["Processor", "cpufreq-", "cpuidle-", "thermal-cpufreq-", "thermal-idle-", POWERCLAMP];
-        if !slows_cpus.iter().any(|start| kind.starts_with(start)) {
-            continue;
-        }
-        let path = format!("{folder}/{device}/cur_state");
-        let unshown = TellsNothing("a cooling device does not show its state");
-        let state = case.content(&path, unshown)?;
-        let Ok(state) = state.parse() else {
-            return Doubt::unknown(format!("{path} holds '{state}'"));
-        };
-        found.push((format!("{device} ({kind})"), state));
-    }
-    Ok(found)
-}
-
-fn cooling(case: &Case<'_>) -> Judged {
-    let coolers = cpu_coolers(case)?;
-    Doubt::not_applicable_if(coolers.is_empty(), "the kernel has nothing here that slows CPUs down for heat")?;
-    let busy: Vec<String> =
-        coolers.iter().filter(|c| c.1 > 0).map(|(name, state)| format!("{name}: {state}")).collect();
-    let all_idle = format!("0 in all {} for CPUs", coolers.len());
-    case.none_found("/sys/class/thermal/cooling_device*/cur_state", busy.join(", "), all_idle)
+fn slows_cpus(case: &Case<'_>, device: &str) -> bool {
+    let starts = ["Processor", "cpufreq-", "cpuidle-", "thermal-cpufreq-", "thermal-idle-", POWERCLAMP];
+    case.peek(&format!("{device}/type")).known().is_some_and(|kind| starts.iter().any(|start| kind.starts_with(start)))
 }
 
 fn is_clamping(case: &Case<'_>) -> bool {
-    let is_at_work = |(name, state): &(String, i64)| name.contains(POWERCLAMP) && *state > 0;
-    cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work))
+    let file = |device: &str, name: &str| case.peek(&format!("{device}/{name}")).known().cloned().unwrap_or_default();
+    fitting(case, "/sys/class/thermal/cooling_device*").iter().any(|device| {
+        file(device, "type") == POWERCLAMP && file(device, "cur_state").parse::<i64>().is_ok_and(|state| state > 0)
+    })
 }
 
 fn rapl(case: &Case<'_>) -> Judged {

@@ -65,10 +65,20 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.hwp_dynamic_boost",
         title: "No boost of the clock by waiting for a device",
-        check: Check::Probe(dynamic_boost),
+        check: Check::Any(&[
+            Check::file(
+                "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost",
+                Want::ZERO,
+                CannotBe("this CPU, or the driver's mode, has no such boost"),
+            ),
+            Check::seen(
+                "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor",
+                Want::Word { good: &["performance"], bad: &[] },
+                NO_DRIVER,
+            ),
+        ]),
         why: "With it, intel_pstate raises and lowers a CPU's lowest clock whenever a thread waited for a device, so \
             the clock moves with the load of others. The governor performance makes it idle.",
-        persist: &[Lasting::write("/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost", "0")],
         cost: "Slower work for threads that wait for devices a lot.",
         sources: &["kernel 7.3 drivers/cpufreq/intel_pstate.c: hwp_boost", "kernel admin-guide/pm/intel_pstate.rst"],
         ..KNOB
@@ -102,13 +112,4 @@ fn turbo_policy(case: &Case<'_>) -> Judged {
 fn has_preference(case: &Case<'_>) -> bool {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference");
     case.rt().first().is_some_and(|cpu| case.exists(&path(cpu)))
-}
-
-fn dynamic_boost(case: &Case<'_>) -> Judged {
-    let none = CannotBe("this CPU, or the driver's mode, has no such boost");
-    if case.number("/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost", none)? == 0 {
-        return Ok(true);
-    }
-    let governors = case.of_rt("cpufreq/scaling_governor", NO_DRIVER)?;
-    Ok(governors.iter().all(|governor| governor.value == "performance"))
 }

@@ -1,10 +1,7 @@
 //! Knobs about limits on the depth of idle states, and about limits without the effect that their owner meant.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::idle::{DEVICE, read_device_us, tolerable_us};
-
-/// The value of `/dev/cpu_dma_latency` while no program sets a limit: 2000 seconds, in microseconds.
-const NO_LIMIT_US: i64 = 2_000_000_000;
+use crate::knobs::seen::idle::{LATENCY_DEVICE, NO_LIMIT_US, read_latency_device_us, tolerable_us};
 
 const KNOB: Knob = Knob::of(Family::Idle);
 
@@ -45,15 +42,15 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn of_all(case: &Case<'_>) -> Judged {
-    let number = read_device_us(case);
-    case.cite(DEVICE, &number.as_ref().map(|limit| format!("{limit} us")));
+    let number = read_latency_device_us(case);
+    case.cite(LATENCY_DEVICE, &number.as_ref().map(|limit| format!("{limit} us")));
     let unseen = TellsNothing("whether a program limits the sleep of all CPUs cannot be seen");
-    let limit = case.known(DEVICE, number, unseen)?;
-    if i64::from(limit) == NO_LIMIT_US {
+    let limit = case.known(LATENCY_DEVICE, number, unseen)?;
+    if limit == NO_LIMIT_US {
         return Doubt::not_applicable("no program limits the sleep of all CPUs now; pm.idle_state tells what follows");
     }
     if limit.to_le_bytes().iter().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace()) {
-        case.note(DEVICE, "these four bytes are text that was taken for a binary number");
+        case.note(LATENCY_DEVICE, "these four bytes are text that was taken for a binary number");
         return Ok(false);
     }
     Ok(u64::try_from(limit).is_ok_and(|limit_us| limit_us <= tolerable_us(case)))

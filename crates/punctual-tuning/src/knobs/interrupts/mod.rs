@@ -5,7 +5,7 @@ pub(super) mod lines;
 pub(super) mod threads;
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::isolation::{default_affinity, irqbalance};
+use crate::knobs::seen::isolation::irqbalance;
 
 const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Interrupts) };
 
@@ -13,7 +13,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.default",
         title: "New interrupts go to housekeeping CPUs",
-        check: Check::Probe(default_affinity),
+        applies: |case| case.has_housekeeping(),
+        check: Check::seen(
+            "/proc/irq/default_smp_affinity",
+            Want::MaskWithoutRt,
+            TellsNothing("the kernel does not show where interrupts go"),
+        ),
         why: "A device that appears later (a link that comes up, a module loaded) otherwise lands on a real-time CPU.",
         fix: Fix::prose(
             "echo <H mask> > /proc/irq/default_smp_affinity (counts for interrupts requested from now on).",

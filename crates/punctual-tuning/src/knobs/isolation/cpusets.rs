@@ -6,7 +6,6 @@ use crate::knobs::seen::isolation;
 
 /// Where control groups of version 2 are mounted.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-/// The most control groups that are read.
 const MOST_GROUPS: usize = 256;
 
 const KNOB: Knob =

@@ -11,6 +11,8 @@ use crate::knobs::seen::isolation::{domain, rcu_nocbs};
 
 const KNOB: Knob = Knob { severity: Weight::of(High, High, Info), ..Knob::of(Family::Isolation) };
 
+const RCU_UNSHOWN: Missing = TellsNothing("the kernel does not show how RCU behaves");
+
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "iso.domain",
@@ -80,7 +82,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.normal",
         title: "RCU grace periods are not expedited",
         severity: Weight::of(Medium, Medium, Info).at_least(High, is_expedited),
-        check: Check::Probe(rcu_normal),
+        applies: |case| {
+            let is_single = case.online().is_some_and(|online| online.len() == 1);
+            Doubt::not_applicable_if(is_single, "there is no other CPU to interrupt this one")
+        },
+        check: Check::All(&[
+            Check::seen("/sys/kernel/rcu_normal", Want::Not { bad: 0, write: 1 }, RCU_UNSHOWN),
+            Check::seen("/sys/kernel/rcu_expedited", Want::ZERO, RCU_UNSHOWN),
+        ]),
         why: "An expedited grace period interrupts every busy CPU to get done sooner, at the expense of the \
             real-time work.",
         fix: Fix::command("echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited"),
@@ -92,25 +101,13 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn nohz_full(case: &Case<'_>) -> Judged {
-    let wanted = case.is(Kind::Poll);
-    let missing = CannotBe("this kernel cannot stop its tick (no CONFIG_NO_HZ_FULL)");
-    match case.cpu_list(NOHZ_FULL, missing) {
-        Ok(set) if wanted => Ok(!case.rt().is_empty() && case.rt().is_subset(&set)),
-        Ok(set) => Ok(case.rt().intersection(&set).is_empty()),
-        Err(Doubt::NotApplicable(_)) if wanted => Ok(false),
-        Err(doubt) => Err(doubt),
+    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick (no CONFIG_NO_HZ_FULL)"));
+    if case.is(Kind::Poll) {
+        return Ok(!case.rt().is_empty() && case.rt().is_subset(&or_absent(tick_free, CpuSet::new())?));
     }
+    Ok(case.rt().intersection(&tick_free?).is_empty())
 }
 
 fn is_expedited(case: &Case<'_>) -> bool {
     case.peek("/sys/kernel/rcu_expedited").known().is_some_and(|value| value != "0")
-}
-
-fn rcu_normal(case: &Case<'_>) -> Judged {
-    let missing = TellsNothing("the kernel does not show how RCU behaves");
-    let normal = case.number("/sys/kernel/rcu_normal", missing)?;
-    let expedited = case.number("/sys/kernel/rcu_expedited", missing)?;
-    let is_single = case.online().is_some_and(|online| online.len() == 1);
-    Doubt::not_applicable_if(is_single, "there is no other CPU to interrupt this one")?;
-    Ok(normal != 0 && expedited == 0)
 }

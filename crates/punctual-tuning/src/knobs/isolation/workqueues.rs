@@ -1,7 +1,7 @@
 //! Knobs about work queues, which run work that the kernel puts off, and about the CPUs that the work may run on.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::isolation::{QUEUES, WORKQUEUES, common_mask, unbound};
+use crate::knobs::seen::isolation::{QUEUES, WORKQUEUES, common_mask};
 
 /// The most work queues that are read. A machine with many storage devices has some dozens.
 const MOST_QUEUES: usize = 256;
@@ -13,7 +13,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wq.unbound",
         title: "Unbound kernel work off the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(unbound),
+        applies: |case| case.has_housekeeping(),
+        check: Check::seen(
+            WORKQUEUES,
+            Want::MaskWithoutRt,
+            TellsNothing("this kernel does not show where unbound work may run"),
+        ),
         why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
             choosing.",
         persist: &[

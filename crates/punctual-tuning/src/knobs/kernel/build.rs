@@ -31,7 +31,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.nohz_full",
         title: "Kernel able to stop its tick",
         severity: Weight::of(Info, High, Info),
-        check: Check::Probe(nohz_full),
+        applies: |case| {
+            case.only_for(Kind::Poll, "built in or not, it does nothing until nohz_full= is given, see iso.nohz_full")
+        },
+        check: Check::Probe(|case| or_absent(case.text(NOHZ_FULL, CannotBe("")).map(|_| true), false)),
         why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do \
             without its tick; nohz_full= is an unknown word to a kernel that cannot.",
         fix: Fix::prose("Boot a kernel with NO_HZ_FULL (all of Debian's have it)."),
@@ -301,19 +304,6 @@ fn preempt(case: &Case<'_>) -> Judged {
     }
 }
 
-fn nohz_full(case: &Case<'_>) -> Judged {
-    let sleeps = !case.is(Kind::Poll);
-    Doubt::not_applicable_if(sleeps, "built in or not, it does nothing until nohz_full= is given, see iso.nohz_full")?;
-    let file = NOHZ_FULL;
-    let fact = case.peek(file);
-    case.cite(file, &fact);
-    match case.known(file, fact, CannotBe("")) {
-        Ok(_) => Ok(true),
-        Err(Doubt::NotApplicable(_)) => Ok(false),
-        Err(doubt) => Err(doubt),
-    }
-}
-
 fn tracers(case: &Case<'_>) -> Judged {
     for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let path = format!("{folder}/available_tracers");
@@ -365,31 +355,17 @@ fn driver_of(case: &Case<'_>, card: &str) -> String {
 }
 
 fn drm(case: &Case<'_>) -> Judged {
-    let cards = case.list("/sys/class/drm");
-    if let Fact::Known(names) = &cards {
-        let is_card = |name: &&String| {
-            name.strip_prefix("card")
-                .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
-        };
-        let cards: Vec<&str> = names.iter().filter(is_card).map(String::as_str).collect();
-        if cards.is_empty() {
-            case.note("/sys/class/drm", "no card");
-            return Ok(true);
-        }
-        let drivers: Vec<String> = cards.iter().map(|card| driver_of(case, card)).collect();
-        case.note("/sys/class/drm/card*/device/driver", drivers.join(", "));
-        if drivers.iter().all(|driver| ONLY_PIXELS.contains(&driver.as_str())) {
-            return Doubt::not_applicable("the only display is one that draws nothing by itself (a server's console)");
-        }
-        return Ok(false);
-    }
-    case.known("/sys/class/drm", cards, CannotBe("")).map(|_| true).or_else(|doubt| match doubt {
-        Doubt::NotApplicable(_) => {
-            case.note("/sys/class/drm", "not there");
-            Ok(true)
-        }
-        unknown @ Doubt::Unknown(_) => Err(unknown),
-    })
+    let folder = "/sys/class/drm";
+    let is_card = |name: &&String| name.strip_prefix("card").is_some_and(|number| number.parse::<u32>().is_ok());
+    let names = or_absent(case.names(folder, CannotBe("")), Vec::new())?;
+    let drivers: Vec<String> = names.iter().filter(is_card).map(|card| driver_of(case, card)).collect();
+    let draws_nothing = !drivers.is_empty() && drivers.iter().all(|driver| ONLY_PIXELS.contains(&driver.as_str()));
+    let is_good = case.none_found(format!("{folder}/card*/device/driver"), drivers.join(", "), "no card");
+    Doubt::not_applicable_if(
+        draws_nothing,
+        "the only display is one that draws nothing by itself (a server's console)",
+    )?;
+    is_good
 }
 
 /// Kernel 6.12 has the option `SLUB_CPU_PARTIAL`. From 7.0 on, the option and the lists that it adds are gone.

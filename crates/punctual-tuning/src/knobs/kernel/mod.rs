@@ -90,15 +90,19 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.debug_heavy",
         title: "No heavy kernel debugging built in",
         severity: Weight::all(High),
-        check: Check::Probe(debug_heavy),
+        check: Check::BuiltWithout(&[
+            "PROVE_LOCKING",
+            "DEBUG_LOCK_ALLOC",
+            "KASAN",
+            "KCSAN",
+            "KMSAN",
+            "DEBUG_OBJECTS",
+            "SLUB_DEBUG_ON",
+            "DEBUG_KMEMLEAK",
+        ]),
         why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
             partly with interrupts off.",
         fix: Fix::prose("Boot a production kernel; keep the debugging one for soak tests."),
-        persist: &[
-            Lasting::built_without("PROVE_LOCKING"),
-            Lasting::built_without("KASAN"),
-            Lasting::built_without("KCSAN"),
-        ],
         undo: Fix::prose("Boot the debugging kernel."),
         cost: "Bugs are found later.",
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
@@ -108,14 +112,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.irqsoff_tracer",
         title: "No tracers that cost even when idle",
         severity: Weight::all(High),
-        check: Check::Probe(|case| none_on(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"])),
+        check: Check::BuiltWithout(&["IRQSOFF_TRACER", "PREEMPT_TRACER"]),
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
             while no trace is taken.",
         fix: Fix::prose(
             "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
             that price.",
         ),
-        persist: &[Lasting::built_without("IRQSOFF_TRACER"), Lasting::built_without("PREEMPT_TRACER")],
         undo: Fix::prose("Boot the tracing kernel."),
         cost: "No irqsoff traces.",
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
@@ -209,29 +212,4 @@ fn preempt(case: &Case<'_>) -> Judged {
         Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
         Flavour::Cobalt | Flavour::Evl => Doubt::not_applicable("real-time threads run beside Linux here"),
     }
-}
-
-/// Good if none of the options is on. Those that are on become the evidence.
-fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
-    let config = &case.machine.config;
-    let mut on = Vec::new();
-    for option in options {
-        match config.is_on(option) {
-            Fact::Known(true) => on.push(format!("CONFIG_{option}=y")),
-            Fact::Known(false) => {}
-            // Reading the option through the case returns the doubt that says why the configuration is not known.
-            _ => return case.config(option).map(|_| false),
-        }
-    }
-    let is_good = on.is_empty();
-    if is_good {
-        case.has_whole_config()?;
-    }
-    case.note(&config.source, if is_good { format!("none of {}", options.join(", ")) } else { on.join(", ") });
-    Ok(is_good)
-}
-
-fn debug_heavy(case: &Case<'_>) -> Judged {
-    const OPTIONS: &str = "PROVE_LOCKING DEBUG_LOCK_ALLOC KASAN KCSAN KMSAN DEBUG_OBJECTS SLUB_DEBUG_ON DEBUG_KMEMLEAK";
-    none_on(case, &OPTIONS.split(' ').collect::<Vec<_>>())
 }

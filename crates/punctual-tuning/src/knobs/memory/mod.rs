@@ -4,9 +4,15 @@
 mod probes;
 
 use crate::knobs::prelude::*;
-use probes::{NO_HUGE, RESERVE_KB, meminfo, nodes, swap_areas};
+pub(crate) use probes::meminfo;
+use probes::{RESERVE_KB, nodes, swap_areas};
 
 const KNOB: Knob = Knob::of(Family::Memory);
+
+const NO_COMPACTION: Missing = CannotBe("this kernel does not compact memory");
+const NO_HUGE: Missing = CannotBe("this kernel has no transparent huge pages (never with PREEMPT_RT)");
+const HUGE_PAGES_OFF: Check =
+    Check::seen("/sys/kernel/mm/transparent_hugepage/enabled", Want::Choice { good: &["never"], bad: &[] }, NO_HUGE);
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -63,13 +69,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.compact",
         title: "Memory not compacted unasked",
         severity: Weight::all(Medium).at_most(Info, probes::keeps_locked),
-        check: Check::Probe(probes::compact),
+        // Kernels before 5.9 do not compact memory in advance.
+        check: Check::All(&[
+            Check::sysctl("vm.compact_unevictable_allowed", Want::ZERO, NO_COMPACTION),
+            Check::sysctl("vm.compaction_proactiveness", Want::ZERO, NO_COMPACTION),
+        ]),
         why: "Compaction moves pages, and a thread that touches one meanwhile waits in a fault. Where \
             compact_unevictable_allowed is 1 that goes for locked pages, too.",
-        persist: &[
-            Lasting::sysctl("vm.compact_unevictable_allowed", "0"),
-            Lasting::sysctl("vm.compaction_proactiveness", "0"),
-        ],
         cost: "Fragmentation; huge pages get rarer.",
         sources: &["kernel admin-guide/sysctl/vm.rst", "kernel 7.3 mm/Kconfig"],
         ..KNOB
@@ -175,10 +181,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.thp_defrag",
         title: "Page faults do not compact memory",
         severity: Weight::all(Medium),
-        check: Check::Probe(|case| {
-            let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
-            Ok(is_off || case.marked("/sys/kernel/mm/transparent_hugepage/defrag", NO_HUGE)? != "always")
-        }),
+        check: Check::Any(&[
+            HUGE_PAGES_OFF,
+            Check::seen(
+                "/sys/kernel/mm/transparent_hugepage/defrag",
+                Want::Choice { good: &[], bad: &["always"] },
+                NO_HUGE,
+            ),
+        ]),
         why: "With always, a fault in any large mapping stops to move other pages until a huge page is free.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/defrag", "madvise")],
         cost: "Huge pages get rarer.",
@@ -191,10 +201,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.khugepaged",
         title: "khugepaged does not compact memory",
-        check: Check::Probe(|case| {
-            let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
-            Ok(is_off || case.number("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", NO_HUGE)? == 0)
-        }),
+        check: Check::Any(&[
+            HUGE_PAGES_OFF,
+            Check::seen("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", Want::ZERO, NO_HUGE),
+        ]),
         why: "khugepaged makes room for huge pages by moving others, and a thread that touches one of them meanwhile \
             waits.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0")],

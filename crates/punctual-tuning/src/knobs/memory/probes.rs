@@ -3,7 +3,7 @@
 use crate::knobs::prelude::*;
 
 /// The number in a field of `/proc/meminfo`. The unit, kilobytes or pages, depends on the field.
-pub(super) fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
+pub(crate) fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     let path = "/proc/meminfo";
     let info = case.content(path, TellsNothing("/proc/meminfo is not there"))?;
     let value = info.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
@@ -13,7 +13,6 @@ pub(super) fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     Ok(number)
 }
 
-/// The files and devices that memory is swapped to.
 pub(super) fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let path = "/proc/swaps";
     let table = case.content(path, CannotBe("this kernel cannot swap"))?;
@@ -23,12 +22,9 @@ pub(super) fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     Ok(areas)
 }
 
-/// Not applicable if the machine has no swap area.
 pub(super) fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(swap_areas(case)?.is_empty(), "nothing is swapped here")
 }
-
-pub(super) const NO_HUGE: Missing = CannotBe("this kernel has no transparent huge pages (never with PREEMPT_RT)");
 
 pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
     let folder = "/sys/kernel/mm/hugepages";
@@ -49,17 +45,6 @@ pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
     }
     Doubt::not_applicable_if(reserved == 0, "no huge pages are reserved")?;
     Ok(unused.is_empty())
-}
-
-pub(super) fn compact(case: &Case<'_>) -> Judged {
-    let none = CannotBe("this kernel does not compact memory");
-    let moves_locked = case.number("/proc/sys/vm/compact_unevictable_allowed", none)? != 0;
-    match case.number("/proc/sys/vm/compaction_proactiveness", none) {
-        Ok(proactiveness) => Ok(!moves_locked && proactiveness == 0),
-        // Kernels before 5.9 do not compact memory in advance.
-        Err(Doubt::NotApplicable(_)) => Ok(!moves_locked),
-        Err(doubt) => Err(doubt),
-    }
 }
 
 /// Not applicable if the kernel leaves the real-time CPUs out of its memory statistics because they are isolated.
@@ -159,9 +144,6 @@ pub(super) fn balloon(case: &Case<'_>) -> Judged {
 
 pub(super) fn damon(case: &Case<'_>) -> Judged {
     let threads = case.tasks(|task| task.is_kernel && task.name.starts_with("kdamond"))?;
-    case.note(
-        "kernel threads kdamond.N",
-        if threads.is_empty() { "none".to_owned() } else { threads.len().to_string() },
-    );
-    Ok(threads.is_empty())
+    let names: Vec<String> = threads.into_iter().map(|task| task.name).collect();
+    case.none_found("kernel threads kdamond.N", names.join(", "), "none")
 }

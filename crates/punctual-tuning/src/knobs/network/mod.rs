@@ -2,12 +2,9 @@
 
 mod hardware;
 mod receiving;
-mod steering;
 
 use crate::knobs::prelude::*;
 use hardware::every;
-use receiving::every_nic;
-use steering::queues_avoid;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Network) };
 
@@ -17,7 +14,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No received packets steered to the real-time CPUs",
         blast: Blast::Harmless,
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(|case| queues_avoid(case, "rx-", "rps_cpus", "no network device here can steer packets")),
+        applies: |case| case.has_housekeeping(),
+        check: Check::seen(
+            "/sys/class/net/*/queues/rx-*/rps_cpus",
+            Want::MaskWithoutRt,
+            CannotBe("no network device here can steer packets"),
+        ),
         why: "Packet steering spreads the work of received packets over the CPUs in its mask, by interrupting them.",
         fix: Fix::command("echo <H mask> > /sys/class/net/DEVICE/queues/rx-N/rps_cpus"),
         persist: &[Lasting::Udev(Rule { kernel: "rx-*", ..Rule::add("queues", &[attribute("rps_cpus", "<H mask>")]) })],
@@ -48,13 +50,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.rps_default",
         title: "New devices steer no packets to the real-time CPUs",
         blast: Blast::Harmless,
-        check: Check::Probe(|case| {
-            case.has_housekeeping()?;
-            let none = CannotBe("this kernel has no default mask");
-            Ok(case.cpu_mask("/proc/sys/net/core/rps_default_mask", none)?.intersection(case.rt()).is_empty())
-        }),
+        applies: |case| case.has_housekeeping(),
+        check: Check::sysctl(
+            "net.core.rps_default_mask",
+            Want::MaskWithoutRt,
+            CannotBe("this kernel has no default mask"),
+        ),
         why: "New queues start with this steering mask.",
-        persist: &[Lasting::sysctl("net.core.rps_default_mask", "<H mask>")],
         cost: "The other CPUs get the packets.",
         confidence: Confidence::High,
         sources: &[
@@ -154,7 +156,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.napi_thread",
         title: "Received packets are handled in threads",
-        check: Check::Probe(|case| every_nic(case, "threaded", |value| value != 0)),
+        check: Check::each("/sys/class/net/*/threaded", is_hardware, Want::Not { bad: 0, write: 1 }, NO_SETTING),
         why: "Handled in softirq, packets run with the priority of whatever they interrupted; in threads of their \
             own (napi/DEVICE-N) they can be placed and ranked.",
         fix: Fix::prose(
@@ -170,11 +172,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.napi_defer",
         title: "Interrupts of devices are not deferred",
         blast: Blast::Harmless,
-        check: Check::Probe(|case| {
-            Doubt::not_applicable_if(case.is(Kind::Poll), "work that polls may want it")?;
-            let is_off = every_nic(case, "napi_defer_hard_irqs", |value| value == 0)?;
-            Ok(is_off && every_nic(case, "gro_flush_timeout", |value| value == 0)?)
-        }),
+        applies: |case| case.not_for(Kind::Poll, "work that polls may want it"),
+        check: Check::All(&[
+            Check::each("/sys/class/net/*/napi_defer_hard_irqs", is_hardware, Want::ZERO, NO_SETTING),
+            Check::each("/sys/class/net/*/gro_flush_timeout", is_hardware, Want::ZERO, NO_SETTING),
+        ]),
         why: "napi_defer_hard_irqs and gro_flush_timeout keep interrupts off and poll by a timer: that helps who \
             polls, and delays everybody else.",
         fix: Fix::command(
@@ -245,6 +247,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 const FOLDER: &str = "/sys/class/net";
 const NO_NETWORK: Missing = CannotBe("there is no network");
+const NO_SETTING: Missing = CannotBe("no network device here is hardware that has this setting");
 
 /// A network device that is backed by hardware.
 struct Nic {
@@ -257,12 +260,18 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.names(FOLDER, NO_NETWORK)
 }
 
+/// The driver of the hardware behind a network device, given the device's folder; `None` for a device in software.
+fn driver(case: &Case<'_>, folder: &str) -> Option<String> {
+    let uevent = case.peek(&format!("{folder}/device/uevent"));
+    uevent.known()?.lines().find_map(|line| line.strip_prefix("DRIVER=")).map(str::to_owned)
+}
+
+fn is_hardware(case: &Case<'_>, folder: &str) -> bool {
+    driver(case, folder).is_some()
+}
+
 fn nics(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
-    let nic = |name: String| {
-        let uevent = case.peek(&format!("{FOLDER}/{name}/device/uevent"));
-        let driver = uevent.known()?.lines().find_map(|line| line.strip_prefix("DRIVER="))?.to_owned();
-        Some(Nic { name, driver })
-    };
+    let nic = |name: String| Some(Nic { driver: driver(case, &format!("{FOLDER}/{name}"))?, name });
     let nics: Vec<Nic> = devices(case)?.into_iter().filter_map(nic).collect();
     if nics.is_empty() { Doubt::not_applicable("no network device here is hardware") } else { Ok(nics) }
 }

@@ -1,7 +1,7 @@
 //! Knobs about USB, storage and sound devices that sleep while they are idle.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::links::{MOST_DEVICES, sata};
+use crate::knobs::seen::links::sata;
 
 const KNOB: Knob = Knob { cost: "Power.", confidence: Confidence::Medium, ..Knob::of(Family::Pcie) };
 
@@ -10,7 +10,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.usb",
         title: "USB devices stay awake",
         severity: Weight::of(Info, Info, Medium),
-        check: Check::Probe(usb),
+        check: Check::each(
+            "/sys/bus/usb/devices/*/power/control",
+            is_no_hub,
+            Want::Word { good: &["on"], bad: &["auto"] },
+            CannotBe("no USB device is connected"),
+        ),
         why: "A USB device that was suspended takes some ten milliseconds to come back, and the resume of a port keeps \
             the host controller busy for its neighbours.",
         fix: Fix::command("echo on > /sys/bus/usb/devices/DEVICE/power/control"),
@@ -42,7 +47,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.nvme",
         title: "NVMe drives stay awake",
         confidence: Confidence::High,
-        check: Check::Probe(nvme),
+        // The file exists only if the drive chooses its sleep states itself.
+        check: Check::seen(
+            "/sys/class/nvme/*/power/pm_qos_latency_tolerance_us",
+            Want::Word { good: &["0"], bad: &[] },
+            CannotBe("no NVMe drive here chooses sleep states itself"),
+        ),
         why: "By default a drive may choose sleep states that take up to 100 ms to leave, by itself, when idle.",
         fix: Fix::command("echo 0 > /sys/class/nvme/nvmeN/power/pm_qos_latency_tolerance_us"),
         persist: &[
@@ -71,48 +81,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn usb(case: &Case<'_>) -> Judged {
-    let folder = "/sys/bus/usb/devices";
-    let none = CannotBe("there is no USB");
-    let names = case.names(folder, none)?;
-    // Interfaces have a colon in their names and root hubs are called usbN. A hub sleeps only when every device behind
-    // it does.
-    let is_device = |name: &&String| !name.contains(':') && !name.starts_with("usb");
-    let (mut seen, mut sleepy) = (0_usize, Vec::new());
-    for device in names.iter().filter(is_device).take(MOST_DEVICES) {
-        if case.peek(&format!("{folder}/{device}/bDeviceClass")) == Fact::Known("09".to_owned()) {
-            continue;
-        }
-        let Fact::Known(control) = case.peek(&format!("{folder}/{device}/power/control")) else { continue };
-        seen += 1;
-        if control == "auto" {
-            sleepy.push(device.clone());
-        }
-    }
-    Doubt::not_applicable_if(seen == 0, "no USB device is connected")?;
-    let awake = format!("on for all {seen}");
-    case.note(
-        format!("{folder}/*/power/control"),
-        if sleepy.is_empty() { awake } else { format!("auto: {}", sleepy.join(", ")) },
-    );
-    Ok(sleepy.is_empty())
-}
-
-fn nvme(case: &Case<'_>) -> Judged {
-    let folder = "/sys/class/nvme";
-    let none = CannotBe("there is no NVMe drive");
-    let drives = case.names(folder, none)?;
-    Doubt::not_applicable_if(drives.is_empty(), "there is no NVMe drive")?;
-    let mut all_awake = true;
-    for drive in drives.iter().take(64) {
-        // This file exists only if the drive chooses its sleep states itself.
-        let path = format!("{folder}/{drive}/power/pm_qos_latency_tolerance_us");
-        let cannot = CannotBe("the drive does not choose sleep states itself");
-        match case.text(&path, cannot) {
-            Ok(tolerance) => all_awake &= tolerance == "0",
-            Err(Doubt::NotApplicable(_)) => {}
-            Err(doubt) => return Err(doubt),
-        }
-    }
-    Ok(all_awake)
+/// Whether an entry of the USB bus is a device, and no hub (class `09`) or interface, which has no such file. A hub sleeps
+/// only when every device behind it does.
+fn is_no_hub(case: &Case<'_>, device: &str) -> bool {
+    case.peek(&format!("{device}/bDeviceClass")).known().is_some_and(|class| class != "09")
 }

@@ -1,7 +1,7 @@
 //! Knobs about PCI links that sleep, and about the devices behind them.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
+use crate::knobs::seen::links::{LINK_STATES, NO_PCI, PCI};
 
 const KNOB: Knob =
     Knob { cost: "Power.", confidence: Confidence::Medium, blast: Blast::Disturbing, ..Knob::of(Family::Pcie) };
@@ -29,7 +29,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.clkpm",
         title: "PCIe reference clocks keep running",
-        check: Check::Probe(clkpm),
+        check: Check::seen(
+            "/sys/bus/pci/devices/*/link/clkpm",
+            Want::ZERO,
+            CannotBe("no link here can stop its clock, or the kernel does not control them"),
+        ),
         why: "With clock power management the device may ask for its reference clock to be stopped while the link is in \
             L1; waking it then takes tens of microseconds more.",
         fix: Fix::command("echo 0 > /sys/bus/pci/devices/DEVICE/link/clkpm"),
@@ -52,7 +56,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Network and CAN cards stay powered",
         blast: Blast::Harmless,
         severity: Weight::of(Medium, Info, Info),
-        check: Check::Probe(runtime),
+        check: Check::each(
+            "/sys/bus/pci/devices/*/power/control",
+            is_network,
+            Want::Word { good: &["on"], bad: &["auto"] },
+            TellsNothing("no network or CAN card shows whether it may sleep"),
+        ),
         why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes milliseconds \
             (10 ms for D3hot). Ports are auto by default; they stay awake while what is behind them does.",
         fix: Fix::prose("echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device."),
@@ -75,17 +84,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The PCI devices; not applicable if there is none.
-fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let devices = case.names(PCI, CannotBe(NO_PCI))?;
-    if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
-}
-
 fn aspm(case: &Case<'_>) -> Judged {
-    let (folder, devices) = (PCI, devices(case)?);
+    let devices = case.names(PCI, CannotBe(NO_PCI))?;
+    Doubt::not_applicable_if(devices.is_empty(), "there is no PCI device")?;
     let (mut links, mut sleepy) = (0_usize, Vec::new());
     for device in &devices {
-        let link = format!("{folder}/{device}/link");
+        let link = format!("{PCI}/{device}/link");
         let states = case.list(&link);
         let is_shown = |state: &&str| states.known().is_some_and(|names| names.iter().any(|n| n == state));
         let shown: Vec<&str> = LINK_STATES.into_iter().filter(|state| is_shown(state)).collect();
@@ -101,44 +105,11 @@ fn aspm(case: &Case<'_>) -> Judged {
                 -vv (LnkCtl)",
         );
     }
-    case.none_found(format!("{folder}/*/link"), sleepy.join(", "), format!("none of {links} links may sleep"))
+    case.none_found(format!("{PCI}/*/link"), sleepy.join(", "), format!("none of {links} links may sleep"))
 }
 
-fn clkpm(case: &Case<'_>) -> Judged {
-    let (mut links, mut stopping) = (0_usize, Vec::new());
-    for device in devices(case)?.iter().take(MOST_DEVICES) {
-        let Fact::Known(state) = case.peek(&format!("{PCI}/{device}/link/clkpm")) else { continue };
-        links += 1;
-        if state != "0" {
-            stopping.push(device.clone());
-        }
-    }
-    Doubt::not_applicable_if(links == 0, "no link here can stop its clock, or the kernel does not control them")?;
-    case.none_found(format!("{PCI}/*/link/clkpm"), stopping.join(", "), format!("0 on all {links} that could"))
-}
-
-fn runtime(case: &Case<'_>) -> Judged {
-    let (mut looked_at, mut sleepy) = (0_usize, Vec::new());
-    for device in devices(case)?.iter().take(MOST_DEVICES) {
-        let Fact::Known(class) = case.peek(&format!("{PCI}/{device}/class")) else { continue };
-        // PCI classes: `0x02` is a network controller of any kind, `0x0c09` a CAN controller.
-        if !["0x02", "0x0c09"].iter().any(|start| class.starts_with(start)) {
-            continue;
-        }
-        let Fact::Known(control) = case.peek(&format!("{PCI}/{device}/power/control")) else { continue };
-        looked_at += 1;
-        if control == "auto" {
-            sleepy.push(device.clone());
-        }
-    }
-    Doubt::unknown_if(looked_at == 0, "no network or CAN card shows whether it may sleep")?;
-    case.note(
-        format!("{PCI}/*/power/control"),
-        if sleepy.is_empty() {
-            format!("on for all {looked_at} network and CAN cards")
-        } else {
-            format!("auto: {}", sleepy.join(", "))
-        },
-    );
-    Ok(sleepy.is_empty())
+/// Whether a PCI device is a network controller of any kind (class `0x02`) or a CAN controller (`0x0c09`).
+fn is_network(case: &Case<'_>, device: &str) -> bool {
+    let class = case.peek(&format!("{device}/class"));
+    class.known().is_some_and(|class| class.starts_with("0x02") || class.starts_with("0x0c09"))
 }

@@ -163,18 +163,8 @@ impl Case<'_> {
 
 fn psi(case: &Case<'_>) -> Judged {
     let folder = "/proc/pressure";
-    let seen = case.list(folder);
-    match case.known(folder, seen, CannotBe("")) {
-        Ok(names) => {
-            case.note(folder, names.join(", "));
-            Ok(names.is_empty())
-        }
-        Err(Doubt::NotApplicable(_)) => {
-            case.note(folder, "not there");
-            Ok(true)
-        }
-        Err(doubt) => Err(doubt),
-    }
+    let names = or_absent(case.names(folder, CannotBe("")), Vec::new())?;
+    case.none_found(folder, names.join(", "), "not there")
 }
 
 #[cfg(test)]

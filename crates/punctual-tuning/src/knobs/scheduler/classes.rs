@@ -1,5 +1,6 @@
 //! Knobs about other tasks in the real-time classes, and about how these tasks share the CPUs.
 
+use crate::knobs::case::{DEADLINE, FIFO, RR};
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
 use std::collections::BTreeMap;
@@ -104,11 +105,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-/// Numbers of scheduling policies in `/proc/PID/stat`.
-const FIFO: u32 = 1;
-const RR: u32 = 2;
-const DEADLINE: u32 = 6;
 
 fn names(tasks: &[&Task]) -> String {
     let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();

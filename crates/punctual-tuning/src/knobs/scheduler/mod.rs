@@ -3,13 +3,13 @@
 pub(super) mod balance;
 pub(super) mod classes;
 
+use crate::knobs::case::FAIR_SERVER_SINCE;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{counted, has_rt_group};
 
-/// From this version on, the fair server replaces throttling.
-const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
-
 const KNOB: Knob = Knob::of(Family::Scheduler);
+
+const NO_STATISTICS: Missing = CannotBe("this kernel has no scheduler statistics, and no delay accounting to switch");
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -120,14 +120,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.stats",
         title: "No extra book-keeping at every switch",
-        check: Check::Probe(stats),
+        check: Check::All(&[
+            Check::sysctl("kernel.sched_schedstats", Want::ZERO, NO_STATISTICS),
+            Check::sysctl("kernel.task_delayacct", Want::ZERO, NO_STATISTICS),
+        ]),
         why: "Scheduler statistics and delay accounting add work to every switch and wake-up.",
-        persist: &[
-            Lasting::sysctl("kernel.sched_schedstats", "0"),
-            Lasting::sysctl("kernel.task_delayacct", "0"),
-            Lasting::NoWord("schedstats"),
-            Lasting::NoWord("delayacct"),
-        ],
+        persist: &[Lasting::NoWord("schedstats"), Lasting::NoWord("delayacct")],
         cost: "perf sched and iotop lose detail.",
         confidence: Confidence::Low,
         sources: &[
@@ -164,18 +162,4 @@ fn energy_aware(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("all CPUs are alike");
     }
     Ok(!is_on)
-}
-
-fn stats(case: &Case<'_>) -> Judged {
-    let statistics =
-        case.number("/proc/sys/kernel/sched_schedstats", CannotBe("this kernel has no scheduler statistics"));
-    let delays =
-        case.number("/proc/sys/kernel/task_delayacct", CannotBe("this kernel has no delay accounting to switch"));
-    match (statistics, delays) {
-        (Ok(statistics), Ok(delays)) => Ok(statistics == 0 && delays == 0),
-        (Ok(one), Err(Doubt::NotApplicable(_))) | (Err(Doubt::NotApplicable(_)), Ok(one)) => Ok(one == 0),
-        // If one of the two values is known to be on, the state is bad whatever the other value is.
-        (Ok(one), Err(_)) | (Err(_), Ok(one)) if one != 0 => case.bad_anyway(),
-        (Err(doubt), _) | (_, Err(doubt)) => Err(doubt),
-    }
 }

@@ -61,20 +61,23 @@ pub(crate) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, 
 }
 
 /// The file that a program keeps open to limit the depth of idle states on all CPUs.
-pub(crate) const DEVICE: &str = "/dev/cpu_dma_latency";
+pub(crate) const LATENCY_DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// The number in [`DEVICE`], in microseconds.
-pub(crate) fn read_device_us(case: &Case<'_>) -> Fact<i32> {
-    case.peek_bytes(DEVICE).and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
+/// The number in [`LATENCY_DEVICE`] while no program sets a limit: 2000 seconds, in microseconds.
+pub(crate) const NO_LIMIT_US: i32 = 2_000_000_000;
+
+/// The number in [`LATENCY_DEVICE`], in microseconds.
+pub(crate) fn read_latency_device_us(case: &Case<'_>) -> Fact<i32> {
+    case.peek_bytes(LATENCY_DEVICE).and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
         Ok(four) => Fact::Known(i32::from_le_bytes(four)),
         Err(_) => Fact::Garbled(format!("holds {} bytes, not 4", bytes.len())),
     })
 }
 
-/// The limit that programs set for the exit latency on all CPUs, in microseconds. [`DEVICE`] holds it as a binary
+/// The limit that programs set for the exit latency on all CPUs, in microseconds. [`LATENCY_DEVICE`] holds it as a binary
 /// number of four bytes.
 pub(crate) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
-    read_device_us(case)
+    read_latency_device_us(case)
         .and_then(|limit_us| u64::try_from(limit_us).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known))
 }
 

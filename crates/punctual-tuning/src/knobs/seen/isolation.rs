@@ -1,11 +1,13 @@
 //! Probes about work that is kept off the real-time CPUs. Several families of knobs use these probes.
 
 use crate::knobs::case::Missing::{CannotBe, TellsNothing};
-use crate::knobs::case::{Case, Doubt, Judged};
+use crate::knobs::case::{Case, Doubt, Judged, or_absent};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
 use punctual_facts::profile::Kind;
 
+/// The file that lists the CPUs of isolated cpuset partitions.
+pub(crate) const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 pub(crate) const QUEUES: &str = "/sys/devices/virtual/workqueue";
 /// The file with the CPUs on which the kernel may run unbound work.
 pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
@@ -17,12 +19,7 @@ pub(crate) fn domain(case: &Case<'_>) -> Judged {
     let is_single = online.is_some_and(|online| online.len() == 1);
     Doubt::not_applicable_if(is_single, "there is one CPU, and it has to do everything")?;
     let at_boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
-    let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
-    let by_cpuset = if case.peek(partitions).known().is_some() {
-        case.cpu_list(partitions, TellsNothing("no cpuset partitions here"))?
-    } else {
-        CpuSet::new()
-    };
+    let by_cpuset = case.cpu_list_if_there(PARTITIONS)?;
     case.known_rt()?;
     Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
 }
@@ -58,10 +55,7 @@ pub(crate) fn rcu_nocbs(case: &Case<'_>) -> Judged {
 /// The CPUs whose callbacks are offloaded, if the threads prove that some are: the tick-free CPUs and those that the
 /// command line names.
 fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("")).or_else(|doubt| match doubt {
-        Doubt::NotApplicable(_) => Ok(CpuSet::new()),
-        unknown @ Doubt::Unknown(_) => Err(unknown),
-    })?;
+    let tick_free = or_absent(case.cpu_list(NOHZ_FULL, CannotBe("")), CpuSet::new())?;
     if case.rt().is_subset(&tick_free) {
         return Ok(tick_free);
     }
@@ -82,18 +76,6 @@ fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
 
 pub(crate) fn common_mask(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.cpu_mask(WORKQUEUES, TellsNothing("this kernel does not show where unbound work may run"))
-}
-
-pub(crate) fn unbound(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    Ok(common_mask(case)?.intersection(case.rt()).is_empty())
-}
-
-pub(crate) fn default_affinity(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let mask =
-        case.cpu_mask("/proc/irq/default_smp_affinity", TellsNothing("the kernel does not show where interrupts go"))?;
-    Ok(mask.intersection(case.rt()).is_empty())
 }
 
 /// Whether irqbalance does not run, or runs and leaves out the real-time CPUs.

@@ -4,7 +4,6 @@ use crate::knobs::case::Missing::CannotBe;
 use crate::knobs::case::{Case, Doubt, Judged};
 use punctual_facts::fact::Fact;
 
-/// The most devices that are read on one bus.
 pub(crate) const MOST_DEVICES: usize = 512;
 pub(crate) const PCI: &str = "/sys/bus/pci/devices";
 pub(crate) const NO_PCI: &str = "there is no PCI bus";

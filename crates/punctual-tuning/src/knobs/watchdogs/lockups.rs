@@ -4,12 +4,21 @@ use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Watchdogs) };
 
+const CPUS: &str = "/proc/sys/kernel/watchdog_cpumask";
+const UNSHOWN: Missing = TellsNothing("which CPUs are watched is not shown");
+const NO_SOFT_DETECTOR: Missing = CannotBe("this kernel has no soft lock-up detector");
+/// The lock-up detectors, in software and in hardware, leave the real-time CPUs out.
+const UNWATCHED: Check = Check::seen(CPUS, Want::ListWithoutRt, UNSHOWN);
+
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.nmi",
         title: "No hard lock-up detector on the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(nmi),
+        check: Check::Any(&[
+            Check::seen("/proc/sys/kernel/nmi_watchdog", Want::ZERO, CannotBe("this kernel has no lock-up detector")),
+            UNWATCHED,
+        ]),
         why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that nothing can hold \
             off, or (buddy detector) with a check of its neighbour. It watches the CPUs of watchdog_cpumask only.",
         persist: &[Lasting::Either {
@@ -29,8 +38,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wd.soft",
         title: "No lock-up detector on the real-time CPUs",
         // One mask of CPUs serves both detectors. If the hardware detector is on, `wd.nmi` reports the mask.
-        severity: Weight::of(Medium, Medium, Info).at_most(Info, |case| nmi(case) == Ok(false)),
-        check: Check::Probe(soft),
+        severity: Weight::of(Medium, Medium, Info).at_most(Info, |case| case.is_bad("wd.nmi")),
+        check: Check::Any(&[Check::seen("/proc/sys/kernel/soft_watchdog", Want::ZERO, NO_SOFT_DETECTOR), UNWATCHED]),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
             seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
         persist: &[Lasting::Either {
@@ -88,45 +97,17 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn nmi(case: &Case<'_>) -> Judged {
-    let none = CannotBe("this kernel has no lock-up detector");
-    if case.number("/proc/sys/kernel/nmi_watchdog", none)? == 0 {
-        return Ok(true);
-    }
-    Ok(watched(case)?.intersection(case.rt()).is_empty())
-}
-
-/// The CPUs that the lock-up detectors in software and in hardware watch.
-fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    case.cpu_list("/proc/sys/kernel/watchdog_cpumask", TellsNothing("which CPUs are watched is not shown"))
-}
-
-fn soft(case: &Case<'_>) -> Judged {
-    let none = CannotBe("this kernel has no soft lock-up detector");
-    if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
-        return Ok(true);
-    }
-    let watched = watched(case)?;
-    Ok(watched.intersection(case.rt()).is_empty())
-}
-
 fn others_watched(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let none = CannotBe("this kernel has no soft lock-up detector");
-    let is_off = case.number("/proc/sys/kernel/soft_watchdog", none)? == 0;
+    let is_off = case.number("/proc/sys/kernel/soft_watchdog", NO_SOFT_DETECTOR)? == 0;
     Doubt::not_applicable_if(is_off, "the detector is off; a hardware watchdog (wd.hw) is what remains")?;
-    let watched = watched(case)?;
-    Ok(!watched.intersection(case.housekeeping()).is_empty())
+    Ok(!case.cpu_list(CPUS, UNSHOWN)?.intersection(case.housekeeping()).is_empty())
 }
 
 fn threshold(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel has no lock-up detector");
     let threshold_s = case.number("/proc/sys/kernel/watchdog_thresh", none)?;
-    if threshold_s == 0 {
-        return Ok(true);
-    }
-    let watched = watched(case)?;
-    if watched.intersection(case.rt()).is_empty() {
+    if threshold_s == 0 || case.cpu_list(CPUS, UNSHOWN)?.intersection(case.rt()).is_empty() {
         return Ok(true);
     }
     Doubt::not_applicable_if(!case.is(Kind::Poll), "this kind of work gives up its CPU long before that")?;

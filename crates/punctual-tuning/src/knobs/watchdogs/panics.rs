@@ -94,7 +94,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wd.backtrace",
         title: "No trace of all CPUs when one is in trouble",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(backtrace),
+        check: Check::seen("/proc/sys/kernel/*_all_cpu_backtrace", Want::ZERO, UNSHOWN),
         why: "One task that hangs, or one oops, makes every CPU, isolated or not, print its stack from an NMI: tens of \
             milliseconds on a slow console.",
         persist: &[
@@ -114,18 +114,4 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 fn number(case: &Case<'_>, name: &str) -> Result<i64, Doubt> {
     case.number(&format!("/proc/sys/kernel/{name}"), UNSHOWN)
-}
-
-fn backtrace(case: &Case<'_>) -> Judged {
-    let mut seen = 0;
-    let mut all_off = true;
-    for what in ["hung_task", "oops", "softlockup", "hardlockup"] {
-        let path = format!("/proc/sys/kernel/{what}_all_cpu_backtrace");
-        // Some of these files exist only if the kernel was built with the feature.
-        if case.exists(&path) {
-            seen += 1;
-            all_off &= case.number(&path, UNSHOWN)? == 0;
-        }
-    }
-    if seen == 0 { Doubt::unknown("this kernel does not show what it does then") } else { Ok(all_off) }
 }

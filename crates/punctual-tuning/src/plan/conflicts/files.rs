@@ -4,7 +4,7 @@
 use super::{Conflict, Resolution, Touched, is_same};
 use crate::knobs::Case;
 use crate::own_files;
-use crate::plan::pattern::fits;
+use crate::pattern::fits;
 use std::collections::BTreeMap;
 
 /// A kind of configuration file. A file in the first folder hides files of the same name in the others.

@@ -67,7 +67,6 @@ impl LoaderEntry {
     }
 }
 
-/// The value of a line that begins with this key.
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = line.trim_start().strip_prefix(key)?;
     rest.starts_with(char::is_whitespace).then(|| rest.trim())

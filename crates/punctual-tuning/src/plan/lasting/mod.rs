@@ -223,7 +223,6 @@ fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Obstacle> {
     }
 }
 
-/// The names in a folder that end in `end`.
 fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Obstacle> {
     Ok(names(tree, folder)?.into_iter().filter(|name| name.ends_with(end)).collect())
 }
@@ -257,13 +256,11 @@ fn tried(line: &str, wanted: &Wanted) -> Result<String, Obstacle> {
     Settled::of(line, wanted)?.with_panic(wanted.panic_seconds)
 }
 
-/// The release of the running kernel.
 fn release(machine: &Machine) -> Result<&str, Obstacle> {
     let missing = || Obstacle::Missing { path: "/proc/sys/kernel/osrelease".to_owned() };
     machine.kernel.release.known().map(String::as_str).ok_or_else(missing)
 }
 
-/// The first of these files that exists.
 fn first_there<'a>(tree: &dyn Tree, paths: &[&'a str]) -> Option<&'a str> {
     paths.iter().copied().find(|path| text(tree, path) != Fact::Absent)
 }

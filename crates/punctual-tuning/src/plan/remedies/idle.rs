@@ -2,14 +2,11 @@
 
 use super::draft::Draft;
 use super::{Found, KnobRemedy, Notes, Site};
-use crate::knobs::{Case, Doubt};
+use crate::knobs::{Case, Doubt, LATENCY_DEVICE, NO_LIMIT_US, read_latency_device_us};
 use punctual_facts::fact::Fact;
 use punctual_hist::Nanos;
 
 const LIMIT: &str = "/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us";
-const DEVICE: &str = "/dev/cpu_dma_latency";
-/// The value of `/dev/cpu_dma_latency` while no program limits the latency, in microseconds.
-const NO_LIMIT_US: u64 = 2_000_000_000;
 /// The limit if the work states no latency budget. It allows the first idle state, whose exit takes at most this time.
 const FIRST_STATE_US: u64 = 2;
 
@@ -53,19 +50,16 @@ pub(super) fn hold(site: &Site<'_>) -> Found {
     let case = site.case;
     let has_own = |cpu: u32| case.peek(&LIMIT.replace("{cpu}", &cpu.to_string())) != Fact::Absent;
     Doubt::not_applicable_if(case.rt().iter().any(has_own), "each CPU has a limit of its own here, see pm.idle_state")?;
-    let now = case.aside(|case| case.peek_bytes(DEVICE)).and_then(|bytes| {
-        let four = <[u8; 4]>::try_from(bytes.as_slice());
-        four.map_or_else(|e| Fact::Garbled(e.to_string()), |four| Fact::Known(i32::from_le_bytes(four)))
-    });
+    let now = case.aside(|case| read_latency_device_us(case));
     if now == Fact::Absent {
-        return Doubt::not_applicable(format!("{DEVICE} is not there"));
+        return Doubt::not_applicable(format!("{LATENCY_DEVICE} is not there"));
     }
     let wanted_us = u32::try_from(wanted_us(case)).unwrap_or(u32::MAX);
     let limit_us = now.known().and_then(|limit| u32::try_from(*limit).ok());
     let is_held = limit_us.is_some_and(|limit_us| limit_us <= wanted_us);
     Doubt::not_applicable_if(is_held, "a program holds such a limit already")?;
     let before = match limit_us {
-        Some(limit_us) if u64::from(limit_us) >= NO_LIMIT_US => "no limit".to_owned(),
+        Some(limit_us) if limit_us >= NO_LIMIT_US.unsigned_abs() => "no limit".to_owned(),
         Some(limit_us) => format!("{limit_us} us"),
         None => "not known".to_owned(),
     };
@@ -73,7 +67,7 @@ pub(super) fn hold(site: &Site<'_>) -> Found {
         before,
         after: format!("{wanted_us} us, while a process of ours keeps the file open"),
         risk: "All CPUs stay warm, and with them the whole package.".to_owned(),
-        proof: format!("the four bytes read from {DEVICE}"),
+        proof: format!("the four bytes read from {LATENCY_DEVICE}"),
         ..Notes::default()
     };
     Ok(KnobRemedy::Hold(wanted_us, notes))

@@ -3,7 +3,7 @@
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
 use super::{Found, Site, by_hand};
-use crate::knobs::{Blast, Doubt, Missing};
+use crate::knobs::{Blast, Doubt, meminfo};
 use punctual_facts::fact::Fact;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,12 +64,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
 pub(super) fn watermark(site: &Site<'_>) -> Found {
     const MOST_KB: u64 = 65_536;
     let case = site.case;
-    let missing = Missing::TellsNothing("how much memory there is is not shown");
-    let table = case.known("/proc/meminfo", case.peek("/proc/meminfo"), missing)?;
-    let total =
-        table.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok());
-    let Some(total_kb) = total else { return Doubt::unknown("/proc/meminfo does not tell MemTotal") };
-    let wanted_kb = MOST_KB.min(total_kb / 100);
+    let wanted_kb = MOST_KB.min(meminfo(case, "MemTotal")? / 100);
     let path = "/proc/sys/vm/min_free_kbytes";
     let now = case.peek(path);
     let is_so = now.known().and_then(|text| text.parse::<u64>().ok()).is_some_and(|kb| kb >= wanted_kb);

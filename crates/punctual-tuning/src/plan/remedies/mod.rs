@@ -114,7 +114,6 @@ fn by_hand(what: &str) -> Found {
     Ok(KnobRemedy::ByHand(what.to_owned()))
 }
 
-/// The remedy of one knob.
 pub struct RemedyOf {
     pub knob: &'static str,
     way: Way,

@@ -3,15 +3,12 @@
 use super::super::{Expected, Reading};
 use super::draft::Draft;
 use super::{Found, Site, by_hand};
-use crate::knobs::{Blast, Case, Doubt, Missing};
+use crate::knobs::{Blast, Case, Doubt, FAIR_SERVER_SINCE, Missing};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Version;
 
 const DEBUG: &str = "/sys/kernel/debug/sched";
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
-/// From this version on, the fair server replaces throttling.
-const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
-
 /// Kernels before this version forget the reservations of fair servers when they build the scheduling domains at boot.
 /// They then refuse every smaller reservation as too large (`EBUSY`), unless there is no limit.
 const MISCOUNTED_BEFORE: Version = Version::new(6, 17);

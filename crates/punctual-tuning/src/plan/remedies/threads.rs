@@ -5,7 +5,7 @@
 use super::super::{SchedPolicy, Step, TaskName};
 use super::draft::Draft;
 use super::{Found, KnobRemedy, Site};
-use crate::knobs::Doubt;
+use crate::knobs::{DEADLINE, Doubt, FIFO, KERNEL_THREAD, RR};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::allowed_by;
 use punctual_facts::fact::{Fact, printable};
@@ -15,11 +15,7 @@ use std::collections::BTreeSet;
 /// The largest number of threads on a machine. With more threads, none is moved.
 const MOST_THREADS: usize = 16_384;
 const NAME_CHARS: usize = 64;
-const KERNEL_THREAD: u64 = 0x0020_0000;
 const NO_SETAFFINITY: u64 = 0x0400_0000;
-const FIFO: u32 = 1;
-const RR: u32 = 2;
-const DEADLINE: u32 = 6;
 /// Names of this program's processes. Their threads are not moved, because they end soon.
 const THIS_PROGRAM: [&str; 2] = ["punctual", "punctual-reader"];
 const UNSEEN: &str = "the numbers of threads are not shown here (a captured machine does not tell them)";

@@ -7,7 +7,6 @@ use crate::knobs::{Doubt, Missing, QUEUES};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
-/// The most work queues that are read.
 const MOST_QUEUES: usize = 512;
 const STALL: &str =
     "Workers move at once; on a busy machine rewriting the mask was seen to stall the network for a moment.";

@@ -67,7 +67,6 @@ fn sysctl_key(line: &str) -> String {
     sysctl_name(line.split('=').next().unwrap_or(line))
 }
 
-/// The settings as the text of a file for sysctl.
 pub(in crate::plan::lasting) fn sysctl_text(sysctls: &[KeptValue]) -> String {
     sysctls.iter().fold(MADE_BY.to_owned(), |text, kept| text + &kept.place + " = " + &kept.value + "\n")
 }
@@ -90,7 +89,6 @@ pub(super) fn tmpfiles_line(write: &KeptValue) -> String {
     format!("w {} - - - - {}", write.place, write.value.replace('%', "%%"))
 }
 
-/// The writes as the text of a file for tmpfiles.
 pub(in crate::plan::lasting) fn tmpfiles_text(writes: &[KeptValue]) -> String {
     let lines: String = writes.iter().map(|write| tmpfiles_line(write) + "\n").collect();
     format!("{MADE_BY}{lines}")

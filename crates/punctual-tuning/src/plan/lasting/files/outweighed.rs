@@ -3,7 +3,7 @@
 use super::super::{KeptValue, Lost, Obstacle, Wanted, ending, optional};
 use super::lists::{reads_sysctl, sysctl_name, tmpfiles_path};
 use crate::own_files;
-use crate::plan::pattern::fits;
+use crate::pattern::fits;
 use punctual_facts::fact::printable;
 use punctual_facts::machine::Init;
 use punctual_facts::tree::Tree;

@@ -50,7 +50,6 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Re
     Ok(())
 }
 
-/// The path and the text of a file for systemd.
 pub(in crate::plan::lasting) struct UnitFile {
     pub path: String,
     pub text: String,

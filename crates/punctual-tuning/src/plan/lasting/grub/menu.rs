@@ -46,7 +46,6 @@ impl<'a> MenuEntry<'a> {
         found.iter().find(as_booted).or_else(|| found.first()).cloned()
     }
 
-    /// The first entry of the menu.
     pub(super) fn first(config: &'a str) -> Option<Self> {
         entries(config).into_iter().next()
     }

@@ -36,7 +36,6 @@ pub(super) fn folder(machine: &Machine) -> &'static str {
     if machine.boot.is_grub2 { "/boot/grub2" } else { "/boot/grub" }
 }
 
-/// The program that generates `grub.cfg`.
 fn mkconfig(machine: &Machine) -> Invocation {
     if machine.boot.loaders.iter().any(|sign| sign.what == Loader::UpdateGrub) {
         return Invocation::new("update-grub", []);
