@@ -50,9 +50,8 @@ impl PosixTimer {
         let event = Event { value, signal, notify: SIGEV_THREAD_ID, thread, rest: [0; 12] };
         let mut id = 0_i32;
         // SAFETY: the kernel reads the event and writes the id; both outlive the call.
-        let done = unsafe {
-            libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, &raw const event, &raw mut id)
-        };
+        let done =
+            unsafe { libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, &raw const event, &raw mut id) };
         if done == 0 { Ok(Self(id)) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -65,9 +64,8 @@ impl PosixTimer {
         let expiry = libc::itimerspec { it_interval: time(period.as_ns()), it_value: time(first.as_ns()) };
         let nothing = std::ptr::null_mut::<libc::itimerspec>();
         // SAFETY: the kernel reads the structure, which outlives the call.
-        let done = unsafe {
-            libc::syscall(libc::SYS_timer_settime, self.0, libc::TIMER_ABSTIME, &raw const expiry, nothing)
-        };
+        let done =
+            unsafe { libc::syscall(libc::SYS_timer_settime, self.0, libc::TIMER_ABSTIME, &raw const expiry, nothing) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }

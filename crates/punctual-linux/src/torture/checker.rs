@@ -55,6 +55,7 @@ pub struct Corruption {
     pub partner: Option<Kind>,
     /// What the thread did meanwhile.
     pub act: ActKind,
+    /// The register, or the part of a register.
     pub register: String,
     /// The bytes that were written, in hexadecimal digits, the lowest byte first.
     pub expected: String,
@@ -69,6 +70,7 @@ pub struct Corruption {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plant {
     pub cpu: u32,
+    /// The register, or the part of a register.
     pub register: String,
     /// Whether the test noticed it.
     pub caught: bool,

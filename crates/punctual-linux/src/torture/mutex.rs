@@ -54,6 +54,7 @@ pub struct ChainRow {
     pub locks: u32,
     /// Whether the owner of a lock runs at the priority of those who wait for it.
     pub inheritance: bool,
+    /// How often such a chain was built and handed over.
     pub rounds: u64,
     /// Rounds in which the disturbing thread ran before the thread of the highest priority had its lock.
     pub inversions: u64,
@@ -166,6 +167,7 @@ fn lost() -> std::io::Error {
 
 fn drive(bench: &Bench, control: &Control<'_>) -> std::io::Result<Cells> {
     let mut cells = Cells::new();
+    bench.await_done(THREADS - 1)?;
     let kinds = CHAINS.flat_map(|locks| [(locks, true), (locks, false)]).collect::<Vec<_>>();
     for (locks, inheritance) in kinds.into_iter().cycle() {
         let cell = cells.entry((locks, inheritance)).or_default();
@@ -177,12 +179,10 @@ fn drive(bench: &Bench, control: &Control<'_>) -> std::io::Result<Cells> {
         bench.disturbed.store(u64::MAX, Relaxed);
         let released =
             if inheritance { bench.round(&bench.with[0], locks) } else { bench.round(&bench.without[0], locks) };
+        let released = released.map_err(|_| lost())?;
         // The members of the chain, the disturber and the first in rank.
-        let deadline = now() + PATIENCE;
-        if released.is_err() || !(0..=locks).all(|_| bench.done.wait_until(deadline)) || bench.lost.load(Relaxed) {
-            return Err(lost());
-        }
-        cell.count(bench, released.unwrap_or_default());
+        bench.await_done(locks + 1)?;
+        cell.count(bench, released);
         std::thread::sleep(REST);
     }
     bench.end_if(true);
@@ -217,6 +217,13 @@ impl Bench {
         }
     }
 
+    /// Waits until this number of threads are done.
+    fn await_done(&self, threads: u32) -> std::io::Result<()> {
+        let deadline = now() + PATIENCE;
+        let all = (0..threads).all(|_| self.done.wait_until(deadline));
+        if all && !self.lost.load(Relaxed) { Ok(()) } else { Err(lost()) }
+    }
+
     /// One round of the driver; returns when it released its lock. Every thread that is told to begin has a higher
     /// priority, so it runs until it waits before the next line of this function.
     fn round(&self, first: &impl Lock, locks: u32) -> Result<MonoTime, LockError> {
@@ -229,8 +236,10 @@ impl Bench {
         Ok(released)
     }
 
-    /// A thread other than the driver: begins when it is told to, until the test is over.
+    /// A thread other than the driver: begins when it is told to, until the test is over. It has its priority already,
+    /// so the driver does not run between its first post and its first wait.
     fn follow(&self, role: u32) -> std::io::Result<()> {
+        self.done.post();
         loop {
             let told = self.begin[role as usize].wait_until(now() + PATIENCE);
             if self.over.load(Relaxed) {

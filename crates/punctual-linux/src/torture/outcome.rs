@@ -17,6 +17,7 @@ const KEPT: usize = 16;
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
+    /// Whether the kernel kept its promise.
     pub verdict: Verdict,
     /// What stands against relying on the verdict.
     pub doubts: Vec<Doubt>,
@@ -27,7 +28,9 @@ pub struct Outcome {
     /// How long the test ran.
     #[serde(rename = "took_ns")]
     pub took: Nanos,
+    /// Why the test ended.
     pub end: End,
+    /// What the test saw.
     pub findings: Findings,
     /// Results of the tests that the second kernel brings along; empty if they were not asked for.
     pub own_tests: Vec<OwnTests>,
@@ -97,6 +100,7 @@ pub struct Integrity {
     pub units: Vec<Unit>,
     /// Number of registers that were tested; a register of two parts counts twice.
     pub registers: usize,
+    /// What happened on each CPU.
     pub cpus: Vec<IntegrityRow>,
     /// Number of signals handled meanwhile; null if the test sends none.
     pub signals: Option<u64>,
@@ -144,10 +148,12 @@ impl Integrity {
             corruptions.extend(thread.kept);
         }
         corruptions.truncate(KEPT);
-        let mut units: Vec<Unit> = registers().iter().map(|register| register.unit).collect();
-        units.dedup();
-        let mut told = Vec::new();
-        units.retain(|unit| !told.contains(unit) && { told.push(*unit); true });
+        let mut units: Vec<Unit> = Vec::new();
+        for register in registers() {
+            if !units.contains(&register.unit) {
+                units.push(register.unit);
+            }
+        }
         let cpus = rows.into_values().collect();
         Self { units, registers: registers().len(), cpus, signals: None, spoilt_handlers: 0, corruptions, plant }
     }

@@ -45,6 +45,7 @@ impl Suite {
 pub struct OwnTests {
     /// Whose tests these are.
     pub suite: Suite,
+    /// Whether it ran, and how that ended.
     pub run: SuiteRun,
     /// Every test that the suite told of, in its order.
     pub tests: Vec<OwnTest>,
@@ -73,6 +74,7 @@ pub enum SuiteRun {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnTest {
+    /// The name that the suite gives it.
     pub name: String,
     #[serde(flatten)]
     pub result: OwnResult,
@@ -243,7 +245,8 @@ mod tests {
     #[test]
     fn a_suite_is_run_with_its_words_and_what_it_says_is_recorded() {
         let dir = tempfile::tempdir().unwrap();
-        let evl = "[ \"$*\" = 'test -k' ] || exit 9; echo 'a: OK'; echo 'b.c:1: bad' >&2; echo '** b: BROKEN' >&2; exit 0";
+        let evl =
+            "[ \"$*\" = 'test -k' ] || exit 9; echo 'a: OK'; echo 'b.c:1: bad' >&2; echo '** b: BROKEN' >&2; exit 0";
         program(dir.path(), "evl", evl);
         let runs = run_all(&[dir.path().to_owned()], &AtomicBool::new(false));
         let [evl, smokey] = runs.try_into().unwrap();

@@ -168,7 +168,9 @@ mod tests {
     fn cpus_that_cannot_be_used_are_named() {
         for (asked, wrong) in [("0-4", "4"), ("2", "2"), ("1,4", "4")] {
             match place(Some(asked), "0-3", "0-1,3") {
-                Err(TortureError::NoSuchCpu { cpus, .. }) => assert!(cpus.to_string().contains(wrong), "{asked}: {cpus}"),
+                Err(TortureError::NoSuchCpu { cpus, .. }) => {
+                    assert!(cpus.to_string().contains(wrong), "{asked}: {cpus}")
+                }
                 other => panic!("{asked}: {other:?}"),
             }
         }

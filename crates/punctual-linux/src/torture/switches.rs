@@ -18,7 +18,7 @@ const SLEEP_FIRST: u32 = 2;
 /// How long a thread waits for the baton before it looks whether the test is over.
 const PATIENCE: Duration = Duration::from_millis(20);
 const SHORT_SLEEP: Duration = Duration::from_micros(20);
-/// Polls last longer than this sleep on any CPU, and are over after less than a millisecond.
+/// The polls of the thread that waits for the sleeper last longer than this sleep, and less than a millisecond.
 const LONG_SLEEP: Duration = Duration::from_micros(50);
 const POLLS: u32 = 5000;
 

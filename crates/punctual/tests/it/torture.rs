@@ -77,7 +77,8 @@ fn a_planted_corruption_is_caught_and_named() {
 
 #[test]
 fn timers_are_never_early_and_never_lost() {
-    let (said, document) = said(&Run::new(), &[&["timers", "--duration", "1s", "--threads", "8"], &GENTLE[..]].concat());
+    let (said, document) =
+        said(&Run::new(), &[&["timers", "--duration", "1s", "--threads", "8"], &GENTLE[..]].concat());
     assert_eq!((said.code, document["verdict"].as_str().unwrap()), expected(&document), "{said:?}");
     assert_eq!([sum(&document, "rows", "early"), sum(&document, "rows", "lost")], [0, 0], "{document}");
     let rows = document["findings"]["rows"].as_array().unwrap();
@@ -110,7 +111,8 @@ fn inheritance_is_seen_to_prevent_what_plain_locks_do() {
         assert!(rounds > 0, "{chain}");
         assert_eq!(inversions, if chain["inheritance"] == true { 0 } else { rounds }, "{chain}");
     }
-    let lengths: Vec<u64> = chains.iter().filter(|one| one["inheritance"] == true).flat_map(|c| c["locks"].as_u64()).collect();
+    let lengths: Vec<u64> =
+        chains.iter().filter(|one| one["inheritance"] == true).flat_map(|c| c["locks"].as_u64()).collect();
     assert!(lengths.starts_with(&[2, 3, 4, 5, 6, 7, 8]), "{lengths:?}");
 }
 

@@ -41,7 +41,13 @@ pub(super) fn registers() -> Vec<Register> {
         control: None,
     };
     let control = Control { initial: 0, rounding: 22 };
-    let mut all = vec![Register { name: "fpcr".to_owned(), unit: Unit::Neon, place: FPCR..FPCR + 4, volatile: false, control: Some(control) }];
+    let mut all = vec![Register {
+        name: "fpcr".to_owned(),
+        unit: Unit::Neon,
+        place: FPCR..FPCR + 4,
+        volatile: false,
+        control: Some(control),
+    }];
     all.extend((0..32).map(|n| register(format!("v{n}"), n * apart, 16, false)));
     if apart > 16 {
         all.extend((0..32).map(|n| register(format!("upper part of z{n}"), n * apart + 16, apart - 16, true)));
@@ -83,7 +89,7 @@ macro_rules! act {
          b.hi 4f
          svc #0
          b 5f
-      3: yield
+      3: isb
          ldr w10, [x0]
          cbnz w10, 5f
          subs x8, x8, #1
@@ -125,10 +131,16 @@ macro_rules! sve {
     ($operation:literal, $base:literal) => {
         concat!(
             ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n",
-            $operation, " z\\n, [", $base, ", #\\n, mul vl]\n.endr\n",
-            "add x11, ", $base, ", #2, lsl #12\n",
+            $operation,
+            " z\\n, [",
+            $base,
+            ", #\\n, mul vl]\n.endr\n",
+            "add x11, ",
+            $base,
+            ", #2, lsl #12\n",
             ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n",
-            $operation, " p\\n, [x11, #\\n, mul vl]\n.endr\n",
+            $operation,
+            " p\\n, [x11, #\\n, mul vl]\n.endr\n",
         )
     };
 }

@@ -51,7 +51,8 @@ pub(super) fn registers() -> Vec<Register> {
         volatile: false,
         control: Some(Control { initial, rounding }),
     };
-    let mut all = vec![control("fcw", Unit::X87, 0, 2, INITIAL_FCW, 10), control("mxcsr", Unit::Sse, 24, 4, INITIAL_MXCSR, 13)];
+    let mut all =
+        vec![control("fcw", Unit::X87, 0, 2, INITIAL_FCW, 10), control("mxcsr", Unit::Sse, 24, 4, INITIAL_MXCSR, 13)];
     // Places are the distance of two registers; the bytes of one are fewer in the case of x87.
     let mut add = |unit, name: &dyn Fn(usize) -> String, count, at, apart: usize, bytes| {
         all.extend((0..count).map(|n| {

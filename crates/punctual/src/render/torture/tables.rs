@@ -16,7 +16,15 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
         Findings::Mutex(mutexes) => chains(sheet, mutexes),
         Findings::Heap(heap) => {
             let mut table = Table::new(&[
-                ">CPU", "<thread", ">allocations", ">p50 us", ">p99 us", ">max us", ">faults", ">from disk", ">pages gone",
+                ">CPU",
+                "<thread",
+                ">allocations",
+                ">p50 us",
+                ">p99 us",
+                ">max us",
+                ">faults",
+                ">from disk",
+                ">pages gone",
             ]);
             let mut rows: Vec<&HeapRow> = heap.rows.iter().collect();
             rows.sort_by_key(|row| (row.pages_gone == 0, std::cmp::Reverse(row.allocation.max), row.cpu));
@@ -29,7 +37,16 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
         }
         Findings::Timers(timers) => {
             let mut table = Table::new(&[
-                ">CPU", "<timers", "<thread", ">expiries", ">early", ">lost", ">overruns", ">p50 us", ">p99 us", ">max us",
+                ">CPU",
+                "<timers",
+                "<thread",
+                ">expiries",
+                ">early",
+                ">lost",
+                ">overruns",
+                ">p50 us",
+                ">p99 us",
+                ">max us",
             ]);
             let mut rows: Vec<&TimerRow> = timers.rows.iter().collect();
             rows.sort_by_key(|row| (row.early + row.lost == 0, row.cpu, row.timer));
@@ -45,9 +62,8 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
 }
 
 fn registers(sheet: &mut Sheet, integrity: &Integrity, took: Nanos) {
-    let mut table = Table::new(&[
-        ">CPU", ">plain", ">real-time", ">switches/s", ">checks", ">page faults", ">corruptions",
-    ]);
+    let mut table =
+        Table::new(&[">CPU", ">plain", ">real-time", ">switches/s", ">checks", ">page faults", ">corruptions"]);
     let mut rows: Vec<&IntegrityRow> = integrity.cpus.iter().collect();
     rows.sort_by_key(|row| (std::cmp::Reverse(row.corruptions), row.cpu));
     show(sheet, &mut table, &rows, |row| {
@@ -64,12 +80,18 @@ fn chains(sheet: &mut Sheet, mutexes: &Mutexes) {
     let Some(slowest) = with().max_by_key(|row| row.hand_over.max) else { return };
     let shown = |row: &&ChainRow| row.cpu == slowest.cpu;
     let mut table = Table::new(&[
-        ">locks", ">hand-over p50 us", ">p99", ">max", ">waited max", ">inverted", ">plain: waited max", ">inverted",
+        ">locks",
+        ">hand-over p50 us",
+        ">p99",
+        ">max",
+        ">waited max",
+        ">inverted",
+        ">plain: waited max",
+        ">inverted",
     ]);
     for row in with().filter(shown) {
-        let without = mutexes.chains.iter().find(|other| {
-            !other.inheritance && (other.cpu, other.locks) == (row.cpu, row.locks)
-        });
+        let without =
+            mutexes.chains.iter().find(|other| !other.inheritance && (other.cpu, other.locks) == (row.cpu, row.locks));
         let inverted = |row: &ChainRow| format!("{} of {}", count(row.inversions), count(row.rounds));
         let times = [row.hand_over.p50, row.hand_over.p99, row.hand_over.max, row.waited.max].map(column_us);
         let other = [column_us(without.and_then(|row| row.waited.max)), without.map(inverted).unwrap_or_default()];

@@ -8,8 +8,8 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
 use punctual_linux::torture::own_tests::{OwnResult, OwnTest, OwnTests, Suite, SuiteRun};
 use punctual_linux::torture::{
-    ActKind, ChainRow, Corruption, Doubt, End, Findings, Heap, HeapRow, Integrity, IntegrityRow, Kind, Mutexes, Outcome,
-    Place, Plant, TimerKind, TimerRow, Timers, Unit, Verdict, Writer,
+    ActKind, ChainRow, Corruption, Doubt, End, Findings, Heap, HeapRow, Integrity, IntegrityRow, Kind, Mutexes,
+    Outcome, Place, Plant, TimerKind, TimerRow, Timers, Unit, Verdict, Writer,
 };
 use punctual_numbers::report::Percentiles;
 

@@ -39,7 +39,9 @@ fn unit(unit: Unit) -> &'static str {
 /// A sentence for each corruption that was kept.
 pub fn corruptions(findings: &Findings) -> Vec<String> {
     match findings {
-        Findings::Switches(integrity) | Findings::Fpu(integrity) => integrity.corruptions.iter().map(corruption).collect(),
+        Findings::Switches(integrity) | Findings::Fpu(integrity) => {
+            integrity.corruptions.iter().map(corruption).collect()
+        }
         Findings::Mutex(_) | Findings::Heap(_) | Findings::Timers(_) => Vec::new(),
     }
 }
@@ -93,7 +95,7 @@ fn integrity_seen(integrity: &Integrity) -> String {
         Some(signals) => {
             format!("{} and {}", counted(signals, "signal"), counted(sum(|row| row.faults), "page fault"))
         }
-        None => counted(sum(|row| row.switches), "switch").replace("switchs", "switches"),
+        None => format!("{} context switches", count(sum(|row| row.switches))),
     };
     let planted = integrity.plant.as_ref().map(|plant| {
         let caught = if plant.caught { "was noticed" } else { "was NOT noticed" };
@@ -155,8 +157,8 @@ fn timers_seen(timers: &Timers) -> String {
     let latest = timers.rows.iter().filter_map(|row| row.late.max).max();
     let latest = latest.map(|max| format!(" The latest came after {}.", latency(max))).unwrap_or_default();
     format!(
-        "of {} {} came early and {} never; {} came together with another.{latest}",
-        counted(sum(|row| row.expiries), "expiry").replace("expirys", "expiries"),
+        "of {} expiries {} came early and {} never; {} came together with another.{latest}",
+        count(sum(|row| row.expiries)),
         count(sum(|row| row.early)),
         count(sum(|row| row.lost)),
         count(sum(|row| row.overruns))
@@ -240,7 +242,9 @@ pub fn next(outcome: &Outcome) -> (String, Option<String>) {
     let test = name(outcome.findings.test());
     let is_planted = corruptions_are_planted(&outcome.findings);
     match outcome.verdict {
-        Verdict::Broken if is_planted => ("Run it without --plant:".to_owned(), Some(format!("sudo punctual torture {test}"))),
+        Verdict::Broken if is_planted => {
+            ("Run it without --plant:".to_owned(), Some(format!("sudo punctual torture {test}")))
+        }
         Verdict::Broken => (
             "Report it to whoever made this kernel, with what this writes:".to_owned(),
             Some(format!("sudo punctual torture {test} --json > torture.json; punctual snapshot --out machine.txt")),
@@ -248,14 +252,21 @@ pub fn next(outcome: &Outcome) -> (String, Option<String>) {
         Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoRealTime) => {
             ("Run it as root:".to_owned(), Some(format!("sudo punctual torture {test}")))
         }
-        Verdict::Inconclusive => ("Run it for longer:".to_owned(), Some(format!("sudo punctual torture {test} --duration 60s"))),
+        Verdict::Inconclusive => {
+            ("Run it for longer:".to_owned(), Some(format!("sudo punctual torture {test} --duration 60s")))
+        }
         Verdict::Held => {
             let next = match outcome.findings.test() {
                 Test::Switches => Test::Fpu,
                 Test::Fpu => Test::Mutex,
                 Test::Mutex => Test::Heap,
                 Test::Heap => Test::Timers,
-                Test::Timers => return ("Measure what this machine does under load:".to_owned(), Some("sudo punctual check".to_owned())),
+                Test::Timers => {
+                    return (
+                        "Measure what this machine does under load:".to_owned(),
+                        Some("sudo punctual check".to_owned()),
+                    );
+                }
             };
             ("The next test:".to_owned(), Some(format!("sudo punctual torture {}", name(next))))
         }
