@@ -17,7 +17,7 @@ use std::time::Duration;
 const PAGES: usize = 16;
 const POLLS: u32 = 5000;
 /// Time between two signals of a thread's timer. Each thread has another one, so that they do not stay in step.
-const BETWEEN_SIGNALS: Nanos = Nanos::from_us(211);
+const BETWEEN_SIGNALS: Nanos = Nanos::from_us(503);
 const APART: Nanos = Nanos::from_us(13);
 
 pub(super) fn run(order: &Order, place: &Place, control: &Control<'_>) -> Result<Integrity, TortureError> {

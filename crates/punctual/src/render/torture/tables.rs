@@ -16,15 +16,7 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
         Findings::Mutex(mutexes) => chains(sheet, mutexes),
         Findings::Heap(heap) => {
             let mut table = Table::new(&[
-                ">CPU",
-                "<thread",
-                ">allocations",
-                ">p50 us",
-                ">p99 us",
-                ">max us",
-                ">faults",
-                ">from disk",
-                ">pages gone",
+                ">CPU", "<thread", ">blocks", ">p50 us", ">p99 us", ">max us", ">faults", ">disk", ">gone",
             ]);
             let mut rows: Vec<&HeapRow> = heap.rows.iter().collect();
             rows.sort_by_key(|row| (row.pages_gone == 0, std::cmp::Reverse(row.allocation.max), row.cpu));
@@ -39,7 +31,6 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
             let mut table = Table::new(&[
                 ">CPU",
                 "<timers",
-                "<thread",
                 ">expiries",
                 ">early",
                 ">lost",
@@ -54,7 +45,7 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
                 let times = [row.late.p50, row.late.p99, row.late.max].map(column_us);
                 let counts = [row.expiries, row.early, row.lost, row.overruns].map(count);
                 let timers = format!("{} {}", row.timers, timer(row.timer));
-                let first = [row.cpu.to_string(), timers, kind(row.kind).to_owned()];
+                let first = [row.cpu.to_string(), timers];
                 first.into_iter().chain(counts).chain(times).collect()
             });
         }
@@ -79,16 +70,8 @@ fn chains(sheet: &mut Sheet, mutexes: &Mutexes) {
     let with = || mutexes.chains.iter().filter(|row| row.inheritance);
     let Some(slowest) = with().max_by_key(|row| row.hand_over.max) else { return };
     let shown = |row: &&ChainRow| row.cpu == slowest.cpu;
-    let mut table = Table::new(&[
-        ">locks",
-        ">hand-over p50 us",
-        ">p99",
-        ">max",
-        ">waited max",
-        ">inverted",
-        ">plain: waited max",
-        ">inverted",
-    ]);
+    let mut table =
+        Table::new(&[">locks", ">p50 us", ">p99", ">max", ">waited", ">inverted", ">plain: waited", ">inverted"]);
     for row in with().filter(shown) {
         let without =
             mutexes.chains.iter().find(|other| !other.inheritance && (other.cpu, other.locks) == (row.cpu, row.locks));
@@ -122,7 +105,7 @@ pub fn kind(kind: Kind) -> &'static str {
 fn timer(timer: TimerKind) -> &'static str {
     match timer {
         TimerKind::Timerfd => "timerfd",
-        TimerKind::Posix => "POSIX timers",
+        TimerKind::Posix => "POSIX",
         TimerKind::Sleep => "sleepers",
     }
 }

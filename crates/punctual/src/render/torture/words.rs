@@ -14,7 +14,7 @@ pub fn title(findings: &Findings) -> String {
     match findings {
         Findings::Switches(integrity) => format!("Registers over context switches: {}", registers(integrity)),
         Findings::Fpu(integrity) => format!("Registers under signals and page faults: {}", registers(integrity)),
-        Findings::Mutex(_) => "Chains of locks with priority inheritance, and plain locks".to_owned(),
+        Findings::Mutex(_) => "Chains of locks: hand-over with priority inheritance, and plain locks".to_owned(),
         Findings::Heap(_) => "Allocation while memory is taken away".to_owned(),
         Findings::Timers(_) => "Timers, all at once".to_owned(),
     }
