@@ -47,14 +47,15 @@ pub fn corruptions(findings: &Findings) -> Vec<String> {
 }
 
 fn corruption(one: &Corruption) -> String {
-    let partner = one.partner.map(|partner| format!(" and a {} one ran", kind(partner))).unwrap_or_default();
+    let partner = one.partner.map(|partner| format!(", which had woken a {} one", kind(partner)));
+    let partner = partner.unwrap_or_default();
     let writer = one.written_by.map(|by| format!("; thread {} of CPU {} wrote that", by.thread, by.cpu));
     let bytes = |text: &str| -> String {
         let shown: String = text.chars().take(BYTES_SHOWN).collect();
         if shown.len() < text.len() { shown + ".." } else { shown }
     };
     format!(
-        "CPU {}, {} thread {}, while {}{partner}: {} held {} instead of {}{}",
+        "CPU {}, {} thread {}{partner}, while {}: {} held {} instead of {}{}",
         one.cpu,
         kind(one.kind),
         one.thread,
