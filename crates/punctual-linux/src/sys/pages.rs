@@ -18,7 +18,7 @@ unsafe impl Sync for Pages {}
 
 impl Pages {
     /// The size of the steps in which memory is counted, which is the smallest page of any machine.
-    pub const STEP: usize = super::registers::PAGE_BYTES;
+    pub const STEP: usize = 4096;
 
     /// Maps memory of `count` steps. No page of it is in memory yet, unless all memory is locked.
     pub fn map(count: usize) -> io::Result<Self> {
@@ -33,7 +33,6 @@ impl Pages {
         self.start as usize
     }
 
-    /// Number of steps.
     pub fn count(&self) -> usize {
         self.bytes / Self::STEP
     }

@@ -66,20 +66,6 @@ pub(super) fn bit(signal: i32) -> u64 {
     u32::try_from(signal - 1).ok().and_then(|bit| 1_u64.checked_shl(bit)).unwrap_or(0)
 }
 
-/// The ids of this process and of the calling thread.
-pub(super) fn ids() -> [u64; 2] {
-    let number = |pid: rustix::process::Pid| u64::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
-    [number(rustix::process::getpid()), number(rustix::thread::gettid())]
-}
-
-/// Sends the calling thread a signal.
-#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
-pub(super) fn raise(signal: i32) {
-    let [process, thread] = ids();
-    // SAFETY: no pointers are passed.
-    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

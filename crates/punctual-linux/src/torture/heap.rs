@@ -1,7 +1,7 @@
 //! Allocation in real-time threads while another process takes memory away: how long it takes, whether it faults, and
 //! whether locked memory stays where it is.
 
-use super::outcome::Doubt;
+use super::doubt::Doubt;
 use super::seat::{Kind, Place, Seat, on_all};
 use super::{Control, Order, TortureError};
 use crate::load::{LoadOutcome, RunningLoad, pages_scanned};
@@ -92,7 +92,8 @@ impl Heap {
 pub(super) fn run(order: &Order, place: &Place, cpus: &Cpus, control: &Control<'_>) -> Result<Heap, TortureError> {
     let seats = place.foremost(1, order.priority);
     // The load begins before memory is locked, because a process that is forked afterwards undoes that.
-    let load = order.launcher.start(LOAD, &spare(place, cpus), &order.load_dir, order.length.plus(LOAD_GRACE))?;
+    let limit = order.length.plus(LOAD_GRACE);
+    let load = order.launcher.start(LOAD, &spare(place, cpus), &order.load_dir, limit, control.interrupted)?;
     let scanned = pages_scanned();
     let done = on_all(&seats, control, |seat| allocate(seat, control));
     let scanned = pages_scanned().zip(scanned).map(|(after, before)| after.saturating_sub(before));

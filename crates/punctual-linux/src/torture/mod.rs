@@ -7,6 +7,7 @@
 //! [`Kind`] and its way in, in [`seat`].
 
 mod checker;
+mod doubt;
 mod fpu;
 mod heap;
 mod mutex;
@@ -18,9 +19,10 @@ mod timers;
 
 pub use crate::sys::registers::{Unit, Writer};
 pub use checker::{ActKind, Corruption, Plant};
+pub use doubt::Doubt;
 pub use heap::{Heap, HeapRow};
 pub use mutex::{ChainRow, Mutexes};
-pub use outcome::{Doubt, End, Findings, Integrity, IntegrityRow, Outcome, Verdict};
+pub use outcome::{End, Findings, Integrity, IntegrityRow, Outcome, Verdict};
 pub use seat::{Kind, PRIORITY_MAX, Place};
 pub use timers::{TimerKind, TimerRow, Timers};
 

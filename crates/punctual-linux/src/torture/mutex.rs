@@ -6,7 +6,7 @@
 //! With inheritance the driver runs at the priority of the first in rank and goes on. Without it the disturber runs
 //! first, which inverts the priorities.
 
-use super::outcome::Doubt;
+use super::doubt::Doubt;
 use super::seat::{Kind, Place, Seat, on_all};
 use super::{Control, Order, TortureError};
 use punctual_hist::{Counts, MonoTime, Nanos};
@@ -280,7 +280,7 @@ impl Bench {
         }
     }
 
-    /// Sends everybody home.
+    /// Ends the test for every thread of this CPU, also for those that wait to be told to begin.
     fn end_if(&self, ends: bool) {
         if ends {
             self.lost.store(true, Relaxed);

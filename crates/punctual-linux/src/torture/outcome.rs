@@ -2,6 +2,7 @@
 
 use super::Test;
 use super::checker::{Checked, Corruption, Plant};
+use super::doubt::Doubt;
 use super::heap::Heap;
 use super::mutex::Mutexes;
 use super::own_tests::OwnTests;
@@ -45,29 +46,6 @@ pub enum Verdict {
     Inconclusive,
 }
 
-/// Each can hide a broken promise. None of them excuses one that was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Doubt {
-    /// The system refused real-time threads.
-    NoRealTime,
-    /// No register of this architecture is known.
-    NoRegisters,
-    /// The test ended before it had tried anything.
-    NothingTried,
-    /// The system refused to lock memory.
-    NotLocked,
-    /// The program that takes memory away from others did not run to the end.
-    NoPressure,
-    /// Locks without inheritance were not seen to invert priorities, so those with it may not have been tried either.
-    NoInversionSeen,
-    /// A corruption was planted and not noticed.
-    PlantMissed,
-    /// A test of the second kernel's own did not come to its end.
-    OwnTestsFailed,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -80,15 +58,10 @@ pub enum End {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "test", rename_all = "kebab-case")]
 pub enum Findings {
-    /// Registers over context switches.
     Switches(Integrity),
-    /// Registers under signals and page faults.
     Fpu(Integrity),
-    /// Chains of locks.
     Mutex(Mutexes),
-    /// Allocation under memory pressure.
     Heap(Heap),
-    /// Timers.
     Timers(Timers),
 }
 

@@ -62,15 +62,16 @@ pub enum SuiteRun {
         /// Its exit status; null if a signal ended it.
         status: Option<i32>,
     },
-    /// It could not be started.
-    NotStarted { because: String },
+    NotStarted {
+        because: String,
+    },
     /// It was ended, because it took too long.
     TookTooLong,
     /// It was ended, because the user interrupted the run.
     Interrupted,
 }
 
-/// One test.
+/// One test of a suite, as the suite tells its result.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnTest {

@@ -18,9 +18,9 @@ const PRIORITIES: u32 = 3;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// `SCHED_OTHER`.
+    /// A thread of the ordinary policy (`SCHED_OTHER`).
     Plain,
-    /// `SCHED_FIFO`.
+    /// A thread with a fixed priority (`SCHED_FIFO`).
     RealTime,
 }
 
@@ -113,7 +113,7 @@ pub(super) fn on_all<T: Send>(
 ) -> Result<Vec<T>, TortureError> {
     let work = &work;
     std::thread::scope(|scope| {
-        let begin = |seat: &Seat| {
+        let launch = |seat: &Seat| {
             let seat = *seat;
             let named = std::thread::Builder::new().stack_size(STACK_BYTES).name(format!("torture/{}", seat.cpu));
             let begun = named.spawn_scoped(scope, move || {
@@ -125,7 +125,7 @@ pub(super) fn on_all<T: Send>(
             control.failed.fetch_or(begun.is_err(), Relaxed);
             begun
         };
-        let begun: Vec<_> = seats.iter().map(begin).collect();
+        let begun: Vec<_> = seats.iter().map(launch).collect();
         // All threads are waited for before the first failure is returned.
         let done: Vec<Result<T, TortureError>> = begun.into_iter().map(|thread| joined(thread?.join())).collect();
         done.into_iter().collect()
@@ -169,7 +169,7 @@ mod tests {
         for (asked, wrong) in [("0-4", "4"), ("2", "2"), ("1,4", "4")] {
             match place(Some(asked), "0-3", "0-1,3") {
                 Err(TortureError::NoSuchCpu { cpus, .. }) => {
-                    assert!(cpus.to_string().contains(wrong), "{asked}: {cpus}")
+                    assert!(cpus.to_string().contains(wrong), "{asked}: {cpus}");
                 }
                 other => panic!("{asked}: {other:?}"),
             }

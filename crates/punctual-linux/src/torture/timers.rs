@@ -1,7 +1,7 @@
 //! Many timers of each kind at once on every CPU. None may expire early, and no expiry may be lost. How late they are and
 //! how many expiries came at once is told, and judged by nobody here.
 
-use super::outcome::Doubt;
+use super::doubt::Doubt;
 use super::seat::{Kind, Place, Seat, on_all};
 use super::{Control, Order, TortureError};
 use crate::sys::posix_timer::{AWAITED, PosixTimer, next_expiry};
@@ -54,11 +54,11 @@ pub struct Timers {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimerRow {
     pub cpu: u32,
-    /// The kind of timer.
+    /// What expires, and how a thread waits for it.
     pub timer: TimerKind,
     /// The scheduling of the threads that wait.
     pub kind: Kind,
-    /// Number of timers.
+    /// Number of timers of this kind on this CPU.
     pub timers: u32,
     /// Number of expiries that were seen.
     pub expiries: u64,

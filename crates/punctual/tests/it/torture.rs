@@ -112,7 +112,7 @@ fn inheritance_is_seen_to_prevent_what_plain_locks_do() {
         assert_eq!(inversions, if chain["inheritance"] == true { 0 } else { rounds }, "{chain}");
     }
     let lengths: Vec<u64> =
-        chains.iter().filter(|one| one["inheritance"] == true).flat_map(|c| c["locks"].as_u64()).collect();
+        chains.iter().filter(|one| one["inheritance"] == true).filter_map(|c| c["locks"].as_u64()).collect();
     assert!(lengths.starts_with(&[2, 3, 4, 5, 6, 7, 8]), "{lengths:?}");
 }
 

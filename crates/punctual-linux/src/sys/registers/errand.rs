@@ -2,7 +2,8 @@
 
 #![allow(clippy::cast_sign_loss, reason = "numbers of system calls and operations are not negative")]
 
-use super::{Act, PAGE_BYTES};
+use super::Act;
+use crate::sys::pages::Pages;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -31,12 +32,12 @@ impl Errand {
             Act::Wait(on, _) => call(libc::SYS_futex, [word(on), WAIT, 0, length]),
             Act::Wake(on) => call(libc::SYS_futex, [word(on), WAKE, 1, 0]),
             Act::Signal(signal) => {
-                let [process, thread] = crate::sys::signals::ids();
+                let [process, thread] = crate::sys::process::ids();
                 call(libc::SYS_tgkill, [process, thread, u64::try_from(signal).unwrap_or(0), 0])
             }
             Act::Spin(on, most) => Self { kind: 1, number: most.max(1).into(), arguments: [word(on), 0, 0, 0] },
             Act::Touch(pages) => {
-                let arguments = [pages.address() as u64, PAGE_BYTES as u64, 0, 0];
+                let arguments = [pages.address() as u64, Pages::STEP as u64, 0, 0];
                 Self { kind: 2, number: pages.count() as u64, arguments }
             }
         }

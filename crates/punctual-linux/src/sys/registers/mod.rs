@@ -23,8 +23,6 @@ use std::time::Duration;
 
 /// Bytes that hold all registers of any CPU. The largest are those of SVE with its longest vectors.
 const IMAGE_BYTES: usize = 12 * 1024;
-/// Distance of the addresses that [`Act::Touch`] writes to: the smallest page of any machine.
-pub const PAGE_BYTES: usize = 4096;
 
 /// One register, or the part of a register that the CPU keeps apart from the rest.
 #[derive(Clone, Debug)]
@@ -76,7 +74,6 @@ pub struct Image([u8; IMAGE_BYTES]);
 /// What a thread does between filling its registers and reading them back.
 #[derive(Clone, Copy, Debug)]
 pub enum Act<'a> {
-    /// `sched_yield`.
     Yield,
     Sleep(Duration),
     /// Sleeps until `word` is not 0, at most for the given time.

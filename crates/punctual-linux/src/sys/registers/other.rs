@@ -22,7 +22,7 @@ pub(super) fn hold(_: &[u8; IMAGE_BYTES], _: &mut [u8; IMAGE_BYTES], act: Act<'_
                 std::thread::sleep(LOOK);
             }
         }
-        Act::Signal(signal) => crate::sys::signals::raise(signal),
+        Act::Signal(signal) => crate::sys::process::raise(signal),
         Act::Spin(word, most) => {
             let mut polls = 0..most;
             while word.load(Relaxed) == 0 && polls.next().is_some() {

@@ -42,11 +42,11 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
             let mut rows: Vec<&TimerRow> = timers.rows.iter().collect();
             rows.sort_by_key(|row| (row.early + row.lost == 0, row.cpu, row.timer));
             show(sheet, &mut table, &rows, |row| {
-                let times = [row.late.p50, row.late.p99, row.late.max].map(column_us);
+                let points = [row.late.p50, row.late.p99, row.late.max].map(column_us);
                 let counts = [row.expiries, row.early, row.lost, row.overruns].map(count);
                 let timers = format!("{} {}", row.timers, timer(row.timer));
                 let first = [row.cpu.to_string(), timers];
-                first.into_iter().chain(counts).chain(times).collect()
+                first.into_iter().chain(counts).chain(points).collect()
             });
         }
     }
