@@ -1193,7 +1193,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__torture)
-            opts="-h --cpus --duration --threads --priority --plant --own-tests --load-dir --json --help switches fpu mutex heap timers"
+            opts="-q -h --cpus --duration --threads --priority --plant --own-tests --load-dir --quiet --brief --json --help switches fpu mutex heap timers"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

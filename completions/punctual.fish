@@ -272,6 +272,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand torture" -l priority -
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l load-dir -d 'Directory for files of the load that heap runs [default: the current one]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l plant -d 'Spoil one register once, to see that switches or fpu notices it: the exit code must be 2'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l own-tests -d 'First run the tests that Xenomai 3 (smokey) or Xenomai 4 (evl test) brings along, where they are installed'
+complete -c punctual -n "__fish_punctual_using_subcommand torture" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand man" -l install -d 'Write the files: for all users as root, else for this user'

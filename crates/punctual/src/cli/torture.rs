@@ -1,5 +1,6 @@
 //! Options of `punctual torture`.
 
+use super::Brief;
 use super::names::{TESTS, one_of};
 use super::value::{parse_cpus, parse_duration};
 use clap::Args;
@@ -37,6 +38,8 @@ pub struct TortureArgs {
     /// Directory for files of the load that heap runs [default: the current one]
     #[arg(long, value_name = "DIR", default_value = ".", hide = true)]
     pub load_dir: PathBuf,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,

@@ -22,6 +22,8 @@ pub fn run(args: &TortureArgs) -> Result<Exit> {
     let outcome = torture::run(&order, &machine.cpus, &interrupted)?.with_own_tests(own);
     render::print(&if args.json {
         render::document(&render::torture::TortureDocument { outcome: &outcome })?
+    } else if args.form.brief {
+        render::torture::brief(&outcome)
     } else {
         render::torture::text(&outcome, render::style())
     })?;

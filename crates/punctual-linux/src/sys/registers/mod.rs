@@ -223,7 +223,7 @@ mod tests {
     #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
     fn one_bit_in_any_register_is_seen_and_named() {
         let names: Vec<&str> = registers().iter().map(|register| register.name.as_str()).collect();
-        assert!(names.len() >= 33, "{names:?}");
+        assert!(names.len() >= 26, "no CPU has fewer: {names:?}");
         for (number, register) in registers().iter().enumerate().filter(|(_, register)| register.control.is_none()) {
             let (image, mut found) = (filled(7), Image::new());
             let mut spoilt = filled(7);
@@ -245,7 +245,7 @@ mod tests {
         other.fill(theirs, 1);
         let act = Act::Yield;
         let differences = image.differences(&other, &act);
-        assert!(differences.len() >= 32, "{differences:?}");
+        assert!(differences.len() >= 26, "{differences:?}");
         assert!(differences.iter().all(|one| one.written_by.is_none_or(|writer| writer == theirs)));
         assert!(
             image.differences(&Image::new(), &act).iter().all(|one| one.written_by.is_none()),

@@ -8,6 +8,7 @@ mod tests;
 
 use super::document::Published;
 use super::sheet::{Sheet, Style, Tone};
+use super::units::THIN;
 use punctual_linux::torture::{Outcome, Verdict};
 use serde::Serialize;
 
@@ -26,6 +27,20 @@ impl Published for TortureDocument<'_> {
     const SCHEMA: &'static str = "punctual/torture/1";
 }
 
+fn verdict(verdict: Verdict) -> (Tone, &'static str) {
+    match verdict {
+        Verdict::Held => (Tone::Good, "HELD:"),
+        Verdict::Broken => (Tone::Bad, "BROKEN:"),
+        Verdict::Inconclusive => (Tone::Doubt, "INCONCLUSIVE:"),
+    }
+}
+
+/// The answer in one line, for scripts and CI logs.
+pub fn brief(outcome: &Outcome) -> String {
+    let line = format!("{} {} {}", verdict(outcome.verdict).1, words::seen(outcome), words::tried(outcome));
+    line.replace(THIN, " ")
+}
+
 /// The table of the test, what is wrong, and the answer in the last lines.
 pub fn text(outcome: &Outcome, style: Style) -> String {
     let mut sheet = Sheet::new(style);
@@ -35,11 +50,7 @@ pub fn text(outcome: &Outcome, style: Style) -> String {
         sheet.point(2, corruption);
     }
     sheet.gap();
-    let (tone, word) = match outcome.verdict {
-        Verdict::Held => (Tone::Good, "HELD:"),
-        Verdict::Broken => (Tone::Bad, "BROKEN:"),
-        Verdict::Inconclusive => (Tone::Doubt, "INCONCLUSIVE:"),
-    };
+    let (tone, word) = verdict(outcome.verdict);
     sheet.hanging_paragraph(0, 2, tone, word, &words::seen(outcome));
     sheet.answer("Tried", &words::tried(outcome));
     for own in words::own_tests(outcome) {

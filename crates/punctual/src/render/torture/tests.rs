@@ -1,6 +1,6 @@
 //! Texts and documents of made-up outcomes, one for each test and for what can go wrong.
 
-use super::{TortureDocument, text};
+use super::{TortureDocument, brief, text};
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_fits, assert_golden};
 use crate::render::sheet::Style;
@@ -159,6 +159,8 @@ fn each_outcome_fits_a_screen() {
         assert!(told.lines().count() <= 24, "{name} has {} lines\n{told}", told.lines().count());
         assert!(told.is_ascii(), "{name}: a serial console shows ASCII only");
         assert_golden(&format!("torture-{name}.txt"), &told);
+        let brief = brief(&outcome);
+        assert!(brief.is_ascii() && brief.lines().count() == 1 && brief.len() < 400, "{name}: {brief}");
         for width in [20, 40, 80, 120] {
             assert_fits(&text(&outcome, Style { width, colour: false }), width);
         }
