@@ -37,6 +37,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
+            [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Install completions where bash, zsh and fish look for them')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'List what on this machine stands in the way of real time')
@@ -271,6 +272,22 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'punctual;torture' {
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to test; one CPU of the machine always has plain threads only [default: every CPU this process may use]')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to test')
+            [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Threads on each CPU, or timers of each kind [default: 16; 4 with fpu]')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority of the first real-time thread, 1 to 95; no thread has a higher one')
+            [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for files of the load that heap runs [default: the current one]')
+            [CompletionResult]::new('--plant', '--plant', [CompletionResultType]::ParameterName, 'Spoil one register once, to see that switches or fpu notices it: the exit code must be 2')
+            [CompletionResult]::new('--own-tests', '--own-tests', [CompletionResultType]::ParameterName, 'First run the tests that Xenomai 3 (smokey) or Xenomai 4 (evl test) brings along, where they are installed')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document instead of text')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'punctual;man' {
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users as root, else for this user')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
@@ -394,6 +411,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
+            [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Install completions where bash, zsh and fish look for them')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'List what on this machine stands in the way of real time')
@@ -436,6 +454,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;snapshot' {
+            break
+        }
+        'punctual;help;torture' {
             break
         }
         'punctual;help;man' {

@@ -73,6 +73,9 @@ _punctual() {
             punctual,status)
                 cmd="punctual__subcmd__status"
                 ;;
+            punctual,torture)
+                cmd="punctual__subcmd__torture"
+                ;;
             punctual,tune)
                 cmd="punctual__subcmd__tune"
                 ;;
@@ -127,6 +130,9 @@ _punctual() {
             punctual__subcmd__help,status)
                 cmd="punctual__subcmd__help__subcmd__status"
                 ;;
+            punctual__subcmd__help,torture)
+                cmd="punctual__subcmd__help__subcmd__torture"
+                ;;
             punctual__subcmd__help,tune)
                 cmd="punctual__subcmd__help__subcmd__tune"
                 ;;
@@ -137,7 +143,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help"
+            opts="-h -V --help --version init check lint status revert measure merge explain export report compare snapshot torture man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -463,7 +469,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help"
+            opts="init check lint status revert measure merge explain export report compare snapshot torture man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -701,6 +707,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__torture)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1165,6 +1185,40 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__torture)
+            opts="-q -h --cpus --duration --threads --priority --plant --own-tests --load-dir --quiet --brief --json --help switches fpu mutex heap timers"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -34,6 +34,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
+            cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
             cand man 'Install man pages where `man` finds them'
             cand completions 'Install completions where bash, zsh and fish look for them'
             cand audit 'List what on this machine stands in the way of real time'
@@ -255,6 +256,21 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'punctual;torture'= {
+            cand --cpus 'CPUs to test; one CPU of the machine always has plain threads only [default: every CPU this process may use]'
+            cand --duration 'How long to test'
+            cand --threads 'Threads on each CPU, or timers of each kind [default: 16; 4 with fpu]'
+            cand --priority 'SCHED_FIFO priority of the first real-time thread, 1 to 95; no thread has a higher one'
+            cand --load-dir 'Directory for files of the load that heap runs [default: the current one]'
+            cand --plant 'Spoil one register once, to see that switches or fpu notices it: the exit code must be 2'
+            cand --own-tests 'First run the tests that Xenomai 3 (smokey) or Xenomai 4 (evl test) brings along, where they are installed'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
+            cand --json 'Print one JSON document instead of text'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'punctual;man'= {
             cand --install 'Write the files: for all users as root, else for this user'
             cand -q 'Print no messages but errors'
@@ -373,6 +389,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
+            cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
             cand man 'Install man pages where `man` finds them'
             cand completions 'Install completions where bash, zsh and fish look for them'
             cand audit 'List what on this machine stands in the way of real time'
@@ -403,6 +420,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;compare'= {
         }
         &'punctual;help;snapshot'= {
+        }
+        &'punctual;help;torture'= {
         }
         &'punctual;help;man'= {
         }

@@ -5,7 +5,7 @@
 //! the measuring threads, [`load`] the loads that disturb them, and [`trace`] looks for causes. [`recording`] is the
 //! recording file that a [`keeper`] fills, [`result_file`] the file of another program, and [`merge`] combines several.
 //! [`apply`] changes the machine through its [`hand`], and restores it from the [`journal`]. [`privilege`] explains
-//! refusals, and [`under_way`] warns other programs of a running campaign.
+//! refusals, [`torture`] tries to break what the kernel promises, and [`under_way`] warns other programs of a running campaign.
 
 pub mod apply;
 pub mod hand;
@@ -23,5 +23,6 @@ pub mod recording;
 pub mod result_file;
 pub mod sync;
 mod sys;
+pub mod torture;
 pub mod trace;
 pub mod under_way;

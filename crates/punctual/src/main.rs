@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Optimize(args) => commands::optimize::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Snapshot(args) => commands::snapshot::run(&args),
+        Command::Torture(args) => commands::torture::run(&args),
         Command::Load(args) => commands::internal::load(&args),
         Command::Read => commands::internal::read(),
         Command::Man(args) => commands::internal::install_man(args.form),

@@ -1,8 +1,9 @@
 //! The loads that are built into the program: their declarations, and the work of those that need only a few lines.
 
-use super::room::{MIB, last_cache_bytes, memory_bytes};
+use super::room::{MIB, half_of_available, last_cache_bytes, memory_bytes};
 use super::worker::{Load, Worker};
 use super::{io, net, procfs};
+use crate::sys::pages::Pages;
 use crate::sys::process::fork_and_wait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -92,6 +93,13 @@ pub const ALL: &[Load] = &[
         unit: "UDP echoes and TCP writes",
         needs_dir: false,
         run: net::run,
+    },
+    Load {
+        name: "reclaim",
+        stresses: "The page allocator and reclaim: half of the available memory is touched and given back, again and again.",
+        unit: "MiB touched",
+        needs_dir: false,
+        run: reclaim,
     },
     Load {
         name: "syscall",
@@ -207,6 +215,29 @@ fn timers(worker: &Worker) -> Result<()> {
             rustix::io::read(end, &mut expired).map_or(0, |_| u64::from_ne_bytes(expired))
         };
         Ok(ends.iter().filter(|end| !end.revents().is_empty()).map(|end| expired(&end)).sum())
+    })
+}
+
+fn reclaim(worker: &Worker) -> Result<()> {
+    let most = (half_of_available(worker.workers()) / MIB).max(1);
+    let mut held: Vec<Pages> = Vec::new();
+    worker.work(|| {
+        if held.len() >= most {
+            held.clear();
+        }
+        match Pages::map(MIB / Pages::STEP) {
+            Ok(pages) => {
+                pages.touch();
+                held.push(pages);
+                Ok(1)
+            }
+            // A limit on address space is reached, so the next round begins.
+            Err(error) if held.is_empty() => Err(error),
+            Err(_) => {
+                held.clear();
+                Ok(0)
+            }
+        }
     })
 }
 

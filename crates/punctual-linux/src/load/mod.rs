@@ -28,5 +28,6 @@ pub use error::LoadError;
 pub use launch::{Launcher, LoadOutcome, RunningLoad, stop_all};
 pub use preset::{PRESETS, Preset};
 pub use process::worker_main;
+pub use room::pages_scanned;
 pub use spec::LoadSpec;
 pub use worker::{Load, Worker};

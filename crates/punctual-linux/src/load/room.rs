@@ -34,6 +34,22 @@ fn cgroup_bytes() -> Option<u64> {
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }
 
+/// Bytes of memory per worker for a load that makes memory short: together half of what is available.
+pub(super) fn half_of_available(workers: usize) -> usize {
+    let available = [meminfo_bytes("MemAvailable:"), cgroup_bytes()].into_iter().flatten().min().unwrap_or(0);
+    let workers = u64::try_from(workers.max(1)).unwrap_or(u64::MAX);
+    usize::try_from(available / 2 / workers).unwrap_or(usize::MAX)
+}
+
+/// Number of pages that the kernel has looked at since boot for some to take back; `None` if it does not tell.
+pub fn pages_scanned() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/vmstat").ok()?;
+    let scanned = text.lines().filter_map(|line| line.split_once(' ')).filter_map(|(name, count)| {
+        ["pgscan_kswapd", "pgscan_direct", "pgscan_khugepaged"].contains(&name).then(|| count.parse::<u64>().ok())?
+    });
+    scanned.reduce(u64::saturating_add)
+}
+
 /// Size of the largest cache of this CPU, or 32 MiB if the kernel does not tell.
 pub(super) fn last_cache_bytes(cpu: u32) -> usize {
     let sizes = (0..8).filter_map(|index| {

@@ -6,10 +6,15 @@
 
 pub mod ethtool;
 mod kernel_log;
+pub mod pages;
 pub mod perf;
+pub mod posix_timer;
 pub mod process;
+pub mod registers;
 pub mod sched;
 #[cfg(feature = "bpf")]
 pub mod shared_words;
+pub mod signals;
+pub mod usage;
 
 pub use kernel_log::kernel_log;

@@ -14,6 +14,20 @@ pub fn become_ordinary() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The ids of this process and of the calling thread.
+pub(super) fn ids() -> [u64; 2] {
+    let number = |pid: Pid| u64::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+    [number(rustix::process::getpid()), number(rustix::thread::gettid())]
+}
+
+/// Sends the calling thread a signal.
+#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+pub(super) fn raise(signal: i32) {
+    let [process, thread] = ids();
+    // SAFETY: no pointers are passed.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
+}
+
 /// Creates a process that ends at once, and waits for its end.
 pub fn fork_and_wait() -> io::Result<()> {
     // SAFETY: the child calls only `_exit`, which is safe after a fork in a program with several threads.

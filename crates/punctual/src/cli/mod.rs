@@ -10,6 +10,7 @@ mod need;
 mod optimize;
 mod plot;
 mod result;
+mod torture;
 mod tune;
 mod value;
 
@@ -21,6 +22,7 @@ pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
+pub use torture::TortureArgs;
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
 
@@ -93,6 +95,8 @@ pub enum Command {
     Optimize(Box<OptimizeArgs>),
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
+    /// Try to break what the kernel promises: registers over switches, locks, memory, timers
+    Torture(TortureArgs),
     /// Install man pages where `man` finds them
     Man(InstallArgs),
     /// Install completions where bash, zsh and fish look for them

@@ -4,6 +4,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour};
+use punctual_linux::torture::Test;
 use punctual_linux::trace::EngineChoice;
 use punctual_numbers::scenario::Mechanism;
 use punctual_optimize::Strategy;
@@ -67,6 +68,15 @@ pub const ENGINES: &[Word<EngineChoice>] = &[
         EngineChoice::Timerlat,
         "The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on",
     ),
+];
+
+/// What `punctual torture` tests.
+pub const TESTS: &[Word<Test>] = &[
+    Word("switches", Test::Switches, "Registers of threads that switch in every way"),
+    Word("fpu", Test::Fpu, "Registers under signals and page faults"),
+    Word("mutex", Test::Mutex, "Chains of locks, with and without priority inheritance"),
+    Word("heap", Test::Heap, "Allocation while memory is taken away"),
+    Word("timers", Test::Timers, "Many timers at once: none early, none lost"),
 ];
 
 /// The order in which knobs are tried.

@@ -95,6 +95,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-status", &["punctual status --confirm"]),
     ("punctual-export", &["punctual export run.punctual --format csv"]),
     ("punctual-merge", &["punctual merge a.punctual b.punctual --out ab.punctual"]),
+    ("punctual-torture", &["sudo punctual torture switches --duration 60s", "punctual torture switches --plant"]),
     ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 

@@ -27,6 +27,7 @@ mod session;
 pub mod snapshot;
 mod source;
 pub mod status;
+pub mod torture;
 pub mod tune;
 
 /// The error message if this build lacks a feature. The feature's name is `what` in lower case.

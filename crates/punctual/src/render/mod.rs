@@ -30,6 +30,7 @@ pub mod sarif;
 pub mod sheet;
 mod snapshot;
 pub mod text;
+pub mod torture;
 pub mod tune;
 pub mod units;
 pub mod words;

@@ -27,5 +27,6 @@ mod optimize_privileged;
 mod privileged;
 mod run;
 mod snapshot;
+mod torture;
 mod tune;
 mod tune_privileged;

@@ -4,7 +4,7 @@
 //! members and removes these formats.
 
 use super::{Published, glossary};
-use crate::render::{audit, compare, explain, json, lint, optimize, tune};
+use crate::render::{audit, compare, explain, json, lint, optimize, torture, tune};
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -202,6 +202,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<explain::json::Document<'_>>(),
         file::<compare::Published<'_>>(),
         file::<compare::turns::TurnsPlan>(),
+        file::<torture::TortureDocument<'_>>(),
     ]
 }
 

@@ -1,0 +1,295 @@
+//! The sentences about a torture test.
+
+use super::tables::kind;
+use crate::render::units::{count, counted, duration, latency};
+use punctual_linux::torture::own_tests::{OwnResult, OwnTests, Suite, SuiteRun};
+use punctual_linux::torture::{
+    ActKind, Corruption, Doubt, End, Findings, Heap, Integrity, Mutexes, Outcome, Test, Timers, Unit, Verdict,
+};
+
+/// Number of characters shown of the bytes of a register.
+const BYTES_SHOWN: usize = 32;
+
+pub fn title(findings: &Findings) -> String {
+    match findings {
+        Findings::Switches(integrity) => format!("Registers over context switches: {}", registers(integrity)),
+        Findings::Fpu(integrity) => format!("Registers under signals and page faults: {}", registers(integrity)),
+        Findings::Mutex(_) => "Chains of locks: hand-over with priority inheritance, and plain locks".to_owned(),
+        Findings::Heap(_) => "Allocation while memory is taken away".to_owned(),
+        Findings::Timers(_) => "Timers, all at once".to_owned(),
+    }
+}
+
+fn registers(integrity: &Integrity) -> String {
+    let units: Vec<&str> = integrity.units.iter().map(|unit| self::unit(*unit)).collect();
+    if units.is_empty() { "none is known here".to_owned() } else { units.join(", ") }
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::X87 => "x87",
+        Unit::Sse => "SSE",
+        Unit::Avx => "AVX",
+        Unit::Avx512 => "AVX-512",
+        Unit::Neon => "NEON",
+        Unit::Sve => "SVE",
+    }
+}
+
+/// A sentence for each corruption that was kept.
+pub fn corruptions(findings: &Findings) -> Vec<String> {
+    match findings {
+        Findings::Switches(integrity) | Findings::Fpu(integrity) => {
+            integrity.corruptions.iter().map(corruption).collect()
+        }
+        Findings::Mutex(_) | Findings::Heap(_) | Findings::Timers(_) => Vec::new(),
+    }
+}
+
+fn corruption(one: &Corruption) -> String {
+    let partner = one.partner.map(|partner| format!(", which had woken a {} one", kind(partner)));
+    let partner = partner.unwrap_or_default();
+    let writer = one.written_by.map(|by| format!("; thread {} of CPU {} wrote that", by.thread, by.cpu));
+    let bytes = |text: &str| -> String {
+        let shown: String = text.chars().take(BYTES_SHOWN).collect();
+        if shown.len() < text.len() { shown + ".." } else { shown }
+    };
+    format!(
+        "CPU {}, {} thread {}{partner}, while {}: {} held {} instead of {}{}",
+        one.cpu,
+        kind(one.kind),
+        one.thread,
+        act(one.act),
+        one.register,
+        bytes(&one.found),
+        bytes(&one.expected),
+        writer.unwrap_or_default()
+    )
+}
+
+fn act(act: ActKind) -> &'static str {
+    match act {
+        ActKind::Yield => "it yielded",
+        ActKind::Sleep => "it slept",
+        ActKind::Wait => "it waited",
+        ActKind::Wake => "it woke another one",
+        ActKind::Signal => "a signal was handled",
+        ActKind::Spin => "it ran",
+        ActKind::PageFault => "pages were brought in",
+    }
+}
+
+/// What was seen, as the first sentence of the answer.
+pub fn seen(outcome: &Outcome) -> String {
+    match &outcome.findings {
+        Findings::Switches(integrity) | Findings::Fpu(integrity) => integrity_seen(integrity),
+        Findings::Mutex(mutexes) => chains_seen(mutexes),
+        Findings::Heap(heap) => heap_seen(heap),
+        Findings::Timers(timers) => timers_seen(timers),
+    }
+}
+
+fn integrity_seen(integrity: &Integrity) -> String {
+    let sum = |of: fn(&punctual_linux::torture::IntegrityRow) -> u64| integrity.cpus.iter().map(of).sum::<u64>();
+    let checks = count(sum(|row| row.checks));
+    let what = match integrity.signals {
+        Some(signals) => {
+            format!("{} and {}", counted(signals, "signal"), counted(sum(|row| row.faults), "page fault"))
+        }
+        None => format!("{} context switches", count(sum(|row| row.switches))),
+    };
+    let planted = integrity.plant.as_ref().map(|plant| {
+        let caught = if plant.caught { "was noticed" } else { "was NOT noticed" };
+        format!(" One corruption was made on purpose, in {} on CPU {}: it {caught}.", plant.register, plant.cpu)
+    });
+    let handlers = match integrity.spoilt_handlers {
+        0 => String::new(),
+        spoilt => format!(" In {} registers changed under the handler.", counted(spoilt, "signal handler")),
+    };
+    let corrupted = match integrity.corrupted() {
+        0 => "no register changed".to_owned(),
+        n => format!("registers changed {}", counted(n, "time")),
+    };
+    format!("{corrupted} over {what}; {checks} checks.{handlers}{}", planted.unwrap_or_default())
+}
+
+fn chains_seen(mutexes: &Mutexes) -> String {
+    let rows = |with: bool| mutexes.chains.iter().filter(move |row| row.inheritance == with);
+    let inverted = |with: bool| rows(with).map(|row| row.inversions).sum::<u64>();
+    let rounds = |with: bool| rows(with).map(|row| row.rounds).sum::<u64>();
+    let Some(slowest) = rows(true).filter_map(|row| row.hand_over.max.map(|max| (max, row.locks))).max() else {
+        return "no chain of locks was tried.".to_owned();
+    };
+    format!(
+        "with inheritance a thread of middle priority came first in {} of {} rounds, with plain locks in {} of {}. The \
+         slowest hand-over took {} through {} locks.",
+        count(inverted(true)),
+        count(rounds(true)),
+        count(inverted(false)),
+        count(rounds(false)),
+        latency(slowest.0),
+        slowest.1
+    )
+}
+
+fn heap_seen(heap: &Heap) -> String {
+    let gone = heap.rows.iter().map(|row| row.pages_gone).max().unwrap_or(0) as u64;
+    let major: u64 = heap.rows.iter().map(|row| row.major_faults).sum();
+    let stayed = match (heap.locked, gone, major) {
+        (true, 0, 0) => "locked memory stayed in memory".to_owned(),
+        (true, ..) => {
+            format!("locked memory was taken away: {}, {} from disk", counted(gone, "page"), counted(major, "fault"))
+        }
+        (false, ..) => "memory was not locked".to_owned(),
+    };
+    let slowest = heap.rows.iter().filter_map(|row| row.allocation.max).max();
+    let slowest = slowest.map(|max| format!(" The slowest allocation took {}.", latency(max))).unwrap_or_default();
+    let pressure = heap.touched_mib.map(|mib| format!(" Another process touched {} MiB.", count(mib)));
+    let scanned = match heap.pages_scanned {
+        Some(0) => " The kernel never had to take memory back.".to_owned(),
+        Some(pages) => format!(" The kernel looked through {} for memory to take back.", counted(pages, "page")),
+        None => String::new(),
+    };
+    format!("{stayed}.{slowest}{}{scanned}", pressure.unwrap_or_default())
+}
+
+fn timers_seen(timers: &Timers) -> String {
+    let sum = |of: fn(&punctual_linux::torture::TimerRow) -> u64| timers.rows.iter().map(of).sum::<u64>();
+    let latest = timers.rows.iter().filter_map(|row| row.late.max).max();
+    let latest = latest.map(|max| format!(" The latest came after {}.", latency(max))).unwrap_or_default();
+    format!(
+        "of {} expiries {} came early and {} never; {} came together with another.{latest}",
+        count(sum(|row| row.expiries)),
+        count(sum(|row| row.early)),
+        count(sum(|row| row.lost)),
+        count(sum(|row| row.overruns))
+    )
+}
+
+/// On which CPUs, with which threads, for how long.
+pub fn tried(outcome: &Outcome) -> String {
+    let real_time = match &outcome.real_time_refused {
+        Some(_) => "no real-time thread".to_owned(),
+        None if outcome.place.real_time.is_empty() => "no real-time thread".to_owned(),
+        None => format!("real-time threads on CPUs {}", outcome.place.real_time),
+    };
+    let end = if outcome.end == End::Interrupted { ", interrupted" } else { "" };
+    format!("CPUs {}, {real_time}, {}{end}.", outcome.place.cpus, duration(outcome.took))
+}
+
+/// A line for each suite of a second kernel that was asked for.
+pub fn own_tests(outcome: &Outcome) -> Vec<String> {
+    outcome.own_tests.iter().map(own).collect()
+}
+
+fn own(own: &OwnTests) -> String {
+    let suite = match own.suite {
+        Suite::Evl => "evl test (Xenomai 4)",
+        Suite::Smokey => "smokey (Xenomai 3)",
+    };
+    let ran = match &own.run {
+        SuiteRun::NotInstalled => return format!("{suite}: not installed."),
+        SuiteRun::NotStarted { because } => return format!("{suite}: could not be started: {because}."),
+        SuiteRun::Ended { status: None } => ", ended by a signal",
+        SuiteRun::Ended { .. } => "",
+        SuiteRun::TookTooLong => ", ended because it took too long",
+        SuiteRun::Interrupted => ", interrupted",
+    };
+    let figures = own.tests.iter().filter(|test| matches!(test.result, OwnResult::Figure { .. })).count();
+    let broken: Vec<&str> =
+        own.tests.iter().filter(|test| test.result == OwnResult::Broken).map(|test| test.name.as_str()).collect();
+    let names = if broken.is_empty() { String::new() } else { format!(" ({})", broken.join(", ")) };
+    format!(
+        "{suite}: {} ok, {} broken{names}, {} without kernel support, {} skipped, {figures} figures{ran}.",
+        own.count(&OwnResult::Ok),
+        broken.len(),
+        own.count(&OwnResult::NoKernelSupport),
+        own.count(&OwnResult::Skipped)
+    )
+}
+
+pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
+    match doubt {
+        Doubt::NoRealTime => {
+            let why = outcome.real_time_refused.as_deref().unwrap_or_default();
+            format!("No real-time thread was there: {why}.")
+        }
+        Doubt::NoRegisters => "Threads switched, but the registers of this architecture are not known here.".to_owned(),
+        Doubt::NothingTried => "On a CPU nothing was tried: the run was too short, or had no thread for it.".to_owned(),
+        Doubt::NotLocked => {
+            let why = match &outcome.findings {
+                Findings::Heap(heap) => heap.lock_refused.as_deref().unwrap_or_default(),
+                _ => "",
+            };
+            format!("Memory is not locked: {why}.")
+        }
+        Doubt::NoPressure => {
+            let why = match &outcome.findings {
+                Findings::Heap(heap) => heap.load_failure.as_deref().unwrap_or_default(),
+                _ => "",
+            };
+            format!("The process that takes memory away failed: {why}.")
+        }
+        Doubt::NoInversionSeen => {
+            "Plain locks were not seen to invert priorities, so inheritance may not have been needed.".to_owned()
+        }
+        Doubt::PlantMissed => "The planted corruption was not noticed.".to_owned(),
+        Doubt::OwnTestsFailed => "A suite of the second kernel did not come to its end.".to_owned(),
+    }
+}
+
+/// The next step, and its command if there is one.
+pub fn next(outcome: &Outcome) -> (String, Option<String>) {
+    let test = name(outcome.findings.test());
+    let is_planted = corruptions_are_planted(&outcome.findings);
+    match outcome.verdict {
+        Verdict::Broken if is_planted => {
+            ("Run it without --plant:".to_owned(), Some(format!("sudo punctual torture {test}")))
+        }
+        Verdict::Broken => (
+            "Report it to whoever made this kernel, with what this writes:".to_owned(),
+            Some(format!("sudo punctual torture {test} --json > torture.json; punctual snapshot --out machine.txt")),
+        ),
+        Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoRealTime) => {
+            ("Run it as root:".to_owned(), Some(format!("sudo punctual torture {test}")))
+        }
+        Verdict::Inconclusive => {
+            ("Run it for longer:".to_owned(), Some(format!("sudo punctual torture {test} --duration 60s")))
+        }
+        Verdict::Held => {
+            let next = match outcome.findings.test() {
+                Test::Switches => Test::Fpu,
+                Test::Fpu => Test::Mutex,
+                Test::Mutex => Test::Heap,
+                Test::Heap => Test::Timers,
+                Test::Timers => {
+                    return (
+                        "Measure what this machine does under load:".to_owned(),
+                        Some("sudo punctual check".to_owned()),
+                    );
+                }
+            };
+            ("The next test:".to_owned(), Some(format!("sudo punctual torture {}", name(next))))
+        }
+    }
+}
+
+/// Whether everything that was wrong was made wrong on purpose.
+fn corruptions_are_planted(findings: &Findings) -> bool {
+    match findings {
+        Findings::Switches(integrity) | Findings::Fpu(integrity) => {
+            integrity.plant.is_some() && integrity.corrupted() == 1
+        }
+        Findings::Mutex(_) | Findings::Heap(_) | Findings::Timers(_) => false,
+    }
+}
+
+fn name(test: Test) -> &'static str {
+    match test {
+        Test::Switches => "switches",
+        Test::Fpu => "fpu",
+        Test::Mutex => "mutex",
+        Test::Heap => "heap",
+        Test::Timers => "timers",
+    }
+}
