@@ -56,15 +56,7 @@ pub struct ArchNames {
 
 impl Kconfig {
     pub fn read(root: &Path, names: ArchNames) -> Result<Self> {
-        let mut reader = Reader {
-            root,
-            names,
-            symbols: BTreeMap::new(),
-            files: BTreeSet::new(),
-            outer: Vec::new(),
-            menu: None,
-            current: None,
-        };
+        let mut reader = Reader::new(root, names);
         reader.file("Kconfig")?;
         ensure!(reader.symbols.len() > 5000, "{}: only {} options", root.display(), reader.symbols.len());
         Ok(Self::of(&reader.symbols))
@@ -179,8 +171,15 @@ struct Reader<'a> {
     /// Conditions of the blocks around: of `if`, `menu` and `choice`.
     outer: Vec<Expr>,
     /// Whether the block that was opened last, a menu or a choice, still takes `depends on`.
-    menu: Option<()>,
+    is_block_open: bool,
     current: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(root: &'a Path, names: ArchNames) -> Self {
+        let (symbols, files) = (BTreeMap::new(), BTreeSet::new());
+        Self { root, names, symbols, files, outer: Vec::new(), is_block_open: false, current: None }
+    }
 }
 
 impl Reader<'_> {
@@ -192,7 +191,11 @@ impl Reader<'_> {
         if !is_new {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&text).replace("\\\n", " ");
+        self.text(&String::from_utf8_lossy(&text)).with_context(|| path.display().to_string())
+    }
+
+    fn text(&mut self, text: &str) -> Result<()> {
+        let text = text.replace("\\\n", " ");
         let mut help: Option<usize> = None;
         for line in text.lines() {
             let indent = indent(line);
@@ -209,7 +212,7 @@ impl Reader<'_> {
                 help = Some(0);
                 continue;
             }
-            self.line(line).with_context(|| format!("{}: {line}", path.display()))?;
+            self.line(line).with_context(|| line.to_owned())?;
         }
         Ok(())
     }
@@ -223,20 +226,20 @@ impl Reader<'_> {
             "source" => {
                 let name = rest.trim().trim_matches('"');
                 let name = name.replace("$(SRCARCH)", self.names.source).replace("$SRCARCH", self.names.source);
-                (self.current, self.menu) = (None, None);
+                (self.current, self.is_block_open) = (None, false);
                 self.file(&name)?;
             }
             "if" => {
                 let condition = self.expr(rest);
                 self.open(condition);
-                self.menu = None;
+                self.is_block_open = false;
             }
             "menu" | "choice" => self.open(Expr::TRUE),
             "endif" | "endmenu" | "endchoice" => {
                 self.outer.pop();
-                (self.current, self.menu) = (None, None);
+                (self.current, self.is_block_open) = (None, false);
             }
-            "comment" | "mainmenu" => (self.current, self.menu) = (None, None),
+            "comment" | "mainmenu" => (self.current, self.is_block_open) = (None, false),
             _ => self.attribute(keyword, rest),
         }
         Ok(())
@@ -244,26 +247,26 @@ impl Reader<'_> {
 
     fn open(&mut self, condition: Expr) {
         self.outer.push(condition);
-        (self.current, self.menu) = (None, Some(()));
+        (self.current, self.is_block_open) = (None, true);
     }
 
     fn begin(&mut self, name: &str) {
         let depends = self.outer.iter().cloned().fold(Expr::TRUE, Expr::and);
         let symbol = self.symbols.entry(name.to_owned()).or_default();
         symbol.blocks.push(Block { depends, prompt: Expr::FALSE, defaults: Vec::new() });
-        (self.current, self.menu) = (Some(name.to_owned()), None);
+        (self.current, self.is_block_open) = (Some(name.to_owned()), false);
     }
 
     fn attribute(&mut self, keyword: &str, rest: &str) {
         if keyword == "depends" {
             let condition = self.expr(rest.strip_prefix("on").unwrap_or(rest));
-            match (&self.current, self.menu) {
+            match (&self.current, self.is_block_open) {
                 (Some(_), _) => self.change(|block| block.depends = block.depends.clone().and(condition)),
-                (None, Some(())) => {
+                (None, true) => {
                     let outer = self.outer.pop().unwrap_or(Expr::TRUE);
                     self.outer.push(outer.and(condition));
                 }
-                (None, None) => {}
+                (None, false) => {}
             }
             return;
         }
@@ -404,4 +407,52 @@ fn indent(line: &str) -> usize {
     line.chars()
         .take_while(|c| c.is_whitespace())
         .fold(0, |column, c| if c == '\t' { (column / 8 + 1) * 8 } else { column + 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn finds(text: &str, fixed: &[(&'static str, bool)], expected: &[(&str, Can)]) {
+        let names = ArchNames { arch: "x86_64", source: "x86" };
+        let mut reader = Reader::new(Path::new("/nowhere"), names);
+        reader.text(text).unwrap();
+        let config = Kconfig::of(&reader.symbols);
+        let options = config.solve(&fixed.iter().copied().collect());
+        for (name, can) in expected {
+            assert_eq!(options.can(name), *can, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_option_can_be_what_its_prompts_defaults_and_selectors_allow() {
+        let text = "config A\n\tbool \"a\"\n\thelp\n\t  config NOT_ONE\n\nconfig B\n\tbool\n\tdefault y if A\n\
+            config C\n\tdef_bool y\nconfig D\n\tbool\nconfig E\n\ttristate \"e\" if C\n\tdepends on !C\n\
+            config F\n\tbool\nconfig G\n\tdef_bool y\n\tselect F\n";
+        let (either, yes, no) = (Can::EITHER, Can::TRUE, Can::FALSE);
+        let expected =
+            [("A", either), ("B", either), ("C", yes), ("D", no), ("E", no), ("F", yes), ("G", yes), ("NOT_ONE", no)];
+        finds(text, &[], &expected);
+    }
+
+    #[test]
+    fn blocks_pass_their_conditions_on() {
+        let text = "config 64BIT\n\tbool \"64\" if \"$(ARCH)\" = \"x86\"\n\tdefault \"$(ARCH)\" != \"i386\"\nif !64BIT\nconfig A\n\
+            \tbool \"a\"\nendif\nmenu \"m\"\n\tdepends on RT\nconfig B\n\tbool \"b\"\nendmenu\nconfig C\n\tbool \"c\"\n\
+            config RT\n\tbool \"rt\"\nconfig D\n\tdef_bool $(cc-option,-x)\n";
+        let expected = [("64BIT", Can::TRUE), ("A", Can::FALSE), ("C", Can::EITHER), ("D", Can::EITHER)];
+        finds(text, &[], &expected);
+        finds(text, &[("RT", true)], &[("B", Can::EITHER), ("RT", Can::TRUE)]);
+        finds(text, &[("RT", false)], &[("B", Can::FALSE)]);
+    }
+
+    #[test]
+    fn options_that_only_need_each_other_cannot_be() {
+        finds(
+            "config A\n\tbool \"a\"\n\tdepends on B\nconfig B\n\tbool \"b\"\n\tdepends on A\n",
+            &[],
+            &[("A", Can::FALSE)],
+        );
+    }
 }
