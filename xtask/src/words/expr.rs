@@ -21,6 +21,7 @@ pub struct Can {
 }
 
 impl Can {
+    #[cfg(test)]
     pub const TRUE: Self = Self { be_true: true, be_false: false };
     pub const FALSE: Self = Self { be_true: false, be_false: true };
     pub const EITHER: Self = Self { be_true: true, be_false: true };

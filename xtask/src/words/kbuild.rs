@@ -54,12 +54,12 @@ impl Walk<'_> {
             let condition = condition.clone().and(entry.condition.clone());
             for item in makefile.expand(&entry.item) {
                 let condition = condition.clone().and(item.condition);
-                self.item(folder, &item.item, &condition, entry.by.clone(), &makefile);
+                self.item(folder, &item.item, &condition, entry.by.as_deref(), &makefile);
             }
         }
     }
 
-    fn item(&mut self, folder: &str, item: &str, condition: &Expr, by: Option<String>, makefile: &Makefile) {
+    fn item(&mut self, folder: &str, item: &str, condition: &Expr, by: Option<&str>, makefile: &Makefile) {
         if let Some(below) = item.strip_suffix('/') {
             let below = below.trim_start_matches("./");
             self.folder(&joined(folder, below), condition);
@@ -68,7 +68,7 @@ impl Walk<'_> {
         }
     }
 
-    fn object(&mut self, folder: &str, name: &str, condition: &Expr, by: Option<String>, makefile: &Makefile) {
+    fn object(&mut self, folder: &str, name: &str, condition: &Expr, by: Option<&str>, makefile: &Makefile) {
         let module = name.rsplit('/').next().unwrap_or(name).replace('-', "_");
         let members = makefile.members(name);
         let alone = [Entry { list: String::new(), condition: Expr::TRUE, by: None, item: format!("{name}.o") }];
@@ -78,7 +78,7 @@ impl Walk<'_> {
             let source = joined(folder, &format!("{source}.c"));
             if self.root.join(&source).is_file() {
                 let condition = condition.clone().and(member.condition);
-                self.parts.push(Part { source, module: module.clone(), condition, by: by.clone() });
+                self.parts.push(Part { source, module: module.clone(), condition, by: by.map(str::to_owned) });
             }
         }
     }

@@ -67,7 +67,7 @@ impl Kconfig {
         // An option that no file declares cannot be on; its place is behind all others.
         let mut place = |name: &String| places.get(name).copied().unwrap_or(usize::MAX);
         let symbols = named.values().map(|symbol| symbol.renamed(&mut place)).collect();
-        Self { symbols, places }
+        Self { places, symbols }
     }
 
     /// The options of a kernel of which these are fixed.

@@ -86,7 +86,7 @@ pub fn elsewhere(root: &Path) -> Vec<(How, String)> {
                 let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
                 if entry.path().is_dir() {
                     folders.push(path);
-                } else if path.ends_with(".c") {
+                } else if is_source(&path) {
                     let all = source::read(root, &path, &mut Looked::default())
                         .all
                         .into_iter()
@@ -99,10 +99,14 @@ pub fn elsewhere(root: &Path) -> Vec<(How, String)> {
     found
 }
 
+fn is_source(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "c")
+}
+
 fn sources(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let names = entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.ends_with(".c")).collect()
+    names.filter(|name| is_source(name)).collect()
 }
 
 #[cfg(test)]

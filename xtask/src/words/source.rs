@@ -246,7 +246,7 @@ impl Macro {
             let value = given.get(place).map_or("", String::as_str);
             if out.trim_end().ends_with('#') && !out.trim_end().ends_with("##") {
                 out.truncate(out.trim_end().len() - 1);
-                out.push_str(&format!("\"{value}\""));
+                out.extend(["\"", value, "\""]);
             } else {
                 out.push_str(value);
             }
@@ -359,10 +359,9 @@ fn registered(by: &str, given: &[String]) -> Option<Vec<(How, String, char)>> {
     let literal = |n: usize| at(n).and_then(|text| unquoted(&text));
     let kind = |n: usize| at(n).map_or('x', |text| letter(&text));
     Some(match by {
-        "__setup" => vec![(How::Setup, literal(0)?, '-')],
-        "early_param" => vec![(How::Early, literal(0)?, '-')],
         "__setup_param" if at(3)? != "0" => vec![(How::Early, literal(0)?, '-')],
-        "__setup_param" => vec![(How::Setup, literal(0)?, '-')],
+        "__setup" | "__setup_param" => vec![(How::Setup, literal(0)?, '-')],
+        "early_param" => vec![(How::Early, literal(0)?, '-')],
         "__core_param_cb" => vec![(How::Core, at(0)?, 'x')],
         "early_param_on_off" => vec![(How::Early, literal(0)?, '-'), (How::Early, literal(1)?, '-')],
         // Boot code before the kernel has only one line and does not name it.
@@ -592,7 +591,7 @@ mod tests {
     fn conditions_are_those_of_the_preprocessor() {
         let text = "#ifdef CONFIG_A\n#if defined(CONFIG_B) && CONFIG_HZ > 100\n__setup(\"x\", f);\n#else\n\
             __setup(\"y\", f);\n#endif\n#endif\n__setup(\"z\", f);\n";
-        let needs = |expr: &Expr| expr.needs(&|_| super::super::expr::Can::EITHER).shown();
+        let needs = |expr: &Expr| expr.needs(&|_| expr::Can::EITHER).shown();
         let found: Vec<(String, String)> =
             found(text).into_iter().map(|(name, _, when)| (name, needs(&when))).collect();
         let expected = [("x", "A&B"), ("y", "A"), ("z", "-")];

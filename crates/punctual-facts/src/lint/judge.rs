@@ -17,7 +17,7 @@ use super::standing::{by_name, options};
 use super::testimony::{Became, ParameterNow, Says, ShownEffect, Testimony};
 use super::user_space;
 use super::values;
-use super::{Target, Word};
+use super::{Target, Word, kept_bytes};
 use crate::cmdline::Token;
 
 pub(super) fn judge(line: &[Token], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
@@ -109,7 +109,7 @@ fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) 
     const SOURCE: &str = "kernel init/main.c";
     // A running kernel shows only the part of the line that it kept. If a captured line is longer, masking has replaced
     // private values by longer stand-ins.
-    if let Some(kept) = target.kept_bytes().filter(|kept| token.end >= *kept && !evidence.is_live()) {
+    if let Some(kept) = kept_bytes(target.arch).filter(|kept| token.end >= *kept && !evidence.is_live()) {
         let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", kept - 1);
         let instead = Some("CPU lists as ranges, and fewer words".to_owned());
         return Some(Draft { instead, ..Draft::new(Unknown, why, "kernel COMMAND_LINE_SIZE") });

@@ -88,15 +88,6 @@ impl Target {
         before == self.version && after == self.version && self.arch != Arch::Other
     }
 
-    /// The number of bytes of a command line that this kernel keeps, with the final NUL; `None` if it is not known.
-    pub fn kept_bytes(&self) -> Option<usize> {
-        match self.arch {
-            Arch::X86 | Arch::Arm64 => Some(KEPT_BYTES),
-            Arch::Arm | Arch::Riscv64 => Some(KEPT_BYTES_OF_BOARDS),
-            Arch::Other => None,
-        }
-    }
-
     /// The highest number of a possible CPU, plus one; `None` if it is not known.
     fn cpus(&self) -> Option<u32> {
         Some(self.possible.as_ref()?.iter().last()? + 1)
@@ -157,6 +148,16 @@ pub struct Word {
 
 pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     judge::judge(&words(line), target, evidence)
+}
+
+/// The number of bytes of a command line that kernels of this architecture keep, with the final NUL; `None` if it is not
+/// known.
+pub fn kept_bytes(arch: Arch) -> Option<usize> {
+    match arch {
+        Arch::X86 | Arch::Arm64 => Some(KEPT_BYTES),
+        Arch::Arm | Arch::Riscv64 => Some(KEPT_BYTES_OF_BOARDS),
+        Arch::Other => None,
+    }
 }
 
 /// The versions whose names were examined, as a text: `6.1, 6.6 and 6.12`.

@@ -47,7 +47,8 @@ pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
 /// and lazy preemption at boot.
 fn is_patched_in(name: &str, target: &Target) -> bool {
     let versions = Version::new(6, 12)..Version::new(7, 0);
-    name == "preempt" && target.flavour == Flavour::Rt && versions.contains(&target.version)
+    let has_patch = matches!(target.arch, Arch::X86 | Arch::Arm64);
+    has_patch && name == "preempt" && target.flavour == Flavour::Rt && versions.contains(&target.version)
 }
 
 fn rank(presence: Presence) -> u8 {

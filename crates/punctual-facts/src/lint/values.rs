@@ -190,6 +190,10 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
 
 /// Checks the mode of `amd_pstate`. The modes in which the chip itself chooses the frequency exist since 6.3.
 fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
+    // The driver came with 5.17; a rule says so.
+    if target.version < Version::new(5, 17) {
+        return None;
+    }
     let known: &[&str] = if target.version < Version::new(6, 3) {
         &["disable", "passive"]
     } else {

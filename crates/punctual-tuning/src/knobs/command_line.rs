@@ -3,7 +3,7 @@
 
 use crate::knobs::prelude::*;
 use punctual_facts::cmdline::{Token, words};
-use punctual_facts::lint::{Target, Word, WordVerdict, examined_versions, is_kernels, is_overridden};
+use punctual_facts::lint::{Target, Word, WordVerdict, examined_versions, is_kernels, is_overridden, kept_bytes};
 use punctual_facts::tree::{CMDLINE_BYTES, without_private_values};
 
 const LINTER: &[&str] = &[
@@ -165,7 +165,7 @@ fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
 
 fn length(case: &Case<'_>) -> Judged {
     let line = line(case)?;
-    let Some(kept) = Target::of(case.machine).and_then(|target| target.kept_bytes()) else {
+    let Some(kept) = case.arch().copied().and_then(kept_bytes) else {
         return Doubt::unknown("how much this architecture keeps was not looked at");
     };
     let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
