@@ -802,7 +802,7 @@ _punctual() {
                     return 0
                     ;;
                 --arch)
-                    COMPREPLY=($(compgen -W "x86_64 aarch64" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "x86_64 aarch64 arm riscv64" -- "${cur}"))
                     return 0
                     ;;
                 --cpus)
@@ -1298,7 +1298,7 @@ _punctual() {
                     return 0
                     ;;
                 --arch)
-                    COMPREPLY=($(compgen -W "x86_64 aarch64" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "x86_64 aarch64 arm riscv64" -- "${cur}"))
                     return 0
                     ;;
                 --xenomai)

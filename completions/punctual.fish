@@ -98,7 +98,9 @@ rt\t'PREEMPT_RT'
 cobalt\t'Xenomai 3'
 evl\t'Xenomai 4'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l arch -d 'Architecture of that kernel [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
-aarch64\t'64-bit ARM'"
+aarch64\t'64-bit ARM'
+arm\t'32-bit ARM'
+riscv64\t'64-bit RISC-V'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cpus -d 'Number of CPUs of the machine that boots with the line [default: this machine\'s, or unknown for another\'s line]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
@@ -347,7 +349,9 @@ rt\t'PREEMPT_RT'
 cobalt\t'Xenomai 3'
 evl\t'Xenomai 4'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l arch -d 'With --print: architecture it is for [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
-aarch64\t'64-bit ARM'"
+aarch64\t'64-bit ARM'
+arm\t'32-bit ARM'
+riscv64\t'64-bit RISC-V'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l xenomai -d 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l owners -d 'With --print rk3568-l3: which CPUs own which quarters, for example \'0-2=0-1;3=2-3\'' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l for -d 'Apply, run this command, and put everything back when it ends' -r

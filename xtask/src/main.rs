@@ -22,6 +22,7 @@ mod screenshots;
 mod step;
 mod tidy;
 mod truth;
+mod words;
 
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ usage: cargo xtask COMMAND
                  the pages of samples in Chromium, checked and as pictures (target/screenshots)
   truth [WORDS...]
                  hold limits, odds and comparisons against families of known law (truth --help)
+  words KERNEL=FOLDER...
+                 write the linter's tables from kernel sources (words 6.1=DIR 6.1-rt=DIR)
   lab [WORDS...] boot kernels in QEMU and try the product in them (lab --help)";
 
 fn main() -> ExitCode {
@@ -71,6 +74,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["causes", rest @ ..] => causes::run(&root, rest),
         ["screenshots", rest @ ..] => screenshots::run(&root, rest),
         ["truth", rest @ ..] => truth::run(&root, rest),
+        ["words", kernels @ ..] => words::run(&root, kernels),
         ["lab", rest @ ..] => lab::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");

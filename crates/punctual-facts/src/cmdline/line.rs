@@ -7,6 +7,8 @@ use std::ops::Range;
 
 /// Bytes of the command line that x86 and arm64 kernels keep, including the final NUL (`COMMAND_LINE_SIZE`).
 pub const KEPT_BYTES: usize = 2048;
+/// Bytes that kernels for arm with 32 bits and for riscv64 keep.
+pub const KEPT_BYTES_OF_BOARDS: usize = 1024;
 
 /// A word of a command line, and its byte offsets in the line.
 #[derive(Clone, Debug, PartialEq, Eq)]

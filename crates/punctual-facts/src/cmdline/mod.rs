@@ -2,7 +2,7 @@
 
 mod line;
 
-pub use line::{KEPT_BYTES, Token, same_dashes, words};
+pub use line::{KEPT_BYTES, KEPT_BYTES_OF_BOARDS, Token, same_dashes, words};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cmdline {

@@ -136,7 +136,8 @@ fn page_size(value: &str, target: &Target) -> Option<Wrong> {
     let sizes: &[&str] = match target.arch {
         Arch::X86 => &["2M", "1G"],
         Arch::Arm64 => &["64K", "2M", "32M", "512M", "1G", "16G"],
-        Arch::Other => return None,
+        Arch::Riscv64 => &["64K", "2M", "1G", "512G"],
+        Arch::Arm | Arch::Other => return None,
     };
     let bytes = bytes(value);
     let is_known = bytes.is_some() && sizes.iter().any(|size| self::bytes(size) == bytes);

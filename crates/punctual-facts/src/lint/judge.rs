@@ -7,18 +7,18 @@
 use super::WordVerdict::{Accepted, Clamped, Effective, ForUserSpace, Inert, ModuleNotLoaded, RejectedValue, Unknown};
 use super::choices::{Wrong, integer};
 use super::contradictions;
+use super::draft::Draft;
 use super::duplicates::is_overridden;
 use super::housekeeping;
 use super::names::NAMES;
 use super::near::near;
 use super::rules::{self, Rule};
-use super::standing::{Draft, by_name, options};
+use super::standing::{by_name, options};
 use super::testimony::{Became, ParameterNow, Says, ShownEffect, Testimony};
 use super::user_space;
 use super::values;
-use super::{Target, Word};
-use crate::cmdline::{KEPT_BYTES, Token};
-use crate::machine::Arch;
+use super::{Target, Word, kept_bytes};
+use crate::cmdline::Token;
 
 pub(super) fn judge(line: &[Token], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     line.iter().map(|token| one(token, line, target, evidence)).collect()
@@ -109,8 +109,8 @@ fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) 
     const SOURCE: &str = "kernel init/main.c";
     // A running kernel shows only the part of the line that it kept. If a captured line is longer, masking has replaced
     // private values by longer stand-ins.
-    if token.end >= KEPT_BYTES && !evidence.is_live() && target.arch != Arch::Other {
-        let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", KEPT_BYTES - 1);
+    if let Some(kept) = kept_bytes(target.arch).filter(|kept| token.end >= *kept && !evidence.is_live()) {
+        let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", kept - 1);
         let instead = Some("CPU lists as ranges, and fewer words".to_owned());
         return Some(Draft { instead, ..Draft::new(Unknown, why, "kernel COMMAND_LINE_SIZE") });
     }

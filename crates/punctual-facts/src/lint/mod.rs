@@ -9,6 +9,7 @@
 
 mod choices;
 mod contradictions;
+mod draft;
 mod duplicates;
 mod file;
 mod housekeeping;
@@ -17,6 +18,7 @@ mod judge;
 mod names;
 mod near;
 mod rules;
+mod second;
 mod standing;
 mod testimony;
 mod user_space;
@@ -30,7 +32,7 @@ pub use file::{Contents, Placed, lint_file};
 pub use image::{Image, WORDS};
 pub use testimony::Testimony;
 
-use crate::cmdline::{Token, words};
+use crate::cmdline::{KEPT_BYTES, KEPT_BYTES_OF_BOARDS, Token, words};
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Machine, Version};
 use serde::Serialize;
@@ -75,12 +77,15 @@ impl Target {
     /// Whether this version lies within the range of the examined versions. A version outside is treated like the
     /// nearest examined one.
     pub fn was_looked_at(&self) -> bool {
-        let [first, .., last] = names::LOOKED_AT;
-        (first..=last).contains(&self.version) && self.arch != Arch::Other
+        let versions = names::examined();
+        let is_within = versions.first().is_some_and(|first| self.version >= *first)
+            && versions.last().is_some_and(|last| self.version <= *last);
+        is_within && self.arch != Arch::Other
     }
 
     pub fn is_looked_at(&self) -> bool {
-        names::LOOKED_AT.contains(&self.version) && self.arch != Arch::Other
+        let names::Nearest { before, after } = names::nearest(self);
+        before == self.version && after == self.version && self.arch != Arch::Other
     }
 
     /// The highest number of a possible CPU, plus one; `None` if it is not known.
@@ -143,6 +148,21 @@ pub struct Word {
 
 pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     judge::judge(&words(line), target, evidence)
+}
+
+/// The number of bytes of a command line that kernels of this architecture keep, with the final NUL; `None` if it is not
+/// known.
+pub fn kept_bytes(arch: Arch) -> Option<usize> {
+    match arch {
+        Arch::X86 | Arch::Arm64 => Some(KEPT_BYTES),
+        Arch::Arm | Arch::Riscv64 => Some(KEPT_BYTES_OF_BOARDS),
+        Arch::Other => None,
+    }
+}
+
+/// The versions whose names were examined, as a text: `6.1, 6.6 and 6.12`.
+pub fn examined_versions() -> String {
+    names::examined_text(" and ")
 }
 
 /// Whether the kernel would act on this word, which stands after `--`, if it stood before `--`. True for parameters of

@@ -1,15 +1,50 @@
 //! The names of words that kernels take, by version, architecture and flavour.
 //!
-//! `words.txt` and `modules.txt` hold the names, and their headers describe the columns. Three versions were examined.
-//! Versions between them are interpolated, and the verdict says so. Values and effects of words are not considered
-//! here.
+//! `words.txt` and `modules.txt` hold the names, and their headers describe the columns; `cargo xtask words` writes them.
+//! Versions between the examined ones are interpolated, and the verdict says so. Values and effects of words are not
+//! considered here.
 
 use super::Target;
 use crate::machine::{Arch, Flavour, Version};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
+/// A kernel whose sources were examined. Its place in [`KERNELS`] is its column in the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Examined {
+    version: Version,
+    is_real_time: bool,
+}
+
+/// The examined kernels, in the order of the tables' columns: those without PREEMPT_RT come first, by version.
+static KERNELS: LazyLock<Vec<Examined>> = LazyLock::new(|| {
+    let header = include_str!("words.txt").lines().find_map(|line| line.strip_prefix("# KERNELS "));
+    let parse = |name: &str| {
+        let (version, is_real_time) = name.strip_suffix("-rt").map_or((name, false), |version| (version, true));
+        Some(Examined { version: Version::parse(version)?, is_real_time })
+    };
+    header.unwrap_or_default().split(' ').filter_map(parse).collect()
+});
+
+/// The examined versions of a flavour, from the oldest to the newest.
+fn versions(flavour: Flavour) -> impl DoubleEndedIterator<Item = Version> {
+    let is_real_time = flavour == Flavour::Rt;
+    KERNELS.iter().filter(move |kernel| kernel.is_real_time == is_real_time).map(|kernel| kernel.version)
+}
+
+/// The versions of which kernels without PREEMPT_RT were examined.
+pub(super) fn examined() -> Vec<Version> {
+    versions(Flavour::Stock).collect()
+}
+
+/// The examined versions as a text: `6.1, 6.12`, with this word before the last one.
+pub(super) fn examined_text(before_last: &str) -> String {
+    let names: Vec<String> = examined().iter().map(ToString::to_string).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{}{before_last}{last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
 
 /// The examined versions that represent another version. The two are equal if a single version represents it.
 pub(super) struct Nearest {
@@ -17,20 +52,22 @@ pub(super) struct Nearest {
     pub(super) after: Version,
 }
 
-/// The versions that represent this one: the version itself if it was examined, otherwise the nearest examined versions
-/// before and after it.
-pub(super) fn nearest(version: Version) -> Nearest {
-    let after = LOOKED_AT.iter().find(|looked_at| **looked_at >= version).unwrap_or(&LOOKED_AT[LOOKED_AT.len() - 1]);
-    let before = LOOKED_AT.iter().rfind(|looked_at| **looked_at <= version).unwrap_or(&LOOKED_AT[0]);
-    Nearest { before: *before, after: *after }
+/// The versions that represent the target's version: the version itself if its flavour was examined, otherwise the
+/// nearest examined versions before and after it.
+pub(super) fn nearest(target: &Target) -> Nearest {
+    let (asked, all) = (target.version, || versions(target.flavour));
+    let before = all().rfind(|version| *version <= asked).or_else(|| all().next());
+    let after = all().find(|version| *version >= asked).or_else(|| all().next_back());
+    Nearest { before: before.unwrap_or(asked), after: after.unwrap_or(asked) }
 }
 
-/// The examined kernels in which a name exists, as one set of bits for each version.
+/// The examined kernels in which a name exists, in the notation of the tables: a set of architectures as a hexadecimal
+/// digit, and changes of that set, each as the letter of a column and a digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Where {
-    bits: [u8; 3],
-    on_others: bool,
-}
+pub(super) struct Where(&'static str);
+
+/// The letter of the first column.
+const FIRST_COLUMN: u8 = b'g';
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
@@ -42,23 +79,35 @@ pub(super) enum Presence {
 }
 
 impl Where {
-    fn parse(text: &str) -> Self {
-        let mut bits = [0; 3];
-        for (bit, digit) in bits.iter_mut().zip(text.chars()) {
-            *bit = u8::try_from(digit.to_digit(16).unwrap_or(0)).unwrap_or(0);
-        }
-        Self { bits, on_others: text.ends_with('o') }
+    /// The set of architectures in a column.
+    fn bits(self, column: usize) -> u8 {
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let (Some(first), changes) = (self.0.bytes().next(), self.0.as_bytes().get(1..).unwrap_or_default()) else {
+            return 0;
+        };
+        let reached =
+            changes.chunks_exact(2).take_while(|change| usize::from(change[0].saturating_sub(FIRST_COLUMN)) <= column);
+        reached.last().map_or(Some(first), |change| Some(change[1])).and_then(digit).unwrap_or(0)
+    }
+
+    fn on_others(self) -> bool {
+        self.0.ends_with('+')
+    }
+
+    fn all(self) -> impl Iterator<Item = (Examined, u8)> {
+        KERNELS.iter().enumerate().map(move |(column, kernel)| (*kernel, self.bits(column)))
     }
 
     pub(super) fn on(self, target: &Target) -> Presence {
-        let mask = mask(target);
-        if target.arch == Arch::Other {
+        let Some(mask) = mask(target.arch) else {
             // For other architectures, only the kernel code that all architectures share was examined.
-            let is_there = self.on_others || self.bits.iter().any(|b| *b != 0);
+            let is_there = self.on_others() || self.all().any(|(_, bits)| bits != 0);
             return if is_there { Presence::Yes } else { Presence::No };
-        }
-        let at = |version| LOOKED_AT.iter().zip(self.bits).any(|(v, bits)| *v == version && bits & mask != 0);
-        let Nearest { before, after } = nearest(target.version);
+        };
+        let is_real_time = target.flavour == Flavour::Rt;
+        let at =
+            |version| self.all().any(|(kernel, bits)| kernel == Examined { version, is_real_time } && bits & mask != 0);
+        let Nearest { before, after } = nearest(target);
         match (at(before), at(after)) {
             (true, true) => Presence::Yes,
             (false, false) => Presence::No,
@@ -69,28 +118,33 @@ impl Where {
 
     /// A text about other kernels that have the name; `None` if none has it.
     pub(super) fn elsewhere(self, target: &Target) -> Option<String> {
-        let any = |mask: u8| self.bits.iter().any(|b| b & mask != 0);
-        let (mine, others) = if target.arch == Arch::X86 { (3, 12) } else { (12, 3) };
-        if any(mask(target)) {
-            let has = LOOKED_AT.iter().zip(self.bits).filter(|(_, b)| b & mask(target) != 0);
-            let versions: Vec<String> = has.map(|(v, _)| v.to_string()).collect();
-            return Some(format!("of the versions looked at only {} has it", versions.join(" and ")));
+        let (mask, is_real_time) = (mask(target.arch).unwrap_or(0), target.flavour == Flavour::Rt);
+        let mine: Vec<Examined> = self.all().filter(|(_, bits)| bits & mask != 0).map(|(kernel, _)| kernel).collect();
+        let same = mine.iter().filter(|kernel| kernel.is_real_time == is_real_time);
+        let versions: Vec<String> = same.map(|kernel| kernel.version.to_string()).collect();
+        if let Some((last, rest)) = versions.split_last() {
+            let (others, verb) =
+                if rest.is_empty() { (String::new(), "has") } else { (rest.join(", ") + " and ", "have") };
+            return Some(format!("of the versions looked at only {others}{last} {verb} it"));
         }
-        if any(mine) {
-            let other = if target.flavour == Flavour::Rt { "kernels without PREEMPT_RT" } else { "PREEMPT_RT kernels" };
+        if !mine.is_empty() {
+            let other = if is_real_time { "kernels without PREEMPT_RT" } else { "PREEMPT_RT kernels" };
             return Some(format!("only {other} have it"));
         }
-        if any(others) {
-            let other = if target.arch == Arch::X86 { Arch::Arm64 } else { Arch::X86 };
-            return Some(format!("only {} kernels have it", other.name()));
+        let has = |(arch, _): &&(Arch, u8)| self.all().any(|(_, bits)| bits & self::mask(*arch).unwrap_or(0) != 0);
+        let arches: Vec<&str> = MASKS.iter().filter(has).map(|(arch, _)| arch.name()).collect();
+        if !arches.is_empty() {
+            return Some(format!("only {} kernels have it", arches.join(" and ")));
         }
-        self.on_others.then(|| "only kernels of other architectures have it".to_owned())
+        self.on_others().then(|| "only kernels of other architectures have it".to_owned())
     }
 }
 
-fn mask(target: &Target) -> u8 {
-    let stock = if target.arch == Arch::Arm64 { 4 } else { 1 };
-    if target.flavour == Flavour::Rt { stock << 1 } else { stock }
+/// The bit of each examined architecture in the digits of the tables.
+const MASKS: [(Arch, u8); 4] = [(Arch::X86, 1), (Arch::Arm64, 2), (Arch::Arm, 4), (Arch::Riscv64, 8)];
+
+fn mask(arch: Arch) -> Option<u8> {
+    MASKS.iter().find(|(known, _)| *known == arch).map(|(_, mask)| *mask)
 }
 
 /// A word of the command line that is built into kernels. The fields are the columns of `words.txt`.
@@ -111,7 +165,7 @@ impl KernelWord {
         let mut parts = line.split(' ');
         let (kinds, name, place) = (parts.next()?, parts.next()?, parts.next()?);
         let kind = parts.next()?.chars().next()?;
-        Some(Self { name, kinds, place: Where::parse(place), kind, needs: parts.next()? })
+        Some(Self { name, kinds, place: Where(place), kind, needs: parts.next()? })
     }
 
     /// Whether the kernel itself writes the value into a variable, so that no handler is called.
@@ -151,7 +205,7 @@ impl Module {
         Some(Self {
             name,
             can_be_loaded: kind == "m",
-            place: Where::parse(place),
+            place: Where(place),
             has_more: more == "*",
             needs,
             parameters: parts.next().unwrap_or_default(),
@@ -161,7 +215,7 @@ impl Module {
     pub(super) fn parameter(&self, name: &str) -> Option<Parameter> {
         self.parameters.split(' ').find_map(|text| {
             let rest = text.strip_prefix(name)?.strip_prefix(':')?;
-            let (kind, place) = rest.split_once('@').map_or((rest, self.place), |(k, w)| (k, Where::parse(w)));
+            let (kind, place) = rest.split_once('@').map_or((rest, self.place), |(k, w)| (k, Where(w)));
             Some(Parameter { place, kind: kind.chars().next()? })
         })
     }
@@ -234,14 +288,43 @@ mod tests {
     }
 
     #[test]
+    fn the_columns_are_in_order() {
+        let versions = examined();
+        assert!(versions.is_sorted() && versions.len() >= 8, "{versions:?}");
+        assert!(KERNELS.is_sorted_by_key(|kernel| kernel.is_real_time));
+        assert!(KERNELS.iter().any(|kernel| kernel.is_real_time));
+        for place in NAMES.words.iter().map(|word| word.place).chain(NAMES.modules.values().map(|module| module.place))
+        {
+            let letters = place.0.trim_end_matches('+').as_bytes();
+            let is_right = |change: &[u8]| {
+                change[0] > FIRST_COLUMN
+                    && usize::from(change[0] - FIRST_COLUMN) < KERNELS.len()
+                    && change[1].is_ascii_hexdigit()
+            };
+            assert!(letters.len() % 2 == 1 && letters[1..].chunks_exact(2).all(is_right), "{place:?}");
+        }
+    }
+
+    #[test]
     fn versions_between_are_interpolated() {
-        let on = |bits, major, minor| Where::parse(bits).on(&Target::x86(major, minor, Flavour::Stock));
-        assert_eq!(on("011", 6, 12), Presence::Yes);
-        assert_eq!(on("011", 6, 6), Presence::Perhaps(Version::new(6, 12)));
-        assert_eq!(on("110", 6, 18), Presence::Perhaps(Version::new(6, 12)));
-        assert_eq!(on("111", 6, 18), Presence::Yes);
-        assert_eq!(on("011", 3, 10), Presence::No);
-        assert_eq!(on("001", 8, 1), Presence::Yes);
-        assert_eq!(on("222", 6, 1), Presence::No);
+        let column = |major, minor| {
+            let place = KERNELS.iter().position(|kernel| kernel.version == Version::new(major, minor)).unwrap();
+            char::from(FIRST_COLUMN + u8::try_from(place).unwrap())
+        };
+        let real_time = KERNELS.iter().position(|kernel| kernel.is_real_time).unwrap();
+        let real_time = char::from(FIRST_COLUMN + u8::try_from(real_time).unwrap());
+        let on = |place: String, major, minor| {
+            Where(Box::leak(place.into_boxed_str())).on(&Target::x86(major, minor, Flavour::Stock))
+        };
+        let from_6_12 = || format!("0{}1", column(6, 12));
+        assert_eq!(on(from_6_12(), 6, 12), Presence::Yes);
+        assert_eq!(on(from_6_12(), 6, 6), Presence::No);
+        assert_eq!(on(from_6_12(), 6, 9), Presence::Perhaps(Version::new(6, 12)));
+        assert_eq!(on(format!("1{}0", column(7, 3)), 6, 18), Presence::Perhaps(Version::new(6, 12)));
+        assert_eq!(on("1".to_owned(), 6, 18), Presence::Yes);
+        assert_eq!(on(from_6_12(), 3, 10), Presence::No);
+        assert_eq!(on(from_6_12(), 8, 1), Presence::Yes);
+        assert_eq!(on(format!("0{real_time}1"), 6, 1), Presence::No);
+        assert_eq!(on("2".to_owned(), 6, 1), Presence::No);
     }
 }

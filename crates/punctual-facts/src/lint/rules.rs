@@ -29,8 +29,7 @@ pub(super) enum If {
     Rt,
     NotRt,
     Cobalt,
-    /// The kernel has neither Cobalt nor EVL.
-    NotDual,
+    Evl,
     X86,
     Arm64,
     /// The kernel has at least this version.
@@ -107,7 +106,7 @@ impl If {
             Self::Rt => target.flavour == Flavour::Rt,
             Self::NotRt => target.flavour != Flavour::Rt,
             Self::Cobalt => target.flavour == Flavour::Cobalt,
-            Self::NotDual => !target.flavour.is_dual(),
+            Self::Evl => target.flavour == Flavour::Evl,
             Self::X86 => target.arch == Arch::X86,
             Self::Arm64 => target.arch == Arch::Arm64,
             Self::From(major, minor) => target.version >= Version::new(major, minor),
@@ -252,16 +251,20 @@ const RULES: &[Rule] = &[
         .from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
 
     // Words of second kernels (Cobalt and EVL).
-    rule("xenomai.supported_cpus", &[If::Cobalt, If::BitClear(0)], RejectedValue, "Cobalt refuses a mask without CPU 0 (from 3.2)")
-        .always().instead("a mask with bit 0 set: CPUs 0, 2 and 3 are 0x0d").from(&["Xenomai 3.3 kernel/cobalt"]),
-    note("xenomai.supported_cpus", &[If::Cobalt], "a mask, not a list: 0x0d is CPUs 0, 2 and 3").always().from(&["Xenomai 3.3 kernel/cobalt"]),
+    rule("xenomai.supported_cpus", &[If::Cobalt, If::BitClear(0)], RejectedValue, "Cobalt switches itself off if CPU 0 is missing (from 3.2)")
+        .instead("a mask with bit 0 set: CPUs 0, 2 and 3 are 0x0d").from(&["Xenomai 3.2, 3.3 kernel/cobalt/init.c"]),
+    note("xenomai.supported_cpus", &[If::Cobalt], "a mask, not a list: 0x0d is CPUs 0, 2 and 3").from(&["Xenomai 3.3 kernel/cobalt/init.c"]),
     rule("xenomai.smi_mask", &[If::Cobalt, If::Without("xenomai.smi")], Inert, "the mask is used with xenomai.smi=enabled only")
-        .always().instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
+        .instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
     rule("xenomai.smi_mask", &[If::Cobalt, If::Beside("xenomai.smi=detect")], Inert, "the mask is used with xenomai.smi=enabled only")
-        .always().instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
+        .instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
     rule("xenomai.smi", &[If::Cobalt, If::Is(&["detect"])], Inert, "detect is the default, and only warns")
-        .always().instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
-    note("xenomai.allowed_group", &[If::Cobalt], "the group must exist").always().from(&["Xenomai 3.3 kernel/cobalt"]),
+        .instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
+    note("xenomai.allowed_group", &[If::Cobalt], "the group must exist").from(&["Xenomai 3.3 kernel/cobalt/posix/process.c"]),
+    rule("xenomai.state", &[If::Cobalt, If::Is(&["disabled", "stopped"])], Harmful, NOT_STARTED)
+        .instead("xenomai.state=enabled, or without the word").from(&["Xenomai 3.3 kernel/cobalt/init.c"]),
+    rule("evl.state", &[If::Evl, If::Is(&["disabled", "stopped"])], Harmful, NOT_STARTED)
+        .instead("evl.state=enabled, or without the word").from(&["EVL 6.10 kernel/evl/init.c"]),
     rule("evl.oob_cpus", &[], Unknown, "the code calls it evl.oobcpus").instead("evl.oobcpus=LIST").from(&["EVL 6.10 kernel/evl"]),
 
     // Words about graphics.
@@ -325,16 +328,9 @@ const RULES: &[Rule] = &[
     note("numa_balancing", &[If::NotRt], "matters only with more than one memory node").from(&["kernel mm/mempolicy.c"]),
     note("hugepages", &[], "of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
     note("audit", &[If::Is(&["0"])], "switches auditing off, which rules of a company may demand").from(&["kernel/audit.c"]),
-
-    // Words that only a kernel of another flavour has.
-    rule("xenomai.supported_cpus", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
-    rule("xenomai.allowed_group", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
-    rule("xenomai.smi", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
-    rule("xenomai.smi_mask", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
 ];
 
-const NO_COBALT: &str = "only kernels with Xenomai 3 (Cobalt) have it; others say nothing of it, as it has a dot";
-const COBALT: &[&str] = &["Xenomai 3.3 kernel/cobalt", "kernel init/main.c: words with a dot"];
+const NOT_STARTED: &str = "the core then does not run after boot, and nothing that needs it starts";
 
 #[cfg(test)]
 mod tests {
@@ -348,7 +344,7 @@ mod tests {
             assert!(!rule.why.contains("  "), "{}", rule.why);
             let is_good =
                 !matches!(rule.verdict, Some(Harmful | Unknown | RejectedValue | Inert | Clamped)) && !rule.is_trap;
-            assert!(is_good || rule.instead.is_some() || rule.why == NO_COBALT, "{} has nothing better", rule.word);
+            assert!(is_good || rule.instead.is_some(), "{} has nothing better", rule.word);
         }
     }
 }

@@ -2,36 +2,12 @@
 //!
 //! The machine's testimony and the value of the word are not considered here.
 
-use super::WordVerdict::{self, Accepted, ModuleNotLoaded, Undecided, Unknown};
-use super::names::{NAMES, Nearest, Presence, Where, nearest};
-use super::{Target, user_space};
+use super::WordVerdict::{Accepted, ModuleNotLoaded, Undecided, Unknown};
+use super::draft::Draft;
+use super::names::{NAMES, Nearest, Presence, Where, examined_text, nearest};
+use super::{Target, second, user_space};
 use crate::cmdline::Token;
 use crate::machine::{Arch, Flavour, Version};
-
-/// A verdict on a word that later checks may change. At first it depends on the word's name alone.
-pub(super) struct Draft {
-    pub(super) verdict: WordVerdict,
-    pub(super) why: String,
-    pub(super) instead: Option<String>,
-    pub(super) sources: Vec<String>,
-    /// The type of the word's value, as a letter of the tables.
-    pub(super) kind: char,
-    /// The configuration options that the word needs, in the notation of the tables.
-    pub(super) needs: &'static str,
-    /// Whether the verdict "unknown" is uncertain, because the machine does not show its modules.
-    pub(super) is_untold: bool,
-}
-
-impl Draft {
-    pub(super) fn new(verdict: WordVerdict, why: impl Into<String>, source: impl Into<String>) -> Self {
-        let sources = vec![source.into()];
-        Self { verdict, why: why.into(), instead: None, sources, kind: '-', needs: "-", is_untold: false }
-    }
-
-    pub(super) fn is_taken(&self) -> bool {
-        matches!(self.verdict, Accepted | Undecided | ModuleNotLoaded)
-    }
-}
 
 /// The verdict on a word according to the tables.
 pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
@@ -52,7 +28,10 @@ pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
                 distributions take, bring it";
             draft = Draft::new(Accepted, why, "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches");
         }
-        return with_needs(draft, entry.needs);
+        return with_needs(Draft { needs: entry.needs, ..draft });
+    }
+    if let Some(draft) = second::by_name(token, target) {
+        return with_needs(draft);
     }
     if let Some((module, parameter)) = name.split_once('.') {
         return dotted(module, parameter, target);
@@ -68,7 +47,8 @@ pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
 /// and lazy preemption at boot.
 fn is_patched_in(name: &str, target: &Target) -> bool {
     let versions = Version::new(6, 12)..Version::new(7, 0);
-    name == "preempt" && target.flavour == Flavour::Rt && versions.contains(&target.version)
+    let has_patch = matches!(target.arch, Arch::X86 | Arch::Arm64);
+    has_patch && name == "preempt" && target.flavour == Flavour::Rt && versions.contains(&target.version)
 }
 
 fn rank(presence: Presence) -> u8 {
@@ -81,7 +61,7 @@ fn rank(presence: Presence) -> u8 {
 
 /// The versions that represent the target's version, and a remark if they differ from it.
 fn looked_at(target: &Target, and: &str) -> (String, String) {
-    let (Nearest { before, after }, asked) = (nearest(target.version), target.version);
+    let (Nearest { before, after }, asked) = (nearest(target), target.version);
     if before == after && before == asked {
         (asked.to_string(), String::new())
     } else if before == after {
@@ -93,7 +73,7 @@ fn looked_at(target: &Target, and: &str) -> (String, String) {
 
 fn placed(place: Where, target: &Target, what: &str, of: &str) -> Draft {
     let version = target.version;
-    let source = format!("kernel 6.1, 6.12, 7.3: names registered{of}");
+    let source = format!("kernel {}: names registered{of}", examined_text(", "));
     match place.on(target) {
         Presence::Yes => {
             let (versions, nearest) = looked_at(target, "and");
@@ -119,10 +99,9 @@ fn kernel(target: &Target) -> String {
     format!("{}, {}", target.arch.name(), target.flavour.name())
 }
 
-fn with_needs(mut draft: Draft, needs: &'static str) -> Draft {
-    draft.needs = needs;
-    if needs != "-" && draft.is_taken() {
-        draft.why = format!("{}; needs {}", draft.why, options(needs));
+fn with_needs(mut draft: Draft) -> Draft {
+    if draft.needs != "-" && draft.is_taken() {
+        draft.why = format!("{}; needs {}", draft.why, options(draft.needs));
     }
     draft
 }
@@ -137,20 +116,19 @@ pub(super) fn options(needs: &str) -> String {
     needs.split('|').map(all).collect::<Vec<_>>().join(", or ")
 }
 
+fn registered_by_modules() -> String {
+    format!("kernel {}: names registered by modules", examined_text(", "))
+}
+
 fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
     const SILENT: &str = "the kernel says nothing of it, as it has a dot";
     let Some(known) = NAMES.modules.get(module) else {
-        let is_second_kernel = matches!((module, target.flavour), ("xenomai", Flavour::Cobalt) | ("evl", Flavour::Evl));
-        if is_second_kernel {
-            let why = format!("a parameter of {}, of which not all were looked at", target.flavour.name());
-            return Draft::new(Accepted, why, "not verified");
-        }
         if let Some(owner) = user_space::downstream(module) {
             let why = format!("it is for {owner}, which is not part of the kernel's sources");
             return Draft::new(ModuleNotLoaded, why, "not verified");
         }
-        let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
-        return Draft::new(Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules");
+        let why = format!("no module called {module} takes parameters in {}; {SILENT}", examined_text(" or "));
+        return Draft::new(Unknown, why, registered_by_modules());
     };
     let what =
         if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
@@ -168,11 +146,11 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
             Draft::new(Accepted, why, "kernel sources")
         } else {
             let why = format!("{module} has no parameter {parameter}; {SILENT}");
-            Draft::new(Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
+            Draft::new(Unknown, why, registered_by_modules())
         };
         return Draft { needs: known.needs, ..draft };
     };
-    let mut draft = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
+    let mut draft = with_needs(Draft { needs: known.needs, ..placed(found.place, target, &what, " by modules") });
     draft.kind = found.kind;
     // With Debian's patches i915 can be built with PREEMPT_RT up to 6.12, and other distributions may have similar
     // patches.
@@ -189,7 +167,7 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
 }
 
 fn unknown_bare(token: &Token, target: &Target) -> Draft {
-    let source = "kernel 6.1, 6.12, 7.3: names registered; init/main.c: obsolete_checksetup";
+    let source = format!("kernel {}: names registered; init/main.c: obsolete_checksetup", examined_text(", "));
     let (versions, nearest) = looked_at(target, "or");
     let begins =
         NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);

@@ -156,7 +156,7 @@ fn where_no_module_is_shown_none_is_told_of() {
 fn targets() -> impl Strategy<Value = Target> {
     let flavours =
         prop::sample::select(vec![Flavour::Stock, Flavour::Dynamic, Flavour::Rt, Flavour::Cobalt, Flavour::Evl]);
-    let archs = prop::sample::select(vec![Arch::X86, Arch::Arm64, Arch::Other]);
+    let archs = prop::sample::select(Arch::ALL.to_vec());
     let possible = prop::option::of(prop::collection::btree_set(0u32..9000, 0..3));
     (0u32..12, 0u32..30, flavours, archs, possible).prop_map(|(major, minor, flavour, arch, possible)| Target {
         version: Version::new(major, minor),

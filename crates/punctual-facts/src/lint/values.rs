@@ -6,6 +6,7 @@
 use super::Target;
 use super::WordVerdict::{Clamped, Inert, RejectedValue};
 use super::choices::{self, Wrong, integer};
+use super::second;
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
@@ -14,6 +15,9 @@ use crate::machine::{Arch, Flavour, Version};
 /// the tables.
 pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong> {
     let value = token.value.as_deref();
+    if let Some(wrong) = second::check(token, target) {
+        return Some(wrong);
+    }
     match (token.name.as_str(), value) {
         ("isolcpus", Some(value)) => isolcpus(value, target),
         ("nohz_full", Some(value)) => set_apart(value, target).or_else(|| with_boot_cpu(value, target)),
@@ -176,7 +180,7 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
     let known: &[&str] = match target.arch {
         Arch::X86 => &["poll", "halt", "nomwait"],
         Arch::Arm64 => &["wfi", "yield", "nop"],
-        Arch::Other => return None,
+        Arch::Arm | Arch::Riscv64 | Arch::Other => return None,
     };
     (!known.contains(&value)).then(|| {
         let why = format!("one of {} is expected; the kernel calls it a malformed option", known.join(", "));
@@ -186,6 +190,10 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
 
 /// Checks the mode of `amd_pstate`. The modes in which the chip itself chooses the frequency exist since 6.3.
 fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
+    // The driver came with 5.17; a rule says so.
+    if target.version < Version::new(5, 17) {
+        return None;
+    }
     let known: &[&str] = if target.version < Version::new(6, 3) {
         &["disable", "passive"]
     } else {

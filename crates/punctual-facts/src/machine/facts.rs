@@ -69,7 +69,7 @@ impl MachineFacts {
         let one_of = |names: &[&str], name: &str| names.contains(&name).then(|| name.to_owned());
         self.kernel_release = known(release);
         self.kernel_flavour = one_of(&Flavour::ALL.map(Flavour::name), flavour);
-        self.architecture = one_of(&[Arch::X86, Arch::Arm64].map(Arch::name), arch);
+        self.architecture = one_of(&Arch::ALL.map(Arch::name), arch).filter(|name| name != Arch::Other.name());
     }
 
     /// Parses a line like `0-3 online, isolated 2-3, tick-free none, no SMT, clock tsc`.

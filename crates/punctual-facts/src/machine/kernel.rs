@@ -86,6 +86,10 @@ crate::named! {
         X86 = "x86-64",
         #[serde(rename = "aarch64")]
         Arm64 = "arm64",
+        #[serde(rename = "arm")]
+        Arm = "arm (32 bits)",
+        #[serde(rename = "riscv64")]
+        Riscv64 = "riscv64",
         Other = "another architecture",
     }
 }
@@ -137,6 +141,9 @@ fn arch(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Arch> {
     let named = text(tree, "/proc/sys/kernel/arch").map(|name| match name.as_str() {
         "x86_64" => Arch::X86,
         "aarch64" => Arch::Arm64,
+        "riscv64" => Arch::Riscv64,
+        // `armv6l`, `armv7l` and the like.
+        name if name.starts_with("armv") => Arch::Arm,
         _ => Arch::Other,
     });
     // Kernels before 6.1 do not have this file.
@@ -144,11 +151,16 @@ fn arch(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Arch> {
         return named;
     }
     cpuinfo.as_ref().and_then(|info| {
+        let value = |field: &str| cpuinfo_field(info, field).unwrap_or_default();
         let long_mode = cpuinfo_field(info, "flags").is_some_and(|f| f.split_whitespace().any(|w| w == "lm"));
         if long_mode {
             Fact::Known(Arch::X86)
-        } else if cpuinfo_field(info, "CPU architecture").as_deref() == Some("8") {
+        } else if value("CPU architecture") == "8" {
             Fact::Known(Arch::Arm64)
+        } else if value("CPU architecture").starts_with(['5', '6', '7']) {
+            Fact::Known(Arch::Arm)
+        } else if value("isa").starts_with("rv64") {
+            Fact::Known(Arch::Riscv64)
         } else {
             Fact::Garbled("/proc/cpuinfo names no architecture known here".to_owned())
         }

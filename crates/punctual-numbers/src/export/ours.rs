@@ -71,7 +71,7 @@ fn system(machine: &[MachineLine]) -> Vec<MachineLine> {
     } else if is_one_of(&[Flavour::Stock.name(), Flavour::Dynamic.name()]) {
         known.push(("realtime", "0".to_owned()));
     }
-    let uname = [(Arch::X86.name(), "x86_64"), (Arch::Arm64.name(), "aarch64")];
+    let uname = [(Arch::X86.name(), "x86_64"), (Arch::Arm64.name(), "aarch64"), (Arch::Riscv64.name(), "riscv64")];
     known.extend(uname.iter().filter(|(name, _)| is_one_of(&[name])).map(|(_, own)| ("machine", (*own).to_owned())));
     known.into_iter().map(MachineLine::from).collect()
 }

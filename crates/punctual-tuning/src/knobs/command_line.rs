@@ -2,12 +2,12 @@
 //! effect does more harm than a missing word, since somebody relies on it.
 
 use crate::knobs::prelude::*;
-use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
-use punctual_facts::lint::{Target, Word, WordVerdict, is_kernels, is_overridden};
+use punctual_facts::cmdline::{Token, words};
+use punctual_facts::lint::{Target, Word, WordVerdict, examined_versions, is_kernels, is_overridden, kept_bytes};
 use punctual_facts::tree::{CMDLINE_BYTES, without_private_values};
 
 const LINTER: &[&str] = &[
-    "kernel 6.1, 6.12, 7.3: names registered by early_param, __setup, core_param and module_param",
+    "kernel 4.19 to 7.3: names registered by early_param, __setup, core_param and module_param",
     "kernel 7.3 init/main.c, kernel/params.c: what becomes of words",
     "punctual lint says the sources of each word",
 ];
@@ -121,7 +121,10 @@ fn unknown(case: &Case<'_>) -> Judged {
     judged(case)?;
     let is_near = Target::of(case.machine).is_some_and(|target| target.was_looked_at());
     if !is_near {
-        return Doubt::unknown("which words this kernel knows was not looked at: 6.1 to 7.3 on x86-64 and arm64 were");
+        return Doubt::unknown(format!(
+            "which words this kernel knows was not looked at: {} on x86-64, arm64, arm and riscv64 were",
+            examined_versions()
+        ));
     }
     case.peek(LOG);
     let is_unknown = |word: &&Word| word.verdict == WordVerdict::Unknown;
@@ -162,14 +165,15 @@ fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
 
 fn length(case: &Case<'_>) -> Judged {
     let line = line(case)?;
-    let is_unknown_arch = !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64));
-    Doubt::unknown_if(is_unknown_arch, "how much this architecture keeps was not looked at")?;
+    let Some(kept) = case.arch().copied().and_then(kept_bytes) else {
+        return Doubt::unknown("how much this architecture keeps was not looked at");
+    };
     let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
     let bytes = before_masking.unwrap_or(line.len());
-    case.note(CMDLINE, format!("{bytes} of {} bytes", KEPT_BYTES - 1));
+    case.note(CMDLINE, format!("{bytes} of {} bytes", kept - 1));
     // The kernel shows only the part of the line that it kept, so a line of exactly the greatest length may have been
     // cut.
-    Ok(bytes < KEPT_BYTES - 1)
+    Ok(bytes < kept - 1)
 }
 
 fn duplicates(case: &Case<'_>) -> Judged {

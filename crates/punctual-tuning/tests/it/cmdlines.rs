@@ -7,12 +7,16 @@ use punctual_facts::lint::{Target, Testimony, Word, WordVerdict, lint};
 use punctual_facts::machine::{Arch, Flavour, Version};
 use std::fmt::Write;
 
-const VERSIONS: [(u32, u32); 3] = [(6, 1), (6, 12), (7, 3)];
-const KERNELS: [(Arch, Flavour); 4] = [
+const VERSIONS: [(u32, u32); 8] = [(4, 19), (5, 4), (5, 10), (5, 15), (6, 1), (6, 6), (6, 12), (7, 3)];
+const KERNELS: [(Arch, Flavour); 8] = [
     (Arch::X86, Flavour::Dynamic),
     (Arch::X86, Flavour::Rt),
     (Arch::Arm64, Flavour::Dynamic),
     (Arch::Arm64, Flavour::Rt),
+    (Arch::Arm, Flavour::Stock),
+    (Arch::Arm, Flavour::Rt),
+    (Arch::Riscv64, Flavour::Stock),
+    (Arch::Riscv64, Flavour::Rt),
 ];
 
 fn target(version: (u32, u32), (arch, flavour): (Arch, Flavour)) -> Target {
@@ -69,7 +73,8 @@ fn table(line: &str, out: &mut String) {
 fn the_truth_table_is_what_the_linter_says() {
     let read = |name: &str| std::fs::read_to_string(repository(&format!("fixtures/cmdlines/{name}"))).unwrap();
     let mut out = String::from(
-        "# Verdicts for 6.1, 6.12 and 7.3; each: x86-64 stock, x86-64 PREEMPT_RT, arm64 stock, arm64 PREEMPT_RT; four CPUs.\n\
+        "# Verdicts for 4.19, 5.4, 5.10, 5.15, 6.1, 6.6, 6.12 and 7.3; each: x86-64, arm64, arm and riscv64, of these stock and\n\
+         # then PREEMPT_RT; four CPUs.\n\
          # a accepted, T accepted and a trap, C clamped, I inert, H harmful, R rejected value, ? unknown, P perhaps,\n\
          # M module not loaded (or not the kernel's), U for user space. The text is that of 6.12 on x86-64, stock.\n\n\
          # A published line, as one line:\n",
@@ -80,6 +85,36 @@ fn the_truth_table_is_what_the_linter_says() {
         table(line, &mut out);
     }
     check(&repository("fixtures/cmdlines/truth-table.txt"), &out);
+}
+
+/// What a kernel did not take is unknown, or has no effect; what it took is not unknown.
+#[test]
+fn booted_kernels_agree() {
+    let text = std::fs::read_to_string(repository("fixtures/cmdlines/booted.txt")).unwrap();
+    let said = |block: &str, what: &str| -> Vec<String> {
+        let line = block.lines().find_map(|line| line.strip_prefix(what));
+        line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    };
+    let (mut pairs, mut wrong) = (0, Vec::new());
+    for block in text.split("\n\n").filter(|block| block.starts_with("kernel: ")) {
+        let target = parse_kernel(&said(block, "kernel: ").join(" "));
+        let [unknown, searched, without] = ["unknown: ", "searched: ", "without: "].map(|what| said(block, what));
+        for word in said(&text, "words: ") {
+            let verdict = judged(&word, &target)[0].verdict;
+            let is_listed = unknown.contains(&word) && !searched.contains(&word) && !without.contains(&word);
+            let agrees = match verdict {
+                WordVerdict::Unknown => is_listed,
+                WordVerdict::Inert => true,
+                _ => !is_listed,
+            };
+            if !agrees {
+                wrong.push(format!("{word} is {} on {target:?}", verdict.name()));
+            }
+            pairs += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(pairs >= 120, "only {pairs} pairs");
 }
 
 /// Each file has `# kernel: 6.12 stock x86_64` in its header; every other line is a whole command line.
@@ -123,6 +158,8 @@ fn parse_kernel(words: &str) -> Target {
     let arch = match words[2] {
         "x86_64" => Arch::X86,
         "aarch64" => Arch::Arm64,
+        "arm" => Arch::Arm,
+        "riscv64" => Arch::Riscv64,
         _ => Arch::Other,
     };
     let flavour = if words[1] == "rt" { Flavour::Rt } else { Flavour::Stock };

@@ -34,6 +34,8 @@ pub const ARCHES: &[Word<Arch>] = &[
     Word("amd64", Arch::X86, ""),
     Word("aarch64", Arch::Arm64, "64-bit ARM"),
     Word("arm64", Arch::Arm64, ""),
+    Word("arm", Arch::Arm, "32-bit ARM"),
+    Word("riscv64", Arch::Riscv64, "64-bit RISC-V"),
 ];
 
 /// The severity of a finding from which on the exit code is 2.

@@ -7,7 +7,7 @@ use crate::render::document::Published;
 use crate::render::sarif::{self, Checked, Level, Place, Region, ResultKind, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
-use punctual_facts::lint::{Placed, Target, Word, WordVerdict};
+use punctual_facts::lint::{Placed, Target, Word, WordVerdict, examined_versions};
 use punctual_facts::machine::CMDLINE;
 use punctual_facts::machine::MachineLine;
 use serde::Serialize;
@@ -47,7 +47,8 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     if !target.was_looked_at() {
         writeln!(
             out,
-            "{YELLOW}Names were looked at in 6.1, 6.12 and 7.3 for x86-64 and arm64; the nearest stands in.{YELLOW:#}"
+            "{YELLOW}Names were looked at in {} for x86-64, arm64, arm and riscv64; the nearest stands in.{YELLOW:#}",
+            examined_versions()
         )?;
     }
     // Words after -- are for init, not for the kernel, and may be private.

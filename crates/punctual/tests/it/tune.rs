@@ -90,6 +90,19 @@ fn cpus_that_cannot_be() {
     plan_of("guest-2cpu", &["--cpus", "1-0"]).refused(&["backwards"]);
 }
 
+/// No machine has the CPUs of both, so a program that looked at the one that it runs on would be wrong about one of them.
+#[test]
+fn what_is_printed_for_another_machine_is_about_its_cpus() {
+    let words = |flavour| ["--print", "cmdline", "--cpus", "6-7", "--flavour", flavour];
+    for (flavour, expected) in
+        [("rt", "irqaffinity=0-5"), ("cobalt", "xenomai.supported_cpus=0xc1"), ("evl", "evl.oobcpus=6-7")]
+    {
+        let said = plan_of("arm64-board", &words(flavour));
+        assert!(said.code == 0 && said.out.contains(expected), "{flavour}: {said:?}");
+        plan_of("guest-2cpu", &words(flavour)).refused(&["CPUs 6-7 do not exist", "0-1"]);
+    }
+}
+
 #[test]
 fn words_that_make_no_sense_are_refused_by_name() {
     plan_of("guest-2cpu", &["--only", "mem.stat_intervl"])

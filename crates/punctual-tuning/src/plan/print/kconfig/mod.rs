@@ -27,7 +27,7 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
     if !matches!(flavour, Flavour::Rt | Flavour::Cobalt | Flavour::Evl) {
         return Err(KconfigRefusal::Flavour(flavour));
     }
-    if arch == Arch::Other {
+    if !matches!(arch, Arch::X86 | Arch::Arm64) {
         return Err(KconfigRefusal::Arch(arch));
     }
     let checked = followed(version);
