@@ -20,7 +20,7 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
     }
     let say = |text: String| {
         if !brief {
-            render::say_wrapped(&text)
+            render::say_wrapped(&text);
         }
     };
     let deadline = wait.map(|wait| Instant::now() + Duration::from_nanos(wait.as_ns()));
