@@ -61,7 +61,11 @@ pub enum Step {
     /// Settings of a network device are changed, by ethtool's names. A name without a subject, such as `rx-usecs`, is a
     /// setting of interrupt coalescing. Other names begin with their subject: `channels/combined`, `pause/rx`,
     /// `eee/enabled`.
-    Nic { device: String, settings: Vec<NicSetting> },
+    Nic {
+        device: String,
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<(String, u32)>"))]
+        settings: Vec<NicSetting>,
+    },
     /// A unit of systemd is stopped and masked; with `lasting`, it stays masked after the next boot. The undo unmasks
     /// the unit, and starts it if it ran before.
     Silence { unit: String, lasting: bool },
@@ -165,7 +169,6 @@ pub struct TaskName {
 
 /// A setting of a network device, as [`Step::Nic`] names it. It is published as a pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "(String, u32)", inline))]
 #[serde(into = "(String, u32)")]
 pub struct NicSetting {
     pub name: String,
