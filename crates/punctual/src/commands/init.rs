@@ -2,7 +2,7 @@
 
 use super::files::write_new;
 use super::here::Here;
-use super::need::Stated;
+use super::need::{Stated, below_the_period};
 use super::project::{among, parse};
 use crate::cli::{InitArgs, parse_cpus, parse_duration};
 use crate::exit::Exit;
@@ -94,19 +94,6 @@ fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String
         writeln!(text, "{key} = \"{value}\"")?;
     }
     Ok(text)
-}
-
-/// Refuses a budget of a period or more: an activation with such a latency has skipped a release, which is a miss in
-/// itself.
-pub fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), String> {
-    match (budget, period) {
-        (Some(budget), Some(period)) if budget >= period => Err(format!(
-            "a budget of {} is not below the period of {}: name a smaller --budget or a longer --period",
-            length(budget),
-            length(period)
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// The value of the option or, without one, the answer to the question. An empty answer leaves the value to the preset.

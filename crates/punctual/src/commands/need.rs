@@ -4,9 +4,9 @@
 
 pub use super::project::Terms;
 
-use super::init::below_the_period;
 use super::project::{FILE, Section, among, parse};
 use crate::cli::{NeedArgs, parse_loads};
+use crate::render::words::command::length;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::profile::{Kind, Need};
 use punctual_hist::Nanos;
@@ -95,6 +95,19 @@ impl Stated {
             cpus: self.terms.cpus.clone().unwrap_or_default(),
             weighs_more: self.weighs_more,
         }
+    }
+}
+
+/// Refuses a budget of a period or more: an activation with such a latency has skipped a release, which is a miss in
+/// itself.
+pub fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), String> {
+    match (budget, period) {
+        (Some(budget), Some(period)) if budget >= period => Err(format!(
+            "a budget of {} is not below the period of {}: name a smaller --budget or a longer --period",
+            length(budget),
+            length(period)
+        )),
+        _ => Ok(()),
     }
 }
 
