@@ -86,7 +86,7 @@ fn words(line: &InterruptCounts) -> Vec<&str> {
 /// controllers that exist in software only, for the proxy of the tick and for calls between the stages and CPUs.
 fn is_out_of_band(device: &[&str]) -> bool {
     match device {
-        ["SIRQC" | "APICM", ..] => true,
+        ["SIRQC" | "SIPIC", ..] => true,
         [_, _, flag, _, ..] if *flag == "oob" || flag.starts_with("oob-") => true,
         [_, _, "Level" | "Edge", "oob", _, ..] => true,
         _ => false,
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn what_a_second_kernel_handles_is_no_device_of_linux() {
         let table = "      CPU0  CPU1\n  1:  9  0   IO-APIC    1    -edge      i8042\n 24:  0  7   PCI-MSI 524288 oob-edge      rtcan0\n \
-            30:  5  6     SIRQC    0      in-band work\n 31:  5  6     SIRQC    1      proxy tick\n 40:  5  6     APICM  236 oob  \
+            30:  5  6     SIRQC    0      in-band work\n 31:  5  6     SIRQC    1      proxy tick\n 40:  5  6     SIPIC    3 oob  \
             Out-of-band LAPIC timer interrupt\n 50:  1  2     GICv3 146 Level     oob  rteth\n 51:  1  2     GICv3 147 \
             Level          oob\n";
         let names = |lines: Vec<InterruptCounts>| lines.into_iter().map(|line| line.name).collect::<Vec<_>>();
