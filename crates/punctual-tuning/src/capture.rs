@@ -48,11 +48,45 @@ pub fn capture(tree: &dyn Tree) -> MemTree {
             }
         }
     }
+    if matches!(machine.second_kernel, Fact::Known(Some(_))) {
+        for folder in OF_A_SECOND_KERNEL {
+            keep(&transcript, folder, DEPTH);
+        }
+    }
     let mut captured = transcript.into_tree();
     if let Some(part) = machine.config.part() {
         captured.file(&machine.config.source, Fact::Known(part.into_bytes()));
     }
     captured
+}
+
+/// Folders with all that a second kernel tells about itself.
+const OF_A_SECOND_KERNEL: [&str; 7] = [
+    "/proc/xenomai",
+    "/sys/devices/virtual/evl",
+    "/sys/devices/virtual/clock",
+    "/sys/devices/virtual/thread",
+    "/sys/module/evl/parameters",
+    "/sys/module/xenomai/parameters",
+    "/dev/evl",
+];
+/// How deep files lie below these folders.
+const DEPTH: u32 = 3;
+/// The most names of one folder that are followed.
+const MOST_NAMES: usize = 600;
+
+/// Reads all files below a folder. Folders that devices have in common say nothing about the core, and one of them leads
+/// in circles.
+fn keep(tree: &dyn Tree, path: &str, depth: u32) {
+    const COMMON: [&str; 5] = ["subsystem", "power", "device", "driver", "uevent"];
+    let Fact::Known(names) = tree.list(path) else {
+        tree.read(path);
+        return;
+    };
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for name in names.iter().filter(|name| !COMMON.contains(&name.as_str())).take(MOST_NAMES) {
+        keep(tree, &format!("{path}/{name}"), depth);
+    }
 }
 
 /// The choices of CPUs that a user may ask about: those that the machine suggests, all, all but the first, and the
@@ -120,6 +154,33 @@ mod tests {
                     assert_eq!(of(&machine), of(&captured), "{} {kind:?} {cpus}", path.display());
                 }
             }
+        }
+    }
+
+    /// Nothing in the catalogue reads these files.
+    #[test]
+    fn a_capture_holds_what_a_second_kernel_tells_of_itself() {
+        const EVL: [&str; 4] = [
+            "/sys/devices/virtual/evl/control/quota",
+            "/sys/devices/virtual/clock/realtime/gravity",
+            "/sys/devices/virtual/thread/control-loop:812/wchan",
+            "/sys/module/evl/parameters/oobcpus",
+        ];
+        const COBALT: [&str; 4] = [
+            "/proc/xenomai/affinity",
+            "/proc/xenomai/sched/threads",
+            "/proc/xenomai/latency",
+            "/sys/module/xenomai/parameters/sysheap_size",
+        ];
+        for (name, paths) in [("evl-5.10", EVL), ("cobalt-3.2.7", COBALT)] {
+            let place = fixtures::repository(&format!("fixtures/machines/{name}.machine"));
+            let machine = MemTree::parse(&std::fs::read_to_string(place).unwrap()).unwrap();
+            let captured = MemTree::parse(&capture(&machine).to_string()).unwrap();
+            for path in paths {
+                assert!(captured.read(path).known().is_some(), "{path}");
+                assert_eq!(captured.read(path), machine.read(path));
+            }
+            assert_eq!(captured.list("/dev/evl"), machine.list("/dev/evl"));
         }
     }
 }

@@ -95,34 +95,29 @@ crate::named! {
 }
 
 impl Kernel {
-    pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
-        let release = text(tree, "/proc/sys/kernel/osrelease");
+    /// Reads the kernel, given its release and the flavour of the second kernel beside it.
+    pub(super) fn read(
+        tree: &dyn Tree,
+        release: Fact<String>,
+        second: Fact<Option<Flavour>>,
+        cpuinfo: &Fact<String>,
+    ) -> Self {
         let version = release.as_ref().and_then(|r| {
             Version::parse(r).map_or_else(|| Fact::Garbled(format!("'{r}' is no kernel release")), Fact::Known)
         });
         let build = text(tree, BUILD);
-        let flavour = flavour(tree, &build);
+        let flavour = second.and_then(|second| second.map_or_else(|| flavour(tree, &build), Fact::Known));
         Self { release, version, build, flavour, arch: arch(tree, cpuinfo) }
     }
 }
 
-/// Folders that only a second kernel has, each with an entry that must be in it and the kernel's flavour.
-const CO_KERNELS: [(&str, &str, Flavour); 3] = [
-    ("/proc/xenomai", "version", Flavour::Cobalt),
-    ("/sys/devices/virtual/evl", "control", Flavour::Evl),
-    ("/sys/class/evl", "control", Flavour::Evl),
-];
+pub(super) fn release(tree: &dyn Tree) -> Fact<String> {
+    text(tree, "/proc/sys/kernel/osrelease")
+}
 
-/// The flavour of the kernel. The build line is read first, because `/sys/kernel/realtime` exists only in kernels built
+/// The flavour of a kernel without a second one. The build line is read first, because `/sys/kernel/realtime` exists only in kernels built
 /// from the PREEMPT_RT patches.
 fn flavour(tree: &dyn Tree, build: &Fact<String>) -> Fact<Flavour> {
-    for (folder, name, flavour) in CO_KERNELS {
-        match tree.list(folder) {
-            Fact::Known(names) if names.iter().any(|n| n == name) => return Fact::Known(flavour),
-            Fact::Denied => return Fact::Denied,
-            _ => {}
-        }
-    }
     build.as_ref().and_then(|build| {
         let says = |word: &str| build.split_whitespace().any(|w| w == word);
         if says("PREEMPT_RT") {

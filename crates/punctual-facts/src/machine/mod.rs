@@ -10,6 +10,7 @@ mod facts;
 mod idle;
 mod kernel;
 mod line;
+mod second_kernel;
 mod topology;
 mod virtualisation;
 
@@ -21,6 +22,11 @@ pub use facts::MachineFacts;
 pub use idle::IdleState;
 pub use kernel::{Arch, Flavour, Kernel, Version};
 pub use line::MachineLine;
+pub use second_kernel::{
+    COBALT_CLOCK, COBALT_FAULTS, COBALT_HEAP, COBALT_REGISTRY, COBALT_THREADS, COBALT_VERSION, Cobalt, CoreState,
+    CoreThread, EVL_CONTROL, EVL_DEVICES, EVL_GRAVITY, EVL_THREADS, Evl, Fault, Fit, Gravity, Heap, Library,
+    SecondKernel, Slots,
+};
 pub use topology::{BOOT_CPU, CoreKind, KINDS, NODES, Node, Topology};
 pub use virtualisation::{Virtualisation, container};
 
@@ -33,6 +39,8 @@ pub struct Machine {
     /// Model of the computer or, failing that, of its CPU.
     pub model: Fact<String>,
     pub kernel: Kernel,
+    /// The real-time core beside Linux; `Known(None)` if there is none.
+    pub second_kernel: Fact<Option<SecondKernel>>,
     pub config: Config,
     pub cmdline: Fact<Cmdline>,
     pub boot: Boot,
@@ -51,6 +59,8 @@ pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// Name of the line that lists the idle states in a recording.
 pub const IDLE: &str = "idle states";
+/// Name of the line about the second kernel in a recording.
+pub const SECOND_KERNEL: &str = "second kernel";
 /// The length, in characters, to which a line of a fingerprint is cut. x86 and arm64 kernels keep 2048 bytes of their
 /// command line.
 const LINE_CHARS: usize = 2048;
@@ -59,10 +69,13 @@ pub const CMDLINE: &str = "/proc/cmdline";
 impl Machine {
     pub fn read(tree: &dyn Tree) -> Self {
         let cpuinfo = text(tree, "/proc/cpuinfo");
-        let kernel = Kernel::read(tree, &cpuinfo);
+        let release = kernel::release(tree);
+        let config = Config::read(tree, &release);
+        let second_kernel = SecondKernel::read(tree, &config);
+        let beside = second_kernel.as_ref().map(|core| core.as_ref().map(SecondKernel::flavour));
         Self {
             model: model(tree, &cpuinfo),
-            config: Config::read(tree, &kernel.release),
+            config,
             cmdline: text(tree, CMDLINE).map(|line| Cmdline::parse(&line)),
             boot: Boot::read(tree),
             topology: Topology::read(tree, &cpuinfo),
@@ -71,15 +84,18 @@ impl Machine {
             clocksource: text(tree, CLOCKSOURCE),
             idle: IdleState::read(tree),
             virtualisation: Virtualisation::read(tree, &cpuinfo),
-            kernel,
+            kernel: Kernel::read(tree, release, beside, &cpuinfo),
+            second_kernel,
         }
     }
 
-    /// The facts that a recording keeps: the fingerprint, and the idle states, which help to find the cause of a
-    /// latency.
+    /// The facts that a recording keeps: the fingerprint, the second kernel if there is one, and the idle states, which
+    /// help to find the cause of a latency.
     pub fn recorded(&self) -> Vec<MachineLine> {
         let idle = (!self.idle.is_empty()).then(|| (IDLE, printable(&IdleState::line(&self.idle), LINE_CHARS)).into());
-        self.fingerprint().into_iter().chain(idle).collect()
+        let core = self.second_kernel.known().and_then(Option::as_ref);
+        let core = core.map(|core| (SECOND_KERNEL, printable(&core.line(&self.kernel.arch), LINE_CHARS)).into());
+        self.fingerprint().into_iter().chain(core).chain(idle).collect()
     }
 
     /// Five lines that identify the machine.

@@ -2,7 +2,7 @@
 
 use super::files::{Files, MOST_BYTES, bounded, line};
 use super::modinfo::Modules;
-use super::{clock, ethtool, image, irq, kernel_log, links, modules, smi, tasks};
+use super::{clock, ethtool, evl, image, irq, kernel_log, links, modules, smi, tasks};
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ impl Answers {
     fn only_here(&self, question: &str) -> Fact<Vec<u8>> {
         match question {
             "/irq/fixed" => irq::fixed(Path::new("/proc/irq")),
+            "/evl/abi_base" => evl::abi_base(Path::new("/dev/evl/control")),
             "/tasks" => tasks::read(&self.files),
             "/clock/resolution_ns" => Fact::Known(line(clock::resolution_ns())),
             "/clock/read_cost_ns" => Fact::Known(line(clock::read_cost_ns())),

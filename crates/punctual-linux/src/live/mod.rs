@@ -8,6 +8,7 @@
 //! | `clock/read_cost_ns`, `clock/resolution_ns` | a number |
 //! | `dmi/memory` | the memory modules, without their serial numbers |
 //! | `ethtool/IF/{coalesce,pause,channels,eee}` | settings of a network device |
+//! | `evl/abi_base` | the oldest interface that an EVL core serves |
 //! | `irq/fixed` | the numbers of interrupts that cannot be moved |
 //! | `kernel/config` | the kernel's own copy of its configuration, unpacked |
 //! | `kernel/log` | the kernel's messages of this boot, without those of programs |
@@ -24,6 +25,7 @@ mod affinity;
 mod answers;
 mod clock;
 mod ethtool;
+mod evl;
 mod files;
 pub mod image;
 mod inside;

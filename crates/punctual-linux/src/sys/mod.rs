@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
 
 pub mod ethtool;
+mod evl;
 mod kernel_log;
 pub mod pages;
 pub mod perf;
@@ -17,4 +18,5 @@ pub mod shared_words;
 pub mod signals;
 pub mod usage;
 
+pub use evl::abi_base;
 pub use kernel_log::kernel_log;

@@ -34,6 +34,7 @@ mod network;
 mod pcie;
 mod privileges;
 mod scheduler;
+mod second_kernel;
 mod security;
 mod services;
 mod smt;
@@ -242,6 +243,12 @@ macro_rules! families {
 // Each family with its name in texts, and the modules that hold its knobs.
 families! {
     Kernel = "kernel" in [kernel, kernel::build];
+    SecondKernel = "second kernel" in [
+        second_kernel::evl,
+        second_kernel::cobalt,
+        second_kernel::build,
+        second_kernel::cobalt_build,
+    ];
     CommandLine = "command line" in [command_line];
     Isolation = "isolation" in [
         isolation,

@@ -14,6 +14,7 @@ mod masked;
 mod plans;
 mod programs;
 mod remedies;
+mod second_kernel;
 mod sizes;
 mod standing;
 

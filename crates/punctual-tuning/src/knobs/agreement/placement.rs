@@ -4,6 +4,7 @@
 use super::set_apart;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation;
+use punctual_facts::machine::{BOOT_CPU, SecondKernel};
 
 const KNOB: Knob = Knob {
     cost: "None.",
@@ -73,7 +74,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.cokernel",
-        title: "The co-kernel serves the real-time CPUs",
+        title: "The second kernel serves the real-time CPUs",
         severity: Weight::all(Fatal),
         check: Check::Probe(cokernel),
         why: "Cobalt and EVL work only on the CPUs of their mask. Cobalt without CPU 0 disables itself; EVL takes all \
@@ -192,24 +193,21 @@ fn irqbalance(case: &Case<'_>) -> Judged {
 }
 
 fn cokernel(case: &Case<'_>) -> Judged {
-    match case.flavour()? {
-        Flavour::Cobalt => {
-            let path = "/sys/module/xenomai/parameters/supported_cpus";
-            let mask = case.text(path, TellsNothing("Cobalt does not show its CPUs"))?;
-            let Ok(mask) = mask.trim().parse::<u64>() else {
-                return Doubt::unknown(format!("{path} holds '{mask}', not a decimal mask"));
-            };
-            let served: CpuSet = (0..64).filter(|cpu| mask & (1 << cpu) != 0).collect();
-            case.note("CPUs of that mask", served.to_string());
-            Ok(served.contains(0) && case.rt().is_subset(&served))
-        }
-        Flavour::Evl => {
-            let served = case.cpu_list("/sys/class/evl/control/cpus", TellsNothing("EVL does not show its CPUs"))?;
+    let core = case.second_kernel()?;
+    let path = match core {
+        SecondKernel::Cobalt(_) => "/sys/module/xenomai/parameters/supported_cpus",
+        SecondKernel::Evl(_) => "/sys/devices/virtual/evl/control/cpus",
+    };
+    let served = case.known(path, core.cpus().clone(), TellsNothing("the core does not show its CPUs"))?;
+    case.note(format!("CPUs of {path}"), served.to_string());
+    let holds_rt = case.rt().is_subset(&served);
+    match core {
+        SecondKernel::Cobalt(_) => Ok(served.contains(BOOT_CPU) && holds_rt),
+        SecondKernel::Evl(_) => {
             case.note("command line evl.oobcpus", if case.requested("evl.oobcpus") { "there" } else { "not there" });
-            // For a misspelt word, the kernel gives no error and lets the co-kernel serve all CPUs.
-            Ok(case.rt().is_subset(&served) && !case.requested("evl.oob_cpus"))
+            // For a misspelt word, the kernel gives no error and lets the core serve all CPUs.
+            Ok(holds_rt && !case.requested("evl.oob_cpus"))
         }
-        Flavour::Stock | Flavour::Dynamic | Flavour::Rt => Doubt::not_applicable("there is no co-kernel"),
     }
 }
 

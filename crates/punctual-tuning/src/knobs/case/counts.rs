@@ -59,12 +59,38 @@ fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts
     lines.filter_map(row).collect()
 }
 
-/// The device interrupts of `/proc/interrupts`. Interrupts that a CPU raises itself (timers, calls, counters) are left
-/// out: they have a name instead of a number, or a number in the private range of an ARM controller.
+/// The device interrupts of `/proc/interrupts` that Linux handles. Interrupts that a CPU raises itself (timers, calls,
+/// counters) are left out: they have a name instead of a number, or a number in the private range of an ARM controller.
+/// What a second kernel takes for itself is left out, too.
 pub(crate) fn device_lines(table: &str) -> Vec<InterruptCounts> {
-    let mut lines = rows(table, |name, _| name.bytes().all(|b| b.is_ascii_digit()));
-    lines.retain(|line| !is_private(&line.about.split(' ').collect::<Vec<_>>()));
+    let mut lines = numbered(table);
+    lines.retain(|line| !is_private(&words(line)) && !is_out_of_band(&words(line)));
     lines
+}
+
+/// The numbers of the interrupts in `/proc/interrupts` that a second kernel handles or makes up, so that Linux has no say
+/// in where they go and in what context they are handled.
+pub(crate) fn out_of_band_lines(table: &str) -> Vec<String> {
+    numbered(table).into_iter().filter(|line| is_out_of_band(&words(line))).map(|line| line.name).collect()
+}
+
+fn numbered(table: &str) -> Vec<InterruptCounts> {
+    rows(table, |name, _| name.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn words(line: &InterruptCounts) -> Vec<&str> {
+    line.about.split(' ').collect()
+}
+
+/// Whether a row is about an interrupt of the stage above Linux (Dovetail): one that is flagged `oob`, or one of the
+/// controllers that exist in software only, for the proxy of the tick and for calls between the stages and CPUs.
+fn is_out_of_band(device: &[&str]) -> bool {
+    match device {
+        ["SIRQC" | "SIPIC", ..] => true,
+        [_, _, flag, _, ..] if *flag == "oob" || flag.starts_with("oob-") => true,
+        [_, _, "Level" | "Edge", "oob", _, ..] => true,
+        _ => false,
+    }
 }
 
 /// Whether a row is about an interrupt that each CPU raises for itself: GIC numbers 0 to 31, and 1056 to 1119 of the
@@ -133,5 +159,16 @@ mod tests {
         let expected = [("1", "IO-APIC 1-edge i8042"), ("12", "GICv3 146 Level eth0")];
         assert_eq!(found, expected.map(|(name, about)| (name.to_owned(), about.to_owned())));
         assert!(device_lines("").is_empty() && device_lines("nothing here\n").is_empty());
+    }
+
+    #[test]
+    fn what_a_second_kernel_handles_is_no_device_of_linux() {
+        let table = "      CPU0  CPU1\n  1:  9  0   IO-APIC    1    -edge      i8042\n 24:  0  7   PCI-MSI 524288 oob-edge      rtcan0\n \
+            30:  5  6     SIRQC    0      in-band work\n 31:  5  6     SIRQC    1      proxy tick\n 40:  5  6     SIPIC    3 oob  \
+            Out-of-band LAPIC timer interrupt\n 50:  1  2     GICv3 146 Level     oob  rteth\n 51:  1  2     GICv3 147 \
+            Level          oob\n";
+        let names = |lines: Vec<InterruptCounts>| lines.into_iter().map(|line| line.name).collect::<Vec<_>>();
+        assert_eq!(names(device_lines(table)), ["1", "51"], "a device may be called oob");
+        assert_eq!(super::out_of_band_lines(table), ["24", "30", "31", "40", "50"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Interrupt lines: to which CPUs each line is delivered, and which handlers serve it.
 
-use super::{Case, Doubt, Kept, Missing, device_lines};
+use super::{Case, Doubt, INTERRUPTS, Kept, Missing, device_lines, out_of_band_lines};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use std::cell::OnceCell;
@@ -63,7 +63,8 @@ fn is_managed_queue(handler: &str) -> bool {
 }
 
 impl Case<'_> {
-    /// The interrupt lines in the order of their numbers, read once: on large machines there are thousands.
+    /// The interrupt lines of Linux in the order of their numbers, read once: on large machines there are thousands. Lines
+    /// that a second kernel handles are left out.
     pub(crate) fn interrupt_lines(&self) -> Result<&[InterruptLine], Doubt> {
         let lines = self.kept(&self.lines, || {
             let names = self.list("/proc/irq");
@@ -72,7 +73,9 @@ impl Case<'_> {
             }
             let unseen = Missing::TellsNothing("the kernel does not show where interrupts go");
             let names = self.known("/proc/irq", names, unseen)?;
-            let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+            let others = self.lines_of_second_kernel()?;
+            let is_of_linux = |name: &&String| !others.contains(name);
+            let mut numbers: Vec<u32> = names.iter().filter(is_of_linux).filter_map(|name| name.parse().ok()).collect();
             numbers.sort_unstable();
             let line = |number: u32| {
                 let path = format!("/proc/irq/{number}/effective_affinity_list");
@@ -88,6 +91,15 @@ impl Case<'_> {
             numbers.into_iter().map(line).collect()
         });
         lines.as_deref().map_err(Clone::clone)
+    }
+
+    /// The lines that a second kernel handles. Only the table of interrupts tells them.
+    fn lines_of_second_kernel(&self) -> Result<Vec<String>, Doubt> {
+        let missing = Missing::TellsNothing("which interrupts the second kernel handles is not shown");
+        if self.known("/proc/xenomai", self.machine.second_kernel.as_ref(), missing)?.is_none() {
+            return Ok(Vec::new());
+        }
+        self.known(INTERRUPTS, self.interrupts().clone(), missing).map(|table| out_of_band_lines(&table))
     }
 
     /// Fails unless every device interrupt is shown whole: its folder, its handlers and the CPUs it is delivered to. Only

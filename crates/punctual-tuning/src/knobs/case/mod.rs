@@ -9,7 +9,7 @@ mod lines;
 mod tasks;
 mod told;
 
-pub(crate) use counts::{CpuCount, INTERRUPTS_LATER, InterruptCounts, device_lines};
+pub(crate) use counts::{CpuCount, INTERRUPTS_LATER, InterruptCounts, device_lines, out_of_band_lines};
 pub(crate) use lines::InterruptLine;
 pub(crate) use tasks::{DEADLINE, FIFO, KERNEL_THREAD, RR};
 pub use tasks::{TASKS, Task};
@@ -23,7 +23,8 @@ use punctual_facts::fact::{Fact, printable};
 use punctual_facts::finding::{Evidence, State, WhyUnknown};
 use punctual_facts::lint::{self, Target, Word};
 use punctual_facts::machine::{
-    Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, Virtualisation, configured,
+    Arch, CMDLINE, Configured, CoreState, Flavour, ISOLATED, Machine, NOHZ_FULL, SecondKernel, Version, Virtualisation,
+    configured,
 };
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::{self, Tree};
@@ -534,6 +535,23 @@ impl<'a> Case<'a> {
             self.machine.kernel.flavour.clone(),
             Missing::TellsNothing("the kind of kernel is not known"),
         )
+    }
+
+    /// The real-time core beside Linux. Fails if there is none.
+    pub fn second_kernel(&self) -> Result<&SecondKernel, Doubt> {
+        if let Fact::Known(Some(core)) = &self.machine.second_kernel {
+            return Ok(core);
+        }
+        self.flavour()?;
+        Doubt::not_applicable("there is no second kernel (Cobalt or EVL)")
+    }
+
+    /// What the core of the second kernel does.
+    pub fn core_state(&self) -> Result<CoreState, Doubt> {
+        let core = self.second_kernel()?;
+        let missing =
+            Missing::TellsNothing("neither files of the core nor the kernel's log tell whether the core runs");
+        self.known(core.state_path(), core.state().clone(), missing)
     }
 
     pub fn version(&self) -> Result<Version, Doubt> {

@@ -2,6 +2,7 @@
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::deep_on_first;
+use punctual_facts::machine::CoreState;
 
 const DEVICE: &str = "/sys/devices/system/clockevents/clockevent{cpu}/current_device";
 const UNSHOWN: Missing = TellsNothing("the event device of a CPU is not shown");
@@ -17,6 +18,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "clk.event",
         title: "A timer of its own for every real-time CPU",
         severity: Weight::all(High),
+        applies: is_of_linux,
         check: Check::seen(
             "/sys/devices/system/clockevents/clockevent<I>/current_device",
             Want::Word { good: LOCAL, bad: &["hpet*", "pit", "bc_hrtimer", "arch_mem_timer"] },
@@ -76,6 +78,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
+
+/// Fails while a second kernel runs. It drives the timers of its CPUs, which it takes only where they are inside the CPU,
+/// and gives Linux a proxy for each.
+fn is_of_linux(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.second_kernel().is_err() {
+        return Ok(());
+    }
+    let is_proxied = case.core_state()? == CoreState::Running;
+    Doubt::not_applicable_if(is_proxied, "a second kernel drives the timers, and it takes only those inside the CPU")
+}
 
 fn tsc_deadline(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "it is a mode of x86 CPUs")?;

@@ -46,8 +46,9 @@ fn line_of(name: &str) -> Option<u32> {
 
 /// Good if most interrupt lines have a thread. A single thread proves nothing, since some drivers always create one.
 fn threadirqs(case: &Case<'_>) -> Judged {
-    let is_rt = case.flavour()? == Flavour::Rt;
-    Doubt::not_applicable_if(is_rt, "PREEMPT_RT always does, and does not know the word threadirqs")?;
+    let flavour = case.flavour()?;
+    Doubt::not_applicable_if(flavour.is_dual(), "threads of the second kernel do not wait for handlers of Linux")?;
+    Doubt::not_applicable_if(flavour == Flavour::Rt, "PREEMPT_RT always does, and does not know the word threadirqs")?;
     let used: Vec<u32> =
         case.interrupt_lines()?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
     Doubt::unknown_if(used.is_empty(), "no interrupt line shows a handler")?;

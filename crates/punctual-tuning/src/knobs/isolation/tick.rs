@@ -3,6 +3,7 @@
 use crate::knobs::case::CpuCount;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::domain;
+use punctual_facts::machine::CoreState;
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
@@ -204,8 +205,13 @@ fn stopped(case: &Case<'_>) -> Judged {
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     let ours = case.rt().intersection(&tick_free);
     Doubt::not_applicable_if(ours.is_empty(), "these CPUs may not stop their tick, see iso.nohz_full")?;
-    // x86 counts its local timer in a row `LOC`, arm64 in the row of the timer's interrupt.
-    let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
+    // x86 counts its local timer in a row `LOC`, arm64 in the row of the timer's interrupt. Where a second kernel drives the
+    // timer, its own wake-ups are counted there, too, and the ticks of Linux have a row of their own.
+    let is_proxied = case.second_kernel().is_ok() && case.core_state()? == CoreState::Running;
+    let is_timer = |name: &str, rest: &str| {
+        let device = rest.trim_end();
+        if is_proxied { device.ends_with("proxy tick") } else { name == "LOC" || device.ends_with("arch_timer") }
+    };
     let rises = case.rises(is_timer)?;
     let rises: Vec<&CpuCount> = rises.iter().flat_map(|row| &row.counts).filter(|one| ours.contains(one.cpu)).collect();
     let shown: Vec<String> = rises.iter().take(16).map(|one| format!("CPU {}: {}", one.cpu, one.count)).collect();

@@ -37,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| or_absent(case.text(NOHZ_FULL, CannotBe("")).map(|_| true), false)),
         why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do \
             without its tick; nohz_full= is an unknown word to a kernel that cannot.",
-        fix: Fix::prose("Boot a kernel with NO_HZ_FULL (all of Debian's have it)."),
+        fix: Fix::prose("Boot a kernel with NO_HZ_FULL (those of most distributions have it)."),
         persist: &[Lasting::built_with("NO_HZ_FULL")],
         cost: "A branch at every entry into the kernel while it is not switched on.",
         sources: &[
@@ -57,7 +57,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWith(&["CPU_ISOLATION", "CPUSETS"]),
         why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
             partitions: nothing keeps other work off a CPU.",
-        fix: Fix::prose("Boot a kernel with CPU_ISOLATION and CPUSETS (all of Debian's have both)."),
+        fix: Fix::prose("Boot a kernel with CPU_ISOLATION and CPUSETS (those of most distributions have both)."),
         cost: "None.",
         sources: &[
             "kernel 6.1, 6.12, 7.3 init/Kconfig, kernel/sched/isolation.c",
@@ -72,7 +72,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWith(&["RCU_NOCB_CPU"]),
         why: "Without RCU_NOCB_CPU the words rcu_nocbs= and nohz_full= cannot take the freeing of others' memory off \
             the real-time CPUs.",
-        fix: Fix::prose("Boot a kernel with RCU_NOCB_CPU (all of Debian's have it)."),
+        fix: Fix::prose("Boot a kernel with RCU_NOCB_CPU (those of most distributions have it)."),
         cost: "None until it is switched on.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/rcu/Kconfig", "Debian kernel configurations 6.1, 6.12, 7.3"],
         ..KNOB
@@ -90,7 +90,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWith(&["RCU_BOOST"]),
         why: "A low-priority task that was preempted while it read under RCU keeps memory from being freed, for as \
             long as real-time work keeps it from running; boosting lets it finish.",
-        fix: Fix::prose("Boot a kernel with RCU_BOOST (Debian's PREEMPT_RT kernels have it)."),
+        fix: Fix::prose("Boot a kernel with RCU_BOOST (distributions' PREEMPT_RT kernels have it)."),
         cost: "The boosted reader runs ahead of threads below rcutree.kthread_prio.",
         sources: &[
             "kernel 7.3 kernel/rcu/Kconfig: RCU_BOOST (default y with PREEMPT_RT)",
@@ -155,9 +155,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.default_gov",
         title: "Performance is the governor from the start",
+        severity: Weight::all(Info).at_least(High, |case| case.flavour().is_ok_and(Flavour::is_dual)),
         check: Check::Probe(default_governor),
         why: "Until another governor is set, and for CPUs that are plugged in later, the built-in default holds; \
-            pm.governor says what holds now.",
+            pm.governor says what holds now. Beside a second kernel it matters more: Linux does not see that one's work \
+            and slows the CPU down under it.",
         fix: Fix::prose("Set the governor at boot, see pm.governor."),
         persist: &[
             Lasting::word("cpufreq.default_governor=performance"),
@@ -168,6 +170,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
             "kernel-parameters.txt: cpufreq.default_governor=",
+            "libevl 0.49 utils/kconf-checklist.evl",
         ],
         ..KNOB
     },
@@ -305,6 +308,10 @@ fn preempt(case: &Case<'_>) -> Judged {
 }
 
 fn tracers(case: &Case<'_>) -> Judged {
+    Doubt::not_applicable_if(
+        case.flavour()?.is_dual(),
+        "they see what Linux does to its own threads, and not the threads of the core",
+    )?;
     for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let path = format!("{folder}/available_tracers");
         if let Fact::Known(names) = case.peek(&path) {
@@ -323,8 +330,14 @@ fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
     )
 }
 
+/// Fails in a guest, whose host sets the clock, unless the kernel has a real-time core: what such a kernel was built with
+/// is judged wherever it runs.
+fn concerns_clock(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.flavour()?.is_dual() { Ok(()) } else { case.not_a_guest() }
+}
+
 fn default_governor(case: &Case<'_>) -> Judged {
-    ours_to_clock(case)?;
+    concerns_clock(case)?;
     Doubt::not_applicable_if(!case.built_with("CPU_FREQ")?, "this kernel has no governors, see kconf.cpu_freq")?;
     // This file shows the built-in default governor, or the one that a word of the command line chose instead.
     let unshown = TellsNothing("the default governor is not shown");
@@ -335,7 +348,7 @@ fn default_governor(case: &Case<'_>) -> Judged {
 }
 
 fn ondemand(case: &Case<'_>) -> Judged {
-    ours_to_clock(case)?;
+    case.not_a_guest()?;
     let cpu = case.first_rt()?;
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_governors");
     let names = case.text(&path, CannotBe("this kernel does not set the frequency of these CPUs"))?;

@@ -4,6 +4,7 @@ pub(super) mod build;
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
+use punctual_facts::machine::CoreState;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, ..Knob::of(Family::Kernel) };
 
@@ -13,12 +14,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "A kernel made for real time",
         severity: Weight::of(Fatal, Medium, Medium)
             .at_most(High, |case| case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1))),
-        check: Check::Probe(|case| {
-            let flavour = case.flavour()?;
-            case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
-            case.note("flavour", flavour.name());
-            Ok(flavour == Flavour::Rt || flavour.is_dual())
-        }),
+        check: Check::Probe(flavour),
         why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
@@ -116,8 +112,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
             while no trace is taken.",
         fix: Fix::prose(
-            "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
-            that price.",
+            "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; where the kernel has them, osnoise and timerlat \
+            find causes without that price.",
         ),
         undo: Fix::prose("Boot the tracing kernel."),
         cost: "No irqsoff traces.",
@@ -173,6 +169,23 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
+
+/// Good for PREEMPT_RT and for a second kernel that runs. Whoever has a second kernel that does not run needs it started,
+/// and no other kernel.
+fn flavour(case: &Case<'_>) -> Judged {
+    let flavour = case.flavour()?;
+    case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
+    case.note("flavour", flavour.name());
+    if flavour.is_dual() {
+        let is_down = case.core_state()? != CoreState::Running;
+        Doubt::not_applicable_if(
+            is_down,
+            "this kernel has a real-time core, which does not run: see evl.state, cob.state",
+        )?;
+        return Ok(true);
+    }
+    Ok(flavour == Flavour::Rt)
+}
 
 fn config(case: &Case<'_>) -> Judged {
     let config = &case.machine.config;
