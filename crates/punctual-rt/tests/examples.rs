@@ -126,7 +126,8 @@ fn a_core_that_this_kernel_lacks_is_refused_with_its_remedy() {
         let output = Command::new(example("hello_periodic")).args(["1", word]).output().unwrap();
         let refused = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{refused}");
-        let expected = format!("the {name} core cannot pace the task: the running kernel has none; boot a kernel with {option}");
+        let expected =
+            format!("the {name} core cannot pace the task: the running kernel has none; boot a kernel with {option}");
         assert!(refused.contains(&expected) && refused.lines().count() == 1, "{refused} ({trace} is not there)");
     }
     let output = Command::new(example("hello_periodic")).args(["1", "xenomai"]).output().unwrap();

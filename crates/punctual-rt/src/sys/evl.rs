@@ -143,9 +143,9 @@ const CLEAR_MODE: u32 = request::<u32>(READ | WRITE, b'T', 9);
 
 /// The bit of a CPU's state by which the core schedules threads there.
 const CPU_OUT_OF_BAND: u32 = 1;
-/// Mode: tell when the thread leaves the out-of-band stage ...
+/// The mode in which the core tells when the thread leaves the out-of-band stage.
 const WARN_ON_SWITCH: u32 = 0x8000;
-/// ... by a signal to the thread.
+/// The mode in which the core tells so by a signal to the thread.
 const WARN_BY_SIGNAL: u32 = 0x0010_0000;
 
 fn in_band_ioctl<T>(fd: RawFd, number: u32, argument: *mut T) -> Result<libc::c_long, i32> {
@@ -157,16 +157,22 @@ fn in_band_ioctl<T>(fd: RawFd, number: u32, argument: *mut T) -> Result<libc::c_
 #[inline]
 fn ioctl<T>(form: CallForm, fd: RawFd, number: u32, argument: *mut T) -> Result<(), i32> {
     let fd = libc::c_long::from(fd);
-    #[allow(clippy::cast_possible_wrap, reason = "the bits are what counts")]
-    let (number, argument) = (number as libc::c_long, argument.expose_provenance() as libc::c_long);
-    let [call, arguments @ ..] = match form {
-        CallForm::Number => [OOB_SYSCALL_BIT | OOB_IOCTL, fd, number, argument, 0, 0],
-        CallForm::Option => [libc::SYS_prctl, OOB_SYSCALL_BIT | OOB_IOCTL, fd, number, argument, 0],
-        CallForm::OobSyscall => [libc::SYS_prctl, PR_OOB_SYSCALL, OOB_IOCTL, fd, number, argument],
-    };
-    let [a, b, c, d, e] = arguments;
-    // SAFETY: each caller passes a structure of the size that is part of the number.
-    checked(unsafe { libc::syscall(call, a, b, c, d, e) }).map(drop)
+    let (number, argument) = (libc::c_ulong::from(number), argument.expose_provenance() as libc::c_ulong);
+    checked(match form {
+        CallForm::Number => {
+            // SAFETY: each caller passes a structure of the size that is part of the number.
+            unsafe { libc::syscall(OOB_SYSCALL_BIT | OOB_IOCTL, fd, number, argument) }
+        }
+        CallForm::Option => {
+            // SAFETY: as above.
+            unsafe { libc::syscall(libc::SYS_prctl, OOB_SYSCALL_BIT | OOB_IOCTL, fd, number, argument, 0) }
+        }
+        CallForm::OobSyscall => {
+            // SAFETY: as above.
+            unsafe { libc::syscall(libc::SYS_prctl, PR_OOB_SYSCALL, OOB_IOCTL, fd, number, argument) }
+        }
+    })
+    .map(drop)
 }
 
 impl EvlCalls for EvlSystem {
