@@ -19,7 +19,7 @@ pub(crate) trait Core {
 pub(crate) struct OutOfBand<C: Core> {
     core: C,
     in_band: InBand,
-    /// Number of switches after the first sleep: those before belong to the start.
+    /// Number of switches before the first sleep, which belong to the start.
     at_start: Option<u64>,
     /// The next instant at which the number of switches is read.
     read_at: MonoTime,
@@ -42,6 +42,10 @@ impl<C: Core> OutOfBand<C> {
     /// See [`super::Attached::sleep_until`].
     #[inline]
     pub(crate) fn sleep_until(&mut self, at: MonoTime) {
+        // The number is read before the sleep, where a loop has time to spare. After the sleep it would delay the body.
+        if at >= self.read_at && sys::now() < at {
+            self.read(at);
+        }
         while sys::now() < at {
             if self.must_end() {
                 return;
@@ -54,24 +58,20 @@ impl<C: Core> OutOfBand<C> {
                 Err(errno) => return self.depart(Departure::Refused(errno)),
             }
         }
-        if at >= self.read_at {
-            self.read(at);
-        }
     }
 
-    /// Whether the thread was taken in-band although that is forbidden.
+    /// Whether the core no longer lets the thread sleep, or took it in-band although that is forbidden.
     #[inline]
     fn must_end(&mut self) -> bool {
-        if self.in_band == InBand::Count || self.at_start.is_none() {
-            return self.departure.is_some();
-        }
-        if let Some(cause) = sys::take_debug_cause() {
+        let cause = if self.in_band == InBand::Strict { sys::take_debug_cause() } else { None };
+        if let Some(cause) = cause {
             self.depart(Departure::InBand(SwitchCause::of_number(cause)));
         }
         self.departure.is_some()
     }
 
-    /// Reads how often the thread was taken in-band; at the first time, notes the number from which to count.
+    /// Reads how often the thread was taken in-band. The first reading moves the thread out-of-band, and notes the number
+    /// from which to count.
     #[cold]
     #[inline(never)]
     fn read(&mut self, now: MonoTime) {

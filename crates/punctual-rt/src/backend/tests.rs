@@ -22,6 +22,7 @@ enum Did {
     Closed(RawFd),
     Attached,
     SetFifo(u8),
+    Counted,
     Slept,
     WarnedOf(bool),
     Detached,
@@ -92,6 +93,7 @@ impl EvlCalls for Rc<Stub> {
     }
 
     fn switches(&self, _: CallForm, _: RawFd) -> Result<u64, i32> {
+        self.note(Did::Counted);
         refused(self.refuses_state.get()).map(|()| self.switches.get())
     }
 
@@ -221,8 +223,11 @@ fn switches_count_from_the_first_sleep_on_and_none_is_lost_at_the_end() {
     stub.switches.set(10);
     drop(core);
     assert_eq!((shown.load(Relaxed), stop.is_stopped()), (3, false));
-    assert_eq!(stub.did.borrow().iter().filter(|did| **did == Did::Slept).count(), 3);
-    assert!(!stub.did.borrow().iter().any(|did| matches!(did, Did::WarnedOf(_))), "nobody asked to be warned");
+    let did = stub.did.borrow();
+    let calls: Vec<Did> = did.iter().filter(|did| matches!(did, Did::Counted | Did::Slept)).copied().collect();
+    let expected = [Did::Counted, Did::Slept, Did::Slept, Did::Counted, Did::Slept, Did::Counted];
+    assert_eq!(calls, expected, "the number is read before a sleep, never between a sleep and the body");
+    assert!(!did.iter().any(|did| matches!(did, Did::WarnedOf(_))), "nobody asked to be warned");
 }
 
 #[test]
@@ -327,7 +332,7 @@ fn where_it_is_allowed_a_switch_is_only_counted() {
     core.sleep_until(soon());
     drop(core);
     crate::sys::take_debug_cause();
-    assert_eq!((stop.is_stopped(), shown.load(Relaxed)), (false, 1));
+    assert_eq!((stop.is_stopped(), shown.load(Relaxed)), (false, 2));
 }
 
 /// A Cobalt core that answers as a test says.
