@@ -179,6 +179,27 @@
 /// list the refused parts.
 #define PRT_REQUIRE_BEST_EFFORT 1
 
+/// A real-time core (EVL, Cobalt) paces the task if the kernel has one, the policy is `PRT_POLICY_FIFO`, the wait is
+/// `PRT_WAIT_SLEEP`, `PRT_WAIT_ANTICIPATE` or `PRT_WAIT_HYBRID`, and `confirm_interference` is 0; otherwise Linux does. A
+/// core needs all memory locked; what `memory` would leave is locked for it.
+#define PRT_BACKEND_AUTO 0
+
+/// Linux paces the task.
+#define PRT_BACKEND_LINUX 1
+
+/// The EVL core of Xenomai 4 paces the task; if it cannot, the task does not start.
+#define PRT_BACKEND_EVL 2
+
+/// The Cobalt core of Xenomai 3 paces the task; if it cannot, the task does not start.
+#define PRT_BACKEND_COBALT 3
+
+/// When a task on a real-time core is taken in-band, the switch is counted in the statistics.
+#define PRT_IN_BAND_COUNT 0
+
+/// When a task on a real-time core is taken in-band after its first sleep, it ends with `PRT_ENDED_IN_BAND`. The library
+/// installs a handler for `SIGXCPU`.
+#define PRT_IN_BAND_STRICT 1
+
 /// Worth knowing, without an effect on latency of its own.
 #define PRT_SEVERITY_INFO 0
 
@@ -196,6 +217,9 @@
 
 /// The task ended because releases were missed and it was configured with `PRT_OVERRUN_STOP`.
 #define PRT_ENDED_OVERRUN 1
+
+/// The task ended because a real-time core took it in-band and it was configured with `PRT_IN_BAND_STRICT`.
+#define PRT_ENDED_IN_BAND 2
 
 /// The largest value a cell holds, in bytes.
 #define PRT_LATEST_BYTES_MAX 4096
@@ -360,6 +384,10 @@ typedef struct prt_config {
     uint32_t confirm_interference;
     /// The signal to wait for, see `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
     const struct prt_signal *external_signal;
+    /// One of `PRT_BACKEND_...`.
+    uint32_t backend;
+    /// One of `PRT_IN_BAND_...`, for tasks on a real-time core.
+    uint32_t in_band;
 } prt_config;
 
 /// One obstacle between a task and its period. The texts live until `prt_findings_close`.

@@ -305,7 +305,7 @@ public:
     }
 
     std::error_code stop() noexcept { return code(prt_task_stop(handle_.get())); }
-    /// Waits until the task has ended. Returns PRT_ENDED_STOPPED or PRT_ENDED_OVERRUN, or throws what the body threw.
+    /// Waits until the task has ended. Returns one of PRT_ENDED_..., or throws what the body threw.
     int join()
     {
         const int ended = check(prt_task_join(handle_.get()));

@@ -5,7 +5,8 @@ use crate::signal::prt_signal;
 use crate::versioned::{Versioned, init, take, zeroed};
 use crate::{handle, text};
 use punctual_rt::{
-    Event, LatencyQos, Margin, Memory, Nanos, Overrun, Phase, PhaseClock, Policy, Require, TaskConfig, Wait,
+    Backend, Event, InBand, LatencyQos, Margin, Memory, Nanos, Overrun, Phase, PhaseClock, Policy, Require, TaskConfig,
+    Wait,
 };
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
@@ -78,6 +79,23 @@ pub const PRT_REQUIRE_STRICT: u32 = 0;
 /// The task starts even if the system refuses parts of the configuration. `prt_task_grants` and `prt_cyclic_grants`
 /// list the refused parts.
 pub const PRT_REQUIRE_BEST_EFFORT: u32 = 1;
+
+/// A real-time core (EVL, Cobalt) paces the task if the kernel has one, the policy is `PRT_POLICY_FIFO`, the wait is
+/// `PRT_WAIT_SLEEP`, `PRT_WAIT_ANTICIPATE` or `PRT_WAIT_HYBRID`, and `confirm_interference` is 0; otherwise Linux does. A
+/// core needs all memory locked; what `memory` would leave is locked for it.
+pub const PRT_BACKEND_AUTO: u32 = 0;
+/// Linux paces the task.
+pub const PRT_BACKEND_LINUX: u32 = 1;
+/// The EVL core of Xenomai 4 paces the task; if it cannot, the task does not start.
+pub const PRT_BACKEND_EVL: u32 = 2;
+/// The Cobalt core of Xenomai 3 paces the task; if it cannot, the task does not start.
+pub const PRT_BACKEND_COBALT: u32 = 3;
+
+/// When a task on a real-time core is taken in-band, the switch is counted in the statistics.
+pub const PRT_IN_BAND_COUNT: u32 = 0;
+/// When a task on a real-time core is taken in-band after its first sleep, it ends with `PRT_ENDED_IN_BAND`. The library
+/// installs a handler for `SIGXCPU`.
+pub const PRT_IN_BAND_STRICT: u32 = 1;
 
 /// The configuration of a periodic task. `prt_config_init` fills in usual values: ordinary policy, any CPU, hybrid
 /// wait, phase away from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
@@ -158,6 +176,10 @@ pub struct prt_config {
     pub confirm_interference: u32,
     /// The signal to wait for, see `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
     pub external_signal: *const prt_signal,
+    /// One of `PRT_BACKEND_...`.
+    pub backend: u32,
+    /// One of `PRT_IN_BAND_...`, for tasks on a real-time core.
+    pub in_band: u32,
 }
 
 /// The default of `external_patience_ns`.
@@ -216,7 +238,11 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
         .memory(given.memory()?)
         .latency_qos(given.latency_qos()?)
         .require(given.require()?)
+        .in_band(given.in_band()?)
         .flight_cycles(given.flight_cycles);
+    if let Some(backend) = given.backend()? {
+        config = config.backend(backend);
+    }
     match given.confirm_interference {
         0 => {}
         1 => config = config.confirming_interference(),
@@ -340,6 +366,24 @@ impl prt_config {
             }
             PRT_LATENCY_PER_CPU => LatencyQos::PerCpu,
             other => return Err(no_choice("latency_qos", other)),
+        })
+    }
+
+    fn backend(&self) -> Result<Option<Backend>, Failure> {
+        Ok(match self.backend {
+            PRT_BACKEND_AUTO => None,
+            PRT_BACKEND_LINUX => Some(Backend::Linux),
+            PRT_BACKEND_EVL => Some(Backend::Evl),
+            PRT_BACKEND_COBALT => Some(Backend::Cobalt),
+            other => return Err(no_choice("backend", other)),
+        })
+    }
+
+    fn in_band(&self) -> Result<InBand, Failure> {
+        Ok(match self.in_band {
+            PRT_IN_BAND_COUNT => InBand::Count,
+            PRT_IN_BAND_STRICT => InBand::Strict,
+            other => return Err(no_choice("in_band", other)),
         })
     }
 

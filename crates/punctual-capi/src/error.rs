@@ -178,7 +178,7 @@ fn code_of(error: Error) -> Code {
         Error::Config(Config::Reservation) => PRT_E_RESERVATION,
         Error::Config(Config::Servo(_)) => PRT_E_SERVO,
         Error::Config(Config::TaskName) => PRT_E_TEXT,
-        Error::Config(Config::FlightCycles(_) | Config::ZeroLength) => -libc::EINVAL,
+        Error::Config(Config::FlightCycles(_) | Config::ZeroLength | Config::OnlyInBand) => -libc::EINVAL,
         Error::Setup(SetupError::Stack { .. }) => -libc::ENOMEM,
         Error::Page(PageError::NoSuchTask) => PRT_E_NO_TASK,
         Error::Page(PageError::Foreign | PageError::Version(_) | PageError::Unsealed) => PRT_E_FOREIGN,

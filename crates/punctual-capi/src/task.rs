@@ -27,6 +27,8 @@ pub type prt_body = Option<unsafe extern "C" fn(cycle: *mut prt_cycle, user: *mu
 pub const PRT_ENDED_STOPPED: c_int = 0;
 /// The task ended because releases were missed and it was configured with `PRT_OVERRUN_STOP`.
 pub const PRT_ENDED_OVERRUN: c_int = 1;
+/// The task ended because a real-time core took it in-band and it was configured with `PRT_IN_BAND_STRICT`.
+pub const PRT_ENDED_IN_BAND: c_int = 2;
 
 handled!(prt_task, 3: Running);
 
@@ -153,6 +155,11 @@ pub extern "C" fn prt_task_join(task: *mut prt_task) -> c_int {
         match task.join() {
             Ended::Stopped => Ok(PRT_ENDED_STOPPED),
             Ended::Overrun { .. } => Ok(PRT_ENDED_OVERRUN),
+            Ended::InBand(_) => Ok(PRT_ENDED_IN_BAND),
+            Ended::CoreLost { errno } => Err(Failure::new(
+                errno.saturating_neg(),
+                "the real-time core no longer lets the task sleep; look whether it was stopped",
+            )),
             Ended::Panicked => Err(PRT_E_PANIC.into()),
         }
     })

@@ -1,6 +1,9 @@
 //! Errors, grouped by the phase in which they occur: checking a configuration, setting up a thread, taking a lock, and
 //! reading another program's statistics.
 
+mod core_refusal;
+
+pub use core_refusal::CoreRefusal;
 use std::{fmt, io};
 
 /// Any error of this crate. It is `Copy`, so it can be passed to other threads and languages. Prints what happened and
@@ -40,6 +43,9 @@ pub enum ConfigError {
     FlightCycles(u32),
     /// A phase servo cannot be made from these values.
     Servo(ServoRefusal),
+    /// The task is to run out-of-band, and asks for something that only Linux has: a policy other than `SCHED_FIFO`, a
+    /// wait that polls all the time or for outside events, or confirmed interference.
+    OnlyInBand,
 }
 
 /// Why a [`PhaseServo`](crate::servo::PhaseServo) was refused.
@@ -102,6 +108,10 @@ pub enum SetupError {
     ReadBack(i32),
     /// Memory for the statistics page could not be allocated.
     StatsMemory(i32),
+    /// The EVL core does not serve the task.
+    Evl(CoreRefusal),
+    /// The Cobalt core does not serve the task.
+    Cobalt(CoreRefusal),
 }
 
 /// Why a lock could not be taken.
@@ -114,6 +124,9 @@ pub enum LockError {
     TimedOut,
     /// The kernel refused the lock with this `errno`.
     Refused(i32),
+    /// The lock is held by another thread, and the caller is paced by a real-time core. Waiting for a lock of Linux
+    /// would take it in-band.
+    OutOfBand,
 }
 
 /// Why a program's statistics could not be read.
@@ -139,6 +152,7 @@ impl Error {
             Self::Setup(error) => error.errno(),
             Self::Lock(LockError::WouldDeadlock) => libc::EDEADLK,
             Self::Lock(LockError::TimedOut) => libc::ETIMEDOUT,
+            Self::Lock(LockError::OutOfBand) => libc::EOPNOTSUPP,
             Self::Lock(LockError::Refused(errno)) | Self::Page(PageError::Open(errno)) => errno,
             Self::Config(_) | Self::Page(_) => 0,
         }
@@ -165,6 +179,9 @@ impl ConfigError {
             Self::SteerMax => "limit steering to less than a period",
             Self::ZeroLength => "give a length of time",
             Self::Servo(_) => "see `ServoConfig` for what can be used",
+            Self::OnlyInBand => {
+                "ask for Policy::Fifo and for Wait::Sleep, Wait::Anticipate or Wait::Hybrid, or for Backend::Linux"
+            }
             Self::TaskName => "choose a shorter name without control characters",
             Self::FlightCycles(_) => "choose a power of two from 64 to 65536",
         }
@@ -192,6 +209,7 @@ impl SetupError {
             | Self::Thread(errno)
             | Self::ReadBack(errno)
             | Self::StatsMemory(errno) => errno,
+            Self::Evl(refusal) | Self::Cobalt(refusal) => refusal.errno(),
             Self::Stack { .. } | Self::Allocator => 0,
         }
     }
@@ -238,6 +256,8 @@ impl SetupError {
                 "look at RLIMIT_NPROC, RLIMIT_AS and RLIMIT_MEMLOCK (/proc/self/limits), and at pids.max of the control group"
             }
             Self::StatsMemory(_) => "look at the limits on memory and open files (RLIMIT_AS, RLIMIT_NOFILE)",
+            Self::Evl(refusal) => refusal.evl_remedy(),
+            Self::Cobalt(refusal) => refusal.cobalt_remedy(),
         }
     }
 }
@@ -247,6 +267,9 @@ impl LockError {
         match self {
             Self::WouldDeadlock => {
                 "release the lock before taking it again; look at the order in which locks are taken"
+            }
+            Self::OutOfBand => {
+                "hand values on by `spsc` or `latest`, which never wait; or take the lock only while it is free (`try_lock`)"
             }
             Self::TimedOut => "set a later deadline, or look at what the owner does under the lock",
             Self::Refused(_) => {
@@ -289,6 +312,7 @@ impl fmt::Display for ConfigError {
             Self::Priority(p) => write!(f, "priority {p} is not within 1..=95"),
             Self::Reservation => f.write_str("1024 ns <= run time <= deadline <= period does not hold"),
             Self::Servo(refusal) => write!(f, "no phase servo: {refusal}"),
+            Self::OnlyInBand => f.write_str("the task asks for something that cannot be had out-of-band"),
             Self::ZeroLength => write!(f, "an interval or limit is zero; give a length of time"),
             Self::TaskName => f.write_str("a task's name is 1 to 32 bytes without control characters"),
             Self::FlightCycles(n) => {
@@ -332,6 +356,8 @@ impl fmt::Display for SetupError {
             Self::Thread(_) => write!(f, "a thread could not be started: {why}"),
             Self::ReadBack(_) => write!(f, "what was granted could not be read back: {why}"),
             Self::StatsMemory(_) => write!(f, "no memory for a page of statistics: {why}"),
+            Self::Evl(refusal) => write!(f, "the EVL core cannot pace the task: {refusal}"),
+            Self::Cobalt(refusal) => write!(f, "the Cobalt core cannot pace the task: {refusal}"),
         }
     }
 }
@@ -341,6 +367,7 @@ impl fmt::Display for LockError {
         match self {
             Self::WouldDeadlock => f.write_str("the calling thread would wait for itself"),
             Self::TimedOut => f.write_str("the lock was not free before the deadline"),
+            Self::OutOfBand => f.write_str("the lock is held, and a thread on a real-time core cannot wait for it"),
             Self::Refused(errno) => write!(f, "the kernel refused a lock: {}", io::Error::from_raw_os_error(*errno)),
         }
     }

@@ -24,6 +24,13 @@
 //! | [`MonoTime`] | an instant of `CLOCK_MONOTONIC` | [`now`] | `+` and `-` with [`Nanos`], `+` with [`Delta`]; the difference of two is a [`Nanos`], or by [`MonoTime::signed_since`] a [`Delta`] |
 //! | [`Delta`] | a signed length, up to 292 years either way | [`Delta::from_ns`], [`Nanos::ahead`] | `+` `-` |
 //!
+//! # Real-time cores
+//!
+//! If the kernel has EVL or Cobalt (Xenomai), it paces [`Policy::Fifo`] tasks that sleep, so that Linux cannot delay them;
+//! see [`TaskConfig::backend`]. The rows *to wait* and *in the loop* of the first table stay as they are: such calls keep
+//! a task out-of-band. Every call that enters Linux takes it in-band until its next sleep, which is counted, or with
+//! [`InBand::Strict`] ends the loop. A lock that is held is an error there ([`LockError::OutOfBand`]).
+//!
 //! # Errors, by phase
 //!
 //! | when | error | what to do |
@@ -42,6 +49,7 @@
 #[macro_use]
 mod setters;
 mod atomics;
+mod backend;
 mod channel;
 pub mod check;
 mod error;
@@ -73,8 +81,9 @@ mod wait;
 mod wake;
 pub mod watchdog;
 
+pub use backend::{Backend, InBand, SwitchCause};
 pub use channel::{Receiver, Sender, spsc};
-pub use error::{ConfigError, Error, LockError, PageError, SetupError};
+pub use error::{ConfigError, CoreRefusal, Error, LockError, PageError, SetupError};
 pub use grid::{Grid, Overrun};
 pub use latest::{LatestReader, LatestWriter, Reading, latest};
 pub use memory::{Memory, lock_memory, prefault_stack};

@@ -1,6 +1,7 @@
 //! A grid combined with a way to wait: one call per activation. This is all that a periodic thread does between two
 //! bodies, without statistics and without creating a thread. It also runs on a simulated clock.
 
+use crate::backend::{Attached, Backend, Departure};
 use crate::grid::Grid;
 use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Waiter};
 use crate::{Class, Error, Stopper, Wake};
@@ -48,6 +49,21 @@ impl Pacer {
     /// Any supported Linux (4.4 and later).
     pub fn new(grid: Grid, wait: &Wait, sleeper: Sleeper) -> Result<Self, Error> {
         Ok(Self(Engine { grid, waiter: Waiter::new(wait, sleeper, TOLERANCE)? }))
+    }
+
+    /// Makes a pacer for the current thread, which a real-time core paces.
+    pub(crate) fn out_of_band(grid: Grid, wait: &Wait, core: Attached) -> Self {
+        Self(Engine { grid, waiter: Waiter::out_of_band(wait, core, TOLERANCE) })
+    }
+
+    /// The kernel that paces the thread.
+    pub(crate) const fn backend(&self) -> Backend {
+        self.0.waiter.clock.backend()
+    }
+
+    /// Why a core can no longer pace the thread, if that is so.
+    pub(crate) fn departure(&self) -> Option<Departure> {
+        self.0.waiter.clock.departure()
     }
 
     /// Sets the largest error that is classed as on time; by default [`TOLERANCE`].

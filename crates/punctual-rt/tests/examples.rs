@@ -118,6 +118,22 @@ fn what_is_not_a_number_of_seconds_is_refused() {
     }
 }
 
+/// A core that was asked for and is not there is one clear error, and no task on Linux instead.
+#[test]
+fn a_core_that_this_kernel_lacks_is_refused_with_its_remedy() {
+    let cores = [("evl", "EVL", "/dev/evl", "CONFIG_EVL=y"), ("cobalt", "Cobalt", "/proc/xenomai", "CONFIG_XENOMAI=y")];
+    for (word, name, trace, option) in cores.into_iter().filter(|core| !std::path::Path::new(core.2).exists()) {
+        let output = Command::new(example("hello_periodic")).args(["1", word]).output().unwrap();
+        let refused = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{refused}");
+        let expected =
+            format!("the {name} core cannot pace the task: the running kernel has none; boot a kernel with {option}");
+        assert!(refused.contains(&expected) && refused.lines().count() == 1, "{refused} ({trace} is not there)");
+    }
+    let output = Command::new(example("hello_periodic")).args(["1", "xenomai"]).output().unwrap();
+    assert!(!output.status.success(), "no back end has that name");
+}
+
 #[test]
 fn the_pages_show_what_is_compiled() {
     let flush = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");

@@ -71,6 +71,10 @@ mod sys {
         true
     }
 
+    pub(crate) fn is_out_of_band() -> bool {
+        false
+    }
+
     pub(crate) fn futex_wake_one(_: &AtomicU32, _: Scope) {
         drop(QUEUE.0.lock().unwrap());
         QUEUE.1.notify_one();

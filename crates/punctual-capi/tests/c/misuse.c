@@ -77,6 +77,9 @@ static void configurations(void)
     REFUSED(config.overrun = 77, PRT_E_CHOICE);
     REFUSED(config.memory = 77, PRT_E_CHOICE);
     REFUSED(config.require = 77, PRT_E_CHOICE);
+    REFUSED(config.backend = 77, PRT_E_CHOICE);
+    REFUSED(config.in_band = 77, PRT_E_CHOICE);
+    REFUSED(config.backend = PRT_BACKEND_EVL, -EINVAL); /* ordinary policy cannot run out-of-band */
     REFUSED(config.latency_qos = 77, PRT_E_CHOICE);
     REFUSED(config.confirm_interference = 77, PRT_E_CHOICE);
     REFUSED(config.flight_cycles = 1000, -EINVAL);

@@ -34,7 +34,7 @@ fn members() -> Vec<Member> {
             priority reserved_runtime_ns reserved_deadline_ns reserved_period_ns cpus cpu_count wait margin_ns spin_ppm
             external_fd external_patience_ns overrun catch_up_max tolerance_ns deadline_ns budget_ns execution_ns
             steer_max_ns memory require stack_bytes heap_bytes latency_qos latency_us flight_cycles
-            confirm_interference external_signal);
+            confirm_interference external_signal backend in_band);
     }
     {
         members!(all, prt_finding: size version code task evidence remedy severity reserved);

@@ -88,6 +88,8 @@ pub(crate) struct Fixed {
     pub(crate) started_boot: AtomicU64,
     /// Not zero if the releases only approximate events from outside.
     pub(crate) follows_events: AtomicU64,
+    /// Number of the back end; zero, also in pages of earlier versions, for Linux.
+    pub(crate) backend: AtomicU64,
 }
 
 /// Members that change with every activation. `sequence` guards them and the histograms.
@@ -107,6 +109,8 @@ pub(crate) struct Live {
     pub(crate) periods: PeriodSums,
     /// Number of the worst activation so far, around which the frozen slots were kept.
     pub(crate) frozen_at: Optional,
+    /// How often the loop was taken in-band. Not guarded by `sequence`: its one word is written several times a second.
+    pub(crate) in_band_switches: AtomicU64,
 }
 
 /// Sums over period errors and over the wake-up errors that cause them.
@@ -260,6 +264,7 @@ mod tests {
         );
         assert_eq!([offset_of!(Live, classes), offset_of!(Live, extremes), offset_of!(Live, periods)], [72, 136, 304]);
         assert_eq!([offset_of!(Live, frozen_at), offset_of!(Each<u8>, early)], [400, 6]);
+        assert_eq!([offset_of!(Fixed, backend), offset_of!(Live, in_band_switches)], [120, 408]);
         assert_eq!([offset_of!(Head, live), offset_of!(Head, buckets)], [128, 576]);
         assert_eq!([offset_of!(Head, worst), offset_of!(Head, frozen), size_of::<Head>()], [212_032, 213_056, 215_104]);
     }

@@ -22,6 +22,8 @@ pub enum SetupStep {
     ReadBack,
     /// Setting the scheduling policy.
     Policy,
+    /// Attaching the thread to a real-time core, which [`TaskConfig::backend`](crate::TaskConfig::backend) asks for.
+    Backend,
 }
 
 impl fmt::Display for SetupStep {
@@ -34,6 +36,7 @@ impl fmt::Display for SetupStep {
             Self::LatencyQos => "idle states ruled out",
             Self::ReadBack => "what was granted",
             Self::Policy => "scheduling policy",
+            Self::Backend => "back end",
         })
     }
 }
@@ -76,6 +79,11 @@ impl Prepared {
     /// Only computes.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
+    }
+
+    /// Adds a refusal of a step that follows the set-up.
+    pub(crate) fn refuse(&mut self, what: SetupStep, error: Error) {
+        self.refusals.push(Refusal { what, error });
     }
 }
 
@@ -158,7 +166,15 @@ fn take(
         (SetupStep::ReadBack, _) => drop(granted()?),
         // If the policy cannot even be read, the step `ReadBack` has reported the refusal.
         (SetupStep::Policy, _) if setup.policy != Policy::Other || sys::policy().is_ok() => set_policy(setup.policy)?,
-        (SetupStep::Cpus | SetupStep::MemoryLock | SetupStep::Stack | SetupStep::Heap | SetupStep::Policy, _) => {}
+        (
+            SetupStep::Cpus
+            | SetupStep::MemoryLock
+            | SetupStep::Stack
+            | SetupStep::Heap
+            | SetupStep::Policy
+            | SetupStep::Backend,
+            _,
+        ) => {}
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! This module uses only the snapshot and the given idle states of the CPU.
 
 use super::{CycleRecord, IdleState, Mode, OUTAGE, Rhythm, Snapshot, modes};
+use crate::backend::Backend;
 use crate::wake::Class;
 use punctual_hist::{Counts, Nanos};
 use std::fmt;
@@ -81,6 +82,7 @@ impl fmt::Display for Report<'_> {
         self.periods(f)?;
         self.body(f)?;
         self.wakes(f)?;
+        self.back_end(f)?;
         self.losses(f)?;
         self.humps(f)?;
         self.worst(f)
@@ -165,6 +167,15 @@ impl Report<'_> {
         let classes: Vec<String> =
             s.classes().map(|(class, n)| format!("{n} {}", words_of(class, s.follows_events))).collect();
         line(f, "how it woke", classes.join(", "))
+    }
+
+    fn back_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.snapshot;
+        match (s.backend, s.in_band_switches) {
+            (Backend::Linux, _) => Ok(()),
+            (core, 0) => line(f, "out-of-band", format_args!("on {core}, never taken in-band")),
+            (core, n) => line(f, "out-of-band", format_args!("on {core}, taken in-band {n} times")),
+        }
     }
 
     fn losses(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

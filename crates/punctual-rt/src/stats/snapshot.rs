@@ -4,6 +4,7 @@
 
 use super::{PeriodMoments, Rhythm, name_from};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
+use crate::backend::Backend;
 use crate::page::{CycleRecord, CycleSlot, Each, Head, Live};
 use crate::sys::{PageMemory, boot_and_monotonic};
 use crate::wake::Class;
@@ -76,6 +77,11 @@ pub struct Snapshot {
     /// Whether events from outside activate the task. The task's releases then approximate the events, and latency is
     /// measured from these releases.
     pub follows_events: bool,
+    /// The kernel that paces the task.
+    pub backend: Backend,
+    /// How often the task was taken in-band since its first sleep; always 0 on [`Backend::Linux`]. A switch shows after
+    /// at most 0.1 s, and when the loop has ended.
+    pub in_band_switches: u64,
     /// Nominal period of the task.
     pub period: Nanos,
     /// The largest acceptable latency.
@@ -175,6 +181,8 @@ impl StatsReader {
             pid: u32::try_from(load(&fixed.pid)).unwrap_or(0),
             cpu: fixed.cpu.load().and_then(|n| u32::try_from(n).ok()),
             follows_events: load(&fixed.follows_events) != 0,
+            backend: Backend::of_number(load(&fixed.backend)),
+            in_band_switches: load(&head.live.in_band_switches),
             period: Nanos::from_ns(load(&fixed.period)),
             budget: fixed.budget.load().map(Nanos::from_ns),
             deadline: fixed.deadline.load().map(Nanos::from_ns),

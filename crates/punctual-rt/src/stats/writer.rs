@@ -4,6 +4,7 @@
 
 use super::{OUTAGE, PeriodMoments, StatsConfig};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
+use crate::backend::Backend;
 use crate::page::{CycleSlot, FINISHED_WORD, FROZEN, Head, Live, PeriodSums, WORST_KEPT, cycle_words, finished_word};
 use crate::sys::PageMemory;
 use crate::wake::{Class, Wake};
@@ -113,6 +114,17 @@ impl StatsWriter {
             worst_place = self.worst.insert(head, cycle, late, &words);
         }
         self.open = Some(Open { release: wake.release, woke: wake.woke, cycle, worst_place, timed_out });
+    }
+
+    /// Notes which kernel paces the task.
+    pub(crate) fn paced_by(&self, backend: Backend) {
+        self.page.head().fixed.backend.store((backend as u8).into(), Relaxed);
+    }
+
+    /// A function that tells the readers how often the task was taken in-band.
+    pub(crate) fn tells_switches(&self) -> Box<dyn Fn(u64) + Send> {
+        let page = Arc::clone(&self.page);
+        Box::new(move |switches| page.head().live.in_band_switches.store(switches, Relaxed))
     }
 
     /// Sets the nominal period that readers see.

@@ -47,7 +47,8 @@ impl<T> PiMutex<T> {
     ///
     /// # Errors
     /// [`LockError::WouldDeadlock`] if the calling thread already holds the lock, or holds another one that its owner
-    /// waits for; [`LockError::Refused`] if the kernel refuses for another reason (no PI futexes: `ENOSYS`).
+    /// waits for; [`LockError::OutOfBand`] if the lock is held and a real-time core paces the calling thread;
+    /// [`LockError::Refused`] if the kernel refuses for another reason (no PI futexes: `ENOSYS`).
     ///
     /// # Real-time
     /// Allocates nothing. A free lock costs one compare-exchange and no kernel entry; only the first lock of a thread

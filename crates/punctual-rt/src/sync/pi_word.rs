@@ -5,7 +5,9 @@
 
 use crate::LockError;
 use crate::atomics::{AtomicU32, Ordering};
-use crate::sys::{futex_lock_pi, futex_unlock_pi, now, remembered_thread_id, sleep_for, thread_is_gone};
+use crate::sys::{
+    futex_lock_pi, futex_unlock_pi, is_out_of_band, now, remembered_thread_id, sleep_for, thread_is_gone,
+};
 use punctual_hist::{MonoTime, Nanos};
 
 const OWNER: u32 = libc::FUTEX_TID_MASK;
@@ -32,6 +34,9 @@ pub(crate) fn lock(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool,
 
 #[cold]
 fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, LockError> {
+    if is_out_of_band() {
+        return Err(LockError::OutOfBand);
+    }
     let me = remembered_thread_id();
     let (mut disagreements, mut known_dead) = (0u32, 0);
     loop {

@@ -3,6 +3,9 @@
 #![allow(unsafe_code, reason = "system calls; each block says why it is sound")]
 
 mod clock;
+mod cobalt;
+mod debug_signal;
+mod evl;
 mod futex;
 mod memory;
 mod page;
@@ -14,8 +17,16 @@ mod storm;
 
 pub(crate) use clock::{Arrival, Timerfd, boot_and_monotonic, futex_wait_until, tai_time, try_sleep, wait_readable};
 pub use clock::{boot_time, clock_read_cost, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter};
+#[cfg(test)]
+pub(crate) use cobalt::CobaltState;
+pub(crate) use cobalt::{BindRefused, CobaltCalls, CobaltSystem};
+#[cfg(test)]
+pub(crate) use debug_signal::send_debug_signal;
+pub(crate) use debug_signal::{hear_debug_signal, take_debug_cause};
+pub(crate) use evl::{CallForm, CoreInfo, EvlCalls, EvlDevice, EvlSystem};
 pub(crate) use futex::{
-    Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, remembered_thread_id, thread_is_gone,
+    Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, is_out_of_band, remembered_thread_id,
+    set_out_of_band, thread_is_gone,
 };
 pub(crate) use memory::{
     SignalMask, block_signals, could_map, keep_freed_memory, lock_all_memory, new_memory_is_resident, open_signals,
@@ -25,7 +36,7 @@ pub use memory::{ThreadUsage, thread_usage};
 pub(crate) use page::{PageMemory, page_bytes};
 pub(crate) use pause::TimedPause;
 pub(crate) use rseq::{Poison, kernel_clears_for_switches_only};
-pub(crate) use sched::{affinity, policy, set_affinity, set_policy};
+pub(crate) use sched::{affinity, policy, set_affinity, set_policy, set_thread_name, thread_name};
 pub use sched::{current_cpu, thread_id};
 
 /// The calling thread's `errno`. Does not use `std::io::Error`, whose destructor can reach the allocator.

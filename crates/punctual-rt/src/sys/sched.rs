@@ -29,6 +29,23 @@ const SCHED_DEADLINE: u32 = 6;
 /// Flag by which children of the thread do not inherit its policy. Setting a policy leaves the flag unchanged.
 const RESET_ON_FORK: u64 = 1;
 
+/// The name of a thread as the kernel keeps it: at most 15 bytes, and NUL.
+pub(crate) type ThreadName = [u8; 16];
+
+/// The name of the calling thread.
+pub(crate) fn thread_name() -> ThreadName {
+    let mut name = [0; 16];
+    // SAFETY: the kernel writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
+}
+
+/// Gives the calling thread a name.
+pub(crate) fn set_thread_name(name: &ThreadName) {
+    // SAFETY: the kernel reads at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
 /// The scheduling attributes of the calling thread.
 fn attributes() -> Result<SchedAttr, i32> {
     let mut attr = SchedAttr::default();

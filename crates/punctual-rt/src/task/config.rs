@@ -1,5 +1,6 @@
 //! The configuration of a periodic task: plain data that is checked before anything is started.
 
+use crate::backend::{Backend, InBand};
 use crate::check::{Findings, Host, Plan, Waits, check};
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::stats::{FLIGHT_CYCLES, StatsConfig};
@@ -73,6 +74,8 @@ pub struct TaskConfig {
     pub(crate) budget: Option<Nanos>,
     pub(crate) execution: Option<Nanos>,
     pub(crate) steer_max: Option<Nanos>,
+    pub(crate) backend: Option<Backend>,
+    pub(crate) in_band: InBand,
     pub(crate) setup: Setup,
 }
 
@@ -93,6 +96,8 @@ impl TaskConfig {
             budget: None,
             execution: None,
             steer_max: None,
+            backend: None,
+            in_band: InBand::Count,
             setup: Setup::new(),
         }
     }
@@ -102,6 +107,20 @@ impl TaskConfig {
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
+    }
+
+    /// Chooses the kernel that paces the task, instead of leaving the choice to the start.
+    ///
+    /// Without this, a real-time core paces the task if the kernel has one, the policy is [`Policy::Fifo`], the wait is
+    /// [`Wait::Sleep`], [`Wait::Anticipate`] or [`Wait::Hybrid`], and no interference is to be confirmed; all other
+    /// tasks run on Linux. A core that is there but cannot be used is a refusal, which [`TaskConfig::require`] decides
+    /// about. With this, a core that cannot be used is an error in any case, and so is a configuration that cannot run
+    /// on it ([`ConfigError::OnlyInBand`]).
+    ///
+    /// A core needs all memory locked. Memory that [`TaskConfig::memory`] would leave is locked for it.
+    #[must_use]
+    pub fn backend(self, backend: Backend) -> Self {
+        Self { backend: Some(backend), ..self }
     }
 
     /// Lets the loop ask the kernel what interfered after it lost time while polling, see
@@ -131,6 +150,8 @@ impl TaskConfig {
         execution: Nanos => (Some(execution));
         /// Sets the largest distance by which a release may be steered; by default a hundredth of the period.
         steer_max: Nanos => (Some(steer_max));
+        /// Sets what happens when a task on a real-time core is taken in-band.
+        in_band: InBand;
         /// Sets the scheduling policy.
         policy: Policy => (in setup);
         /// Sets the CPUs to run on.
@@ -147,7 +168,7 @@ impl TaskConfig {
     ///
     /// # Errors
     /// [`ConfigError::Period`], [`ConfigError::Margin`], [`ConfigError::SteerMax`], [`ConfigError::Priority`], [`ConfigError::Reservation`],
-    /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`], [`ConfigError::ZeroLength`].
+    /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`], [`ConfigError::ZeroLength`], [`ConfigError::OnlyInBand`].
     ///
     /// # Real-time
     /// Only computes.
@@ -161,7 +182,19 @@ impl TaskConfig {
             return Err(Error::Config(ConfigError::SteerMax));
         }
         self.setup.policy.checked()?;
+        if matches!(self.backend, Some(Backend::Evl | Backend::Cobalt)) && self.out_of_band_priority().is_none() {
+            return Err(Error::Config(ConfigError::OnlyInBand));
+        }
         self.stats().validate()
+    }
+
+    /// The priority that the task has on a real-time core; `None` if it asks for something that only Linux has.
+    pub(super) fn out_of_band_priority(&self) -> Option<u8> {
+        let waits = matches!(self.wait, Wait::Sleep | Wait::Anticipate | Wait::Hybrid(_));
+        match self.setup.policy {
+            Policy::Fifo(priority) if waits && !self.confirms_interference => Some(priority),
+            _ => None,
+        }
     }
 
     /// Checks what can keep this task from holding its period on this machine. Use [`check()`] for several tasks at

@@ -2,10 +2,12 @@
 
 use super::TaskConfig;
 use super::config::check_period;
+use super::paced_by::PacedBy;
 use super::start::Epoch;
+use crate::backend::{Backend, Departure, SwitchCause};
 use crate::setup::{Prepared, Refusal};
 use crate::stats::{Stats, StatsReader, StatsWriter};
-use crate::{Error, Grid, Means, Overrun, Pacer, Sleeper, Stopper, Wake};
+use crate::{Error, Grid, Means, Overrun, Pacer, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::marker::PhantomData;
 
@@ -21,6 +23,13 @@ pub enum Ended {
     },
     /// The body panicked.
     Panicked,
+    /// The real-time core took the loop in-band, and the loop was configured with [`InBand::Strict`](crate::InBand::Strict).
+    InBand(SwitchCause),
+    /// The real-time core did not let the loop sleep any more, for example because it was stopped.
+    CoreLost {
+        /// The `errno` of the core.
+        errno: i32,
+    },
 }
 
 /// A periodic loop on the current thread: [`Cyclic::new`] sets the thread up, and [`Cyclic::wait`] waits for releases.
@@ -69,20 +78,24 @@ impl Cyclic {
     ///
     /// # Errors
     /// The errors of [`TaskConfig::validate`]; what the system refuses under
-    /// [`Require::Strict`](crate::setup::Require); and [`SetupError::Timer`](crate::SetupError::Timer).
+    /// [`Require::Strict`](crate::setup::Require); [`SetupError::Timer`](crate::SetupError::Timer); and
+    /// [`SetupError::Evl`](crate::SetupError::Evl) or [`SetupError::Cobalt`](crate::SetupError::Cobalt), see
+    /// [`TaskConfig::backend`].
     ///
     /// # Real-time
     /// Allocates, faults, enters the kernel: call before the loop.
     ///
     /// # Kernel
-    /// Linux 4.4 and later. What an older kernel lacks is listed in [`Cyclic::refusals`].
+    /// Linux 4.4 and later. What an older kernel lacks is listed in [`Cyclic::refusals`]. EVL with ABI 26, 32 or 36, and
+    /// Cobalt of Xenomai 3.2 and 3.3, on x86-64 and arm64.
     pub fn new(config: &TaskConfig) -> Result<Self, Error> {
         config.validate()?;
         let (stats, reader) = Stats::create(&config.stats())?;
-        let prepared = config.setup.apply()?;
+        let paced_by = PacedBy::choose(config)?;
+        let mut prepared = config.setup.apply()?;
         let grid = Grid::new(MonoTime::default(), config.period);
         let stop = Stopper::default();
-        let pacer = Pacer::new(grid, &config.wait, Sleeper::Absolute)?.with_tolerance(config.tolerance);
+        let pacer = paced_by.pacer(config, &mut prepared, &stats, grid, &stop)?.with_tolerance(config.tolerance);
         let mut pacer = pacer.stopped_by(stop.clone());
         if config.confirms_interference {
             pacer = pacer.confirming_interference();
@@ -123,7 +136,7 @@ impl Cyclic {
         };
         let wake = pacer.wait_delivering(|| stats.warm(), deliver);
         if is_stopped {
-            (self.open, self.ended) = (None, Some(Ended::Stopped));
+            (self.open, self.ended) = (None, Some(self.why_stopped()));
             return None;
         }
         if wake.missed > 0 && self.stops_at_overrun {
@@ -131,6 +144,16 @@ impl Cyclic {
             return None;
         }
         Some(wake)
+    }
+
+    /// Why the loop was stopped: by a call, or by a core that can no longer pace it.
+    #[cold]
+    fn why_stopped(&self) -> Ended {
+        match self.pacer.departure() {
+            None => Ended::Stopped,
+            Some(Departure::InBand(cause)) => Ended::InBand(cause),
+            Some(Departure::Refused(errno)) => Ended::CoreLost { errno },
+        }
     }
 
     /// Marks the end of the body, for the execution time, the response time and the deadline in the statistics. Only
@@ -218,6 +241,11 @@ impl Cyclic {
     /// Only computes.
     pub fn means(&mut self) -> Means {
         self.pacer.means()
+    }
+
+    /// The kernel that paces this loop.
+    pub const fn backend(&self) -> Backend {
+        self.pacer.backend()
     }
 
     /// The refused parts of the set-up; empty under [`Require::Strict`](crate::setup::Require).

@@ -4,11 +4,13 @@
 
 mod config;
 mod cyclic;
+mod paced_by;
 mod start;
 
 pub use config::{Phase, PhaseClock, TaskConfig};
 pub use cyclic::{Cyclic, Ended};
 
+use crate::backend::Backend;
 use crate::setup::{Grants, Refusal, grants};
 use crate::stats::StatsReader;
 use crate::{Error, SetupError, Stopper, Wake};
@@ -78,6 +80,7 @@ pub struct Task {
     stats: StatsReader,
     grants: Grants,
     refusals: Vec<Refusal>,
+    backend: Backend,
 }
 
 /// The report of a thread after its set-up: the task, and the epoch if its task is the first of a group.
@@ -136,6 +139,11 @@ impl Task {
     /// What the system granted to the thread of the task.
     pub const fn grants(&self) -> &Grants {
         &self.grants
+    }
+
+    /// The kernel that paces the task.
+    pub const fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// The refused parts of the set-up; empty under [`Require::Strict`](crate::setup::Require).
@@ -258,7 +266,9 @@ where
 /// The report of a task from its own thread, so that the tick is looked for on the task's CPU.
 fn reported(cyclic: &Cyclic, config: &TaskConfig, leads: bool) -> (Task, Option<Epoch>) {
     let (stop, stats, refusals) = (cyclic.stopper(), cyclic.stats().clone(), cyclic.refusals().to_vec());
-    (Task { thread: None, stop, stats, grants: grants(), refusals }, leads.then(|| Epoch::choose(config)))
+    let backend = cyclic.backend();
+    let task = Task { thread: None, stop, stats, grants: grants(), refusals, backend };
+    (task, leads.then(|| Epoch::choose(config)))
 }
 
 #[cfg(test)]

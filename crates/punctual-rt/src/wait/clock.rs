@@ -1,6 +1,7 @@
 //! The clock on which a waiter waits: the kernel's for applications, a simulated one for tests.
 
 use super::{Event, Sleeper};
+use crate::backend::{Attached, Backend, Departure};
 use crate::interference::{Interference, PollWatch};
 use crate::poll::{self, Poller};
 use crate::sys::{self, Arrival, Timerfd};
@@ -41,9 +42,35 @@ enum Call {
     Relative,
     Timerfd(Timerfd),
     Futex,
+    OutOfBand(Box<Attached>),
 }
 
 impl Monotonic {
+    /// The clock of a thread that a real-time core paces.
+    pub(crate) fn out_of_band(core: Attached) -> Self {
+        Self {
+            call: Call::OutOfBand(Box::new(core)),
+            poller: Poller::detect(),
+            watch: PollWatch::of_current_thread(false),
+        }
+    }
+
+    /// The kernel that paces the thread.
+    pub(crate) const fn backend(&self) -> Backend {
+        match &self.call {
+            Call::OutOfBand(core) => core.backend(),
+            Call::Absolute | Call::Relative | Call::Timerfd(_) | Call::Futex => Backend::Linux,
+        }
+    }
+
+    /// Why the thread can no longer be paced, if that is so.
+    pub(crate) fn departure(&self) -> Option<Departure> {
+        match &self.call {
+            Call::OutOfBand(core) => core.departure(),
+            Call::Absolute | Call::Relative | Call::Timerfd(_) | Call::Futex => None,
+        }
+    }
+
     pub(crate) fn new(sleeper: Sleeper) -> Result<Self, Error> {
         let call = match sleeper {
             Sleeper::Absolute => {
@@ -77,11 +104,12 @@ impl poll::Clock for Monotonic {
 impl Clock for Monotonic {
     #[inline]
     fn sleep_until(&mut self, at: MonoTime) {
-        match &self.call {
+        match &mut self.call {
             Call::Absolute => sys::sleep_until(at),
             Call::Relative => sys::sleep_for(at - now()),
             Call::Timerfd(timer) => timer.wait_until(at),
             Call::Futex => sys::futex_wait_until(at),
+            Call::OutOfBand(core) => core.sleep_until(at),
         }
     }
 

@@ -6,6 +6,7 @@ mod clock;
 mod margin;
 mod recent;
 
+use crate::backend::Attached;
 use crate::sync::Signal;
 use crate::sys::Arrival;
 use crate::{Class, ConfigError, Error, Stopper};
@@ -135,6 +136,11 @@ impl Waiter<Monotonic> {
         wait.validate()?;
         Ok(Self::on(Monotonic::new(sleeper)?, wait, tolerance))
     }
+
+    /// Makes a waiter for a thread that a real-time core paces.
+    pub(crate) fn out_of_band(wait: &Wait, core: Attached, tolerance: Nanos) -> Self {
+        Self::on(Monotonic::out_of_band(core), wait, tolerance)
+    }
 }
 
 impl<C: Clock> Waiter<C> {
@@ -250,7 +256,8 @@ impl<C: Clock> Waiter<C> {
         }
         self.clock.sleep_until(target);
         let back = self.clock.now();
-        if back < target { self.clock.poll_until(target) } else { back }
+        // A loop that was told to end meanwhile, for example by a core, does not wait for the release.
+        if back < target && !self.stop.is_stopped() { self.clock.poll_until(target) } else { back }
     }
 
     /// If the other side of the descriptor is closed, the loop continues at its own period, so that it does not spin.

@@ -1,0 +1,64 @@
+//! The Cobalt core: whether it serves this process, and how a thread is attached to it.
+
+use super::out_of_band::Core;
+use crate::CoreRefusal;
+use crate::sys::{BindRefused, CobaltCalls};
+use punctual_hist::MonoTime;
+
+/// Asks the core to serve this process. Safe on any kernel: a kernel without Cobalt does not know the call.
+pub(super) fn find(system: &impl CobaltCalls) -> Result<(), CoreRefusal> {
+    system.bind().map_err(|BindRefused { errno, abi }| match errno {
+        libc::ENOSYS => CoreRefusal::Absent,
+        libc::EAGAIN => CoreRefusal::Stopped,
+        libc::ENOEXEC => CoreRefusal::Abi { oldest: abi, newest: abi },
+        libc::EPERM | libc::EACCES => CoreRefusal::NotAllowed(errno),
+        libc::ENOMEM | libc::ENOSPC => CoreRefusal::Full(errno),
+        libc::ENODEV => CoreRefusal::Device(errno),
+        _ => CoreRefusal::Call(errno),
+    })
+}
+
+/// A Cobalt thread: the calling one.
+pub(crate) struct Cobalt<S: CobaltCalls> {
+    system: S,
+}
+
+impl<S: CobaltCalls> Cobalt<S> {
+    /// Makes the calling thread a Cobalt thread on one of `cpus`. The memory of the process must be locked.
+    pub(super) fn attach(system: S, priority: u8, cpus: &[u32]) -> Result<Self, CoreRefusal> {
+        system.set_fifo(priority).map_err(|errno| match errno {
+            libc::EBUSY => CoreRefusal::AlreadyAttached,
+            libc::EPERM | libc::EACCES => CoreRefusal::NotAllowed(errno),
+            libc::ENOMEM | libc::ENOSPC | libc::EAGAIN => CoreRefusal::Full(errno),
+            _ => CoreRefusal::Call(errno),
+        })?;
+        // From here on, dropping `cobalt` takes the thread off the core's real-time class.
+        let cobalt = Self { system };
+        let state = cobalt.system.state().map_err(CoreRefusal::Call)?;
+        // The core moves a thread whose CPU it does not serve.
+        if cpus.contains(&state.cpu) { Ok(cobalt) } else { Err(CoreRefusal::Cpus) }
+    }
+}
+
+impl<S: CobaltCalls> Core for Cobalt<S> {
+    #[inline]
+    fn sleep_until(&self, at: MonoTime) -> Result<(), i32> {
+        self.system.sleep_until(at)
+    }
+
+    fn switches(&self) -> Result<u64, i32> {
+        self.system.state().map(|state| state.switches)
+    }
+
+    fn warn(&self, on: bool) -> Result<(), i32> {
+        self.system.warn(on)
+    }
+}
+
+impl<S: CobaltCalls> Drop for Cobalt<S> {
+    fn drop(&mut self) {
+        // A thread cannot leave Cobalt before it ends, but it can give up its priority there.
+        let _ = self.system.set_fifo(0);
+        let _ = self.system.go_in_band();
+    }
+}

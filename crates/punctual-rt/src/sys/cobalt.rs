@@ -1,0 +1,166 @@
+//! The calls of the Cobalt core (Xenomai 3), without any library: system call numbers with bit 28 set.
+//!
+//! This module holds numbers and layouts. The decisions are made in `backend/cobalt.rs`, which knows the calls only by
+//! the trait [`CobaltCalls`], so that tests can answer in place of a kernel.
+
+use super::{checked, clock::timespec, thread_id};
+use punctual_hist::MonoTime;
+
+/// The ABI of the core's calls that this module speaks. Every architecture numbers its own.
+pub(crate) const ABI: u32 = if cfg!(target_arch = "aarch64") { 20 } else { 19 };
+
+/// Why the core refused to serve the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BindRefused {
+    pub(crate) errno: i32,
+    /// The core's own ABI, if it told.
+    pub(crate) abi: u32,
+}
+
+/// What the core knows about the calling thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CobaltState {
+    /// Number of times that the thread left the out-of-band stage.
+    pub(crate) switches: u64,
+    /// The CPU on which the core runs the thread.
+    pub(crate) cpu: u32,
+}
+
+/// The calls that a thread needs to become a Cobalt thread and to sleep. Each fails with an `errno`.
+pub(crate) trait CobaltCalls {
+    /// Asks the core to serve this process.
+    fn bind(&self) -> Result<(), BindRefused>;
+    /// Makes the calling thread a Cobalt thread, unless it is one, and gives it `SCHED_FIFO`, or with priority 0 no
+    /// real-time class.
+    fn set_fifo(&self, priority: u8) -> Result<(), i32>;
+    fn state(&self) -> Result<CobaltState, i32>;
+    /// Whether the core sends a signal when the thread leaves the out-of-band stage.
+    fn warn(&self, on: bool) -> Result<(), i32>;
+    fn sleep_until(&self, at: MonoTime) -> Result<(), i32>;
+    /// Moves the calling thread in-band.
+    fn go_in_band(&self) -> Result<(), i32>;
+}
+
+/// The kernel's own answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CobaltSystem;
+
+const BIND: libc::c_long = call(0);
+const SET_MODE: libc::c_long = call(3);
+const SET_SCHEDULING: libc::c_long = call(7);
+const GET_STATE: libc::c_long = call(9);
+const NANOSLEEP: libc::c_long = call(25);
+const MIGRATE: libc::c_long = call(88);
+
+/// The system call number of a call of Cobalt.
+const fn call(number: libc::c_long) -> libc::c_long {
+    const COBALT_BIT: libc::c_long = 0x1000_0000;
+    COBALT_BIT | number
+}
+
+const WARN_ON_SWITCH: libc::c_long = 0x4000;
+const IN_BAND: libc::c_long = 0;
+
+#[repr(C)]
+struct BindRequest {
+    features_wanted: u32,
+    abi: u32,
+    answer: Features,
+}
+
+#[repr(C)]
+struct Features {
+    reserved: (u64, u32),
+    abi: u32,
+    all: u32,
+    mandatory: u32,
+    requested: u32,
+    missing: u32,
+    names: [[u8; 64]; 4],
+}
+
+/// Longer than any version of the kernel's structure, because the kernel reads all of its own.
+#[repr(C)]
+struct Scheduling {
+    priority: i32,
+    padding: i32,
+    of_other_policies: [u64; 15],
+}
+
+#[derive(Default)]
+#[repr(C)]
+struct ThreadState {
+    run_time: u64,
+    timeout: u64,
+    mode_switches: u64,
+    context_switches: u64,
+    calls: u64,
+    status: u32,
+    faults: u32,
+    cpu: i32,
+    priority: i32,
+    names: [[u8; 32]; 2],
+}
+
+impl CobaltCalls for CobaltSystem {
+    fn bind(&self) -> Result<(), BindRefused> {
+        let answer =
+            Features { reserved: (0, 0), abi: 0, all: 0, mandatory: 0, requested: 0, missing: 0, names: [[0; 64]; 4] };
+        let mut request = BindRequest { features_wanted: 0, abi: ABI, answer };
+        // SAFETY: the structure is as large as the core's own, which it reads and fills.
+        let result = unsafe { libc::syscall(BIND, &raw mut request) };
+        checked(result).map(drop).map_err(|errno| BindRefused { errno, abi: request.answer.abi })
+    }
+
+    fn set_fifo(&self, priority: u8) -> Result<(), i32> {
+        let policy = if priority == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
+        let asked = Scheduling { priority: priority.into(), padding: 0, of_other_policies: [0; 15] };
+        let (mut window_offset, mut promoted) = (0u32, 0i32);
+        // The core names threads by a number that is unique in the process.
+        let name = libc::c_ulong::from(thread_id());
+        // SAFETY: the pointers are valid for the call, and the first structure is longer than what the core reads.
+        let result = unsafe {
+            let (asked, window, promoted) = (&raw const asked, &raw mut window_offset, &raw mut promoted);
+            libc::syscall(SET_SCHEDULING, name, policy, asked, window, promoted)
+        };
+        checked(result).map(drop)
+    }
+
+    fn state(&self) -> Result<CobaltState, i32> {
+        let mut state = ThreadState::default();
+        // SAFETY: the structure is as large as the core's own, which it fills.
+        checked(unsafe { libc::syscall(GET_STATE, 0, &raw mut state) })?;
+        Ok(CobaltState { switches: state.mode_switches, cpu: u32::try_from(state.cpu).unwrap_or(u32::MAX) })
+    }
+
+    fn warn(&self, on: bool) -> Result<(), i32> {
+        let (clear, set) = if on { (0, WARN_ON_SWITCH) } else { (WARN_ON_SWITCH, 0) };
+        // SAFETY: the former mode is not asked for.
+        checked(unsafe { libc::syscall(SET_MODE, clear, set, std::ptr::null_mut::<i32>()) }).map(drop)
+    }
+
+    #[inline]
+    fn sleep_until(&self, at: MonoTime) -> Result<(), i32> {
+        let at = timespec(at.as_ns());
+        let (clock, none) = (libc::CLOCK_MONOTONIC, std::ptr::null_mut::<libc::timespec>());
+        // SAFETY: the instant is valid for the call; no remainder is asked for.
+        checked(unsafe { libc::syscall(NANOSLEEP, clock, libc::TIMER_ABSTIME, &raw const at, none) }).map(drop)
+    }
+
+    fn go_in_band(&self) -> Result<(), i32> {
+        // SAFETY: no pointers are passed.
+        checked(unsafe { libc::syscall(MIGRATE, IN_BAND) }).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The core reads and writes as many bytes as these.
+    #[test]
+    fn structures_are_as_large_as_those_of_the_core() {
+        assert_eq!((size_of::<BindRequest>(), size_of::<ThreadState>()), (304, 120));
+        assert!(size_of::<Scheduling>() >= 72);
+    }
+}
