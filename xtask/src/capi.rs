@@ -4,7 +4,7 @@
 
 use crate::run;
 use anyhow::{Context, Result, bail, ensure};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,15 +39,22 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     }
     ensure!(rest.is_empty(), "`{}` needs a folder", rest.join(" "));
     let top = destdir.map_or_else(|| prefix.clone(), |top| top.join(prefix.strip_prefix("/").unwrap_or(&prefix)));
+    install(root, &top, None)
+}
+
+/// Builds and installs into the folder `top`: for this machine, or for the Rust target and with the C compiler that are
+/// given.
+pub fn install(root: &Path, top: &Path, other: Option<(&str, &str)>) -> Result<()> {
     let target = Target { include: top.join("include"), lib: top.join("lib") };
     for folder in [&target.include, &target.lib.join("pkgconfig")] {
         fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
     let version = env!("CARGO_PKG_VERSION");
-    let archive = build(root, None)?;
+    let archive = build(root, other.map(|(target, _)| target))?;
     let installed = target.lib.join("libpunctual_rt.a");
     copy(&archive, &installed)?;
-    link(root, &installed, &target.lib, version)?;
+    let compiler = other.map_or_else(own_compiler, |(_, compiler)| compiler.into());
+    link(root, &compiler, &installed, &target.lib, version)?;
     for header in HEADERS {
         copy(&root.join("crates/punctual-capi/include").join(header), &target.include.join(header))?;
     }
@@ -72,7 +79,7 @@ pub fn build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
 }
 
 /// The user's compiler flags, and flags that keep paths of this machine out of panic messages.
-fn flags(root: &Path) -> OsString {
+pub fn flags(root: &Path) -> OsString {
     let mut flags = std::env::var_os("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
@@ -91,11 +98,11 @@ fn flags(root: &Path) -> OsString {
 
 /// Links the shared library from the static one. It exports only what the header declares, and binds all calls at
 /// start, because late binding would happen in a loop.
-fn link(root: &Path, archive: &Path, lib: &Path, version: &str) -> Result<()> {
+fn link(root: &Path, compiler: &OsStr, archive: &Path, lib: &Path, version: &str) -> Result<()> {
     let script = root.join("target/capi/symbols.map");
     write(&script, &format!("{NODE} {{ global: prt_*; local: *; }};\n"))?;
     let (soname, file) = (format!("libpunctual_rt.so.{ABI}"), format!("libpunctual_rt.so.{version}"));
-    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    let mut cc = Command::new(compiler);
     cc.args(["-shared", "-o"]).arg(lib.join(&file));
     cc.arg(format!("-Wl,-soname,{soname}")).arg(prefixed("-Wl,--version-script=", &script));
     cc.args(["-Wl,--gc-sections", "-Wl,-z,defs", "-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,--strip-all"]);
@@ -103,6 +110,10 @@ fn link(root: &Path, archive: &Path, lib: &Path, version: &str) -> Result<()> {
     run::show(&mut cc)?;
     link_name(&file, &lib.join(&soname))?;
     link_name(&soname, &lib.join("libpunctual_rt.so"))
+}
+
+fn own_compiler() -> OsString {
+    std::env::var_os("CC").unwrap_or_else(|| "cc".into())
 }
 
 fn prefixed(option: &str, path: &Path) -> OsString {

@@ -12,6 +12,7 @@ mod causes;
 mod ci;
 mod circles;
 mod codegen;
+mod dist;
 mod duplicates;
 mod header;
 mod lab;
@@ -39,6 +40,9 @@ usage: cargo xtask COMMAND
                  book/src/img/, punctual_rt.h
   capi [--prefix DIR] [--destdir DIR]
                  build the C library and install it (target/punctual_rt)
+  dist [ARCHITECTURE...]
+                 static programs and packages for amd64, arm64, armhf, riscv64, or those named,
+                 with checksums, bill of materials and licences (target/made)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
                  (bench waits --seconds 30 --json)
   causes [--quick] [--kind KIND]...
@@ -70,6 +74,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["tidy"] => tidy::run(&root),
         ["codegen"] => codegen::write(&root),
         ["capi", options @ ..] => capi::run(&root, options),
+        ["dist", names @ ..] => dist::run(&root, names),
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["causes", rest @ ..] => causes::run(&root, rest),
         ["screenshots", rest @ ..] => screenshots::run(&root, rest),

@@ -131,12 +131,18 @@ pub fn show_and_see(command: &mut Command, mut see: impl FnMut(&str)) -> Result<
 
 /// Runs a command and returns its standard output as text.
 pub fn read(command: &mut Command) -> Result<String> {
+    let bytes = read_bytes(command)?;
+    String::from_utf8(bytes).with_context(|| format!("read the output of `{}` as text", shown(command)))
+}
+
+/// Runs a command and returns its standard output.
+pub fn read_bytes(command: &mut Command) -> Result<Vec<u8>> {
     let shown = shown(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("start `{shown}`"))?;
     if !output.status.success() {
         bail!("`{shown}` ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
-    String::from_utf8(output.stdout).with_context(|| format!("read the output of `{shown}` as text"))
+    Ok(output.stdout)
 }
 
 /// The command as a user would type it: the name of the program without its path.

@@ -343,7 +343,7 @@ impl prt_config {
     fn memory(&self) -> Result<Memory, Failure> {
         let size = |name: &str, bytes: u64| {
             // A size of a terabyte or more is refused here. Otherwise only the attempt to allocate it would fail.
-            let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes < 1 << 40);
+            let bytes = usize::try_from(bytes).ok().filter(|bytes| (*bytes as u64) < 1 << 40);
             bytes.ok_or_else(|| Failure::new(-libc::ENOMEM, format!("{name} is more than a terabyte")))
         };
         Ok(match self.memory {

@@ -61,13 +61,19 @@ impl<T> Owned<T> {
     }
 }
 
-/// Number of low bits that hold the slot's index in a handle, and the number of running calls in a slot's word.
+/// Number of low bits of a slot's word that count the running calls.
 const LOW: u32 = 24;
 const LOW_MASK: u64 = (1 << LOW) - 1;
+/// Number of low bits of a handle that hold the slot's index. The bits above hold the tag: the number of this use of the
+/// slot, and 8 bits for the kind.
+const INDEX: u32 = if usize::BITS >= 64 { 24 } else { 12 };
+/// Number of bits for the number of this use. A handle of 32 bits is recognised as closed only until its slot was used
+/// 4096 times more.
+const USES: u32 = if usize::BITS >= 64 { 32 } else { 12 };
 /// Bit of a slot's word that is set while a call of [`alone`] is running. The bits below count all running calls.
 const ALONE: u64 = 1 << (LOW - 1);
 const CHUNK: usize = 256;
-const CHUNKS: usize = 1024;
+const CHUNKS: usize = if usize::BITS >= 64 { 1024 } else { 16 };
 /// How often closing is tried while another call uses the value, before closing is refused.
 const TRIES: u32 = 1000;
 
@@ -101,7 +107,7 @@ pub(crate) fn this_thread() -> u64 {
 /// Makes a handle for `value`, which any thread may close.
 ///
 /// # Errors
-/// `-EMFILE` when 262144 handles are in use.
+/// `-EMFILE` when 262144 handles are in use, on a machine of 32 bits when 4096 are.
 pub(crate) fn open<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
     open_for(value, 0)
 }
@@ -113,12 +119,12 @@ pub(crate) fn open_owned<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
 
 fn open_for<K: Handled>(value: K::Value, owner: u64) -> Result<*mut K, Code> {
     let (index, slot) = vacant().ok_or(-libc::EMFILE)?;
-    let uses = (slot.word.load(Relaxed) >> 32).wrapping_add(1) & u64::from(u32::MAX);
+    let uses = (slot.word.load(Relaxed) >> 32).wrapping_add(1) & ((1 << USES) - 1);
     let tag = uses << 8 | u64::from(K::KIND);
     slot.value.store(Box::into_raw(Box::new(value)).cast(), Relaxed);
     slot.owner.store(owner, Relaxed);
     slot.word.store(tag << LOW, Release);
-    let number = tag << LOW | index as u64;
+    let number = tag << INDEX | index as u64;
     Ok(ptr::without_provenance_mut(usize::try_from(number).unwrap_or(0)))
 }
 
@@ -140,12 +146,18 @@ fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
         return Err(-libc::EFAULT);
     }
     let number = handle.addr() as u64;
-    if number >> LOW & 0xFF != u64::from(K::KIND) {
+    let tag = number >> INDEX;
+    if tag & 0xFF != u64::from(K::KIND) {
         return Err(PRT_E_HANDLE);
     }
-    let index = (number & LOW_MASK) as usize;
+    let index = index_of(handle);
     let chunk = TABLE.get(index / CHUNK).and_then(OnceLock::get).ok_or(PRT_E_HANDLE)?;
-    Ok((chunk.get(index % CHUNK).ok_or(PRT_E_HANDLE)?, number & !LOW_MASK))
+    Ok((chunk.get(index % CHUNK).ok_or(PRT_E_HANDLE)?, tag << LOW))
+}
+
+#[inline]
+fn index_of<K>(handle: *const K) -> usize {
+    handle.addr() & ((1 << INDEX) - 1)
 }
 
 /// A running call that uses the value of a handle. The value is not freed before this call is dropped.
@@ -269,8 +281,7 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
         match slot.word.compare_exchange(word, word >> 32 << 32, AcqRel, Relaxed) {
             Ok(_) => {
                 let value = slot.value.swap(ptr::null_mut(), Relaxed).cast::<K::Value>();
-                let index = (handle.addr() as u64 & LOW_MASK) as usize;
-                FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(index);
+                FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(index_of(handle));
                 // SAFETY: made by `open` from a box of this type, as the kind in the handle shows. No call is running,
                 // and the word admits none any more.
                 return Ok(*unsafe { Box::from_raw(value) });

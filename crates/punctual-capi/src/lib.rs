@@ -13,9 +13,6 @@
 #![allow(clippy::missing_safety_doc, reason = "the contract is one for all, above, and its readers read C")]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
-#[cfg(not(target_pointer_width = "64"))]
-compile_error!("a handle needs 64 bits");
-
 /// Declares which type of value the handles of an opaque C type stand for, and the unique number of this kind.
 macro_rules! handled {
     ($name:ident, $kind:literal: $value:ty) => {

@@ -50,7 +50,7 @@ pub struct Receiver {
 }
 
 /// The largest size of a queue in bytes.
-const BYTES_MAX: usize = 1 << 32;
+const BYTES_MAX: u64 = 1 << 32;
 
 impl Sender {
     /// # Safety
@@ -126,7 +126,7 @@ fn make(element: usize, capacity: usize) -> Result<(Sender, Receiver), Failure> 
             "a queue needs elements of at least one byte and room for at least one",
         ));
     }
-    let bytes = element.checked_mul(capacity).filter(|bytes| *bytes <= BYTES_MAX);
+    let bytes = element.checked_mul(capacity).filter(|bytes| *bytes as u64 <= BYTES_MAX);
     let bytes = bytes.ok_or(Failure::new(-libc::ENOMEM, "the queue would be larger than 4 GiB"))?;
     // The allocation is tried first, because `RingBuffer::new` would end the program if it failed.
     let mut trial = Vec::<u8>::new();

@@ -58,7 +58,7 @@ impl PosixTimer {
     /// Makes the timer expire at `first`, and then every `period`.
     pub fn start(&self, first: MonoTime, period: Nanos) -> io::Result<()> {
         let time = |ns: u64| libc::timespec {
-            tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
+            tv_sec: (ns / 1_000_000_000).try_into().unwrap_or_default(),
             tv_nsec: libc::c_long::try_from(ns % 1_000_000_000).unwrap_or(0),
         };
         let expiry = libc::itimerspec { it_interval: time(period.as_ns()), it_value: time(first.as_ns()) };
@@ -91,7 +91,7 @@ pub fn next_expiry(within: Nanos) -> io::Result<Option<Expiry>> {
     let set = signals::bit(AWAITED);
     let ns = within.as_ns();
     let time = libc::timespec {
-        tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
+        tv_sec: (ns / 1_000_000_000).try_into().unwrap_or_default(),
         tv_nsec: libc::c_long::try_from(ns % 1_000_000_000).unwrap_or(0),
     };
     let timer = TimerInfo { id: 0, overrun: 0, value: 0 };

@@ -15,7 +15,7 @@ fn nanos(t: libc::timespec) -> u64 {
 #[allow(clippy::cast_possible_wrap, reason = "u64 nanoseconds are fewer than i64 seconds")]
 pub(super) fn timespec(ns: u64) -> libc::timespec {
     let (seconds, rest) = (ns / NS, ns % NS);
-    libc::timespec { tv_sec: seconds as libc::time_t, tv_nsec: rest as libc::c_long }
+    libc::timespec { tv_sec: seconds as _, tv_nsec: rest as libc::c_long }
 }
 
 #[inline]

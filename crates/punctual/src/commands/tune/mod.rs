@@ -24,7 +24,7 @@ use rustix::fs::statfs;
 use std::io::{self, IsTerminal};
 
 /// File system types of tmpfs and ramfs, as `statfs` reports them.
-const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 pub fn run(args: &TuneArgs) -> Result<Exit> {
     let is_for_show = args.dry_run || !args.which.is_this_machine() || args.print.is_some();
@@ -74,7 +74,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
 
 /// Whether a boot empties the journal's folder but keeps the files that configure later boots, as on a live image.
 fn is_forgotten_at_boot() -> bool {
-    let is_in_memory = |path: &str| statfs(path).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type & 0xffff_ffff)));
+    let is_in_memory = |path: &str| statfs(path).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32)));
     is_in_memory("/var/lib") && !(is_in_memory("/etc") && is_in_memory("/boot"))
 }
 
