@@ -321,7 +321,12 @@ fn what_is_no_recording_is_refused_by_name() {
     fs::write(run.path("text.punctual"), "no recording").unwrap();
     fs::write(run.path("empty.punctual"), "").unwrap();
     let compare = |words: &[&str]| run.punctual(&[&["compare"], words].concat());
-    compare(&["good.punctual"]).refused(&["the newest here: "]);
+    // Files that cannot be shown are skipped, and the newest recording is taken.
+    let said = compare(&["good.punctual"]);
+    assert!(said.out.contains("bad.punctual") && said.code != 1, "{said:?}");
+    for part in ["skipped empty.punctual: ", "skipped text.punctual: ", "the newest here: bad.punctual"] {
+        assert!(said.err.contains(part), "{part}: {said:?}");
+    }
     compare(&["good.punctual", "nowhere.punctual"]).refused(&["nowhere.punctual"]);
     compare(&["good.punctual", "text.punctual"]).refused(&["text.punctual"]);
     compare(&["good.punctual", "empty.punctual"]).refused(&["empty.punctual"]);

@@ -18,7 +18,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
         }
         ScenarioError::Period(period) => format!(
             "a period of {} cannot be measured: write one from {} to {}",
-            units::latency(period),
+            units::period(period),
             units::latency(PERIOD_MIN),
             units::duration(PERIOD_MAX)
         ),
