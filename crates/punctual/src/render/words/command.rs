@@ -109,7 +109,9 @@ pub fn check(report: &Report) -> Command {
     match scenario.length {
         Amount::Time(time) if parts(&all) > 0 => {
             let ns = u128::from(time.as_ns()) * u128::from(parts(&asked)) / u128::from(parts(&all));
-            command.with("--duration", &length(Nanos::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))))
+            // Whole milliseconds are easier to read, and no shorter.
+            let ms = u64::try_from(ns.div_ceil(1_000_000)).unwrap_or(u64::MAX);
+            command.with("--duration", &length(Nanos::from_ms(ms)))
         }
         _ => command,
     }
