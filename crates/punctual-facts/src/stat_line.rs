@@ -5,9 +5,8 @@ use std::str::FromStr;
 /// The name stands in parentheses and may itself contain parentheses and spaces, so the fields are counted from its end.
 #[derive(Clone, Copy, Debug)]
 pub struct StatLine<'a> {
-    /// Field 1.
     pub pid: &'a str,
-    /// Field 2, without its parentheses.
+    /// The name of the task, without its parentheses.
     pub comm: &'a str,
     rest: &'a str,
 }

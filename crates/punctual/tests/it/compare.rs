@@ -323,8 +323,8 @@ fn what_is_no_recording_is_refused_by_name() {
     let compare = |words: &[&str]| run.punctual(&[&["compare"], words].concat());
     // Files that cannot be shown are skipped, and the newest recording is taken.
     let said = compare(&["good.punctual"]);
-    assert!(said.out.contains("bad.punctual") && said.code != 1, "{said:?}");
-    for part in ["skipped empty.punctual: ", "skipped text.punctual: ", "the newest here: bad.punctual"] {
+    assert!(said.out.contains("against good.punctual") && said.code != 1, "{said:?}");
+    for part in ["skipped empty.punctual: ", "skipped text.punctual: ", "the newest here: "] {
         assert!(said.err.contains(part), "{part}: {said:?}");
     }
     compare(&["good.punctual", "nowhere.punctual"]).refused(&["nowhere.punctual"]);
