@@ -35,4 +35,5 @@ pub mod finding;
 pub mod lint;
 pub mod machine;
 pub mod profile;
+pub mod stat_line;
 pub mod tree;

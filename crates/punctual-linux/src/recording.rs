@@ -212,6 +212,13 @@ pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, Recordin
     fold(path, RecordingReader::of_stretch(stretch))
 }
 
+/// Reads the beginning of a file, to find out whether it can be shown at all: whether it is a recording with a header.
+pub fn check_header(path: &Path) -> Result<(), RecordingError> {
+    // The header is the first frame, and no frame takes more than 8 MiB.
+    const BEGINNING: u64 = 9 << 20;
+    fold_from(path, &mut open(path)?.take(BEGINNING), RecordingReader::new()).map(drop)
+}
+
 /// Passes the good frames of a recording to `sink`, one by one.
 pub fn read_frames(path: &Path, mut sink: impl FnMut(Frame)) -> Result<(), RecordingError> {
     let mut reader = FrameReader::new();

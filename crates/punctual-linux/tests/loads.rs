@@ -5,9 +5,12 @@
 #![allow(clippy::unwrap_used, reason = "the functions shared by tests fail as tests do")]
 
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
 use punctual_linux::load::{ALL, Launcher, LoadError, LoadOutcome, RunningLoad, stop_all, worker_main};
+use punctual_linux::torture::{self, End, Findings, Order, Test, Verdict};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process, test_kill_process_group};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -333,6 +336,27 @@ fn a_worker_that_does_not_listen_is_killed() {
     let outcome = stop(load);
     assert!(outcome.failure.unwrap().contains("did not end within 2 s"));
     assert_eq!(test_kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap()), Err(rustix::io::Errno::SRCH));
+}
+
+/// Who ends a test of memory while its load still starts gets a result that claims nothing, and no error.
+#[test]
+fn a_torture_that_is_ended_before_its_load_works_has_a_result() {
+    let order = Order {
+        test: Test::Heap,
+        cpus: None,
+        threads: 1,
+        length: LIMIT,
+        priority: 10,
+        plant: false,
+        launcher: impostor("exec sleep 30"),
+        load_dir: ".".into(),
+    };
+    let machine = Cpus { online: cpus(), allowed: cpus(), isolated: CpuSet::new(), siblings: BTreeMap::new() };
+    let outcome = torture::run(&order, &machine, &AtomicBool::new(true)).unwrap();
+    assert_eq!((outcome.end, outcome.verdict), (End::Interrupted, Verdict::Inconclusive));
+    let Findings::Heap(heap) = outcome.findings else { panic!("{:?}", outcome.findings) };
+    assert_eq!((heap.touched_mib, heap.load_failure), (None, None));
+    assert!(heap.rows.iter().all(|row| row.allocations == 0), "{:?}", heap.rows);
 }
 
 #[test]

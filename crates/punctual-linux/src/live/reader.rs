@@ -6,6 +6,7 @@
 //! long to wait for an answer.
 
 use punctual_facts::fact::Fact;
+use punctual_facts::stat_line::StatLine;
 use punctual_facts::tree::Tree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -115,8 +116,7 @@ impl Reader {
     /// Whether the helper computes or waits for a CPU. A helper sleeps while a file hangs.
     fn is_running(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.thread_id)).unwrap_or_default();
-        // The state is the first field after the name, which may itself contain a parenthesis.
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
+        StatLine::parse(&stat).and_then(|line| line.field(3)) == Some("R")
     }
 
     fn wait(&self, limit: Duration) -> io::Result<()> {

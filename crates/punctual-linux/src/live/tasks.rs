@@ -4,6 +4,7 @@
 use super::affinity;
 use super::files::{Files, fact};
 use punctual_facts::fact::Fact;
+use punctual_facts::stat_line::StatLine;
 
 /// Limit on the number of tasks, each of which takes about ten microseconds to read.
 const MOST_TASKS: usize = 2_048;
@@ -32,15 +33,11 @@ pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if count == 0 { Fact::Absent } else { Fact::Known(lines.into_bytes()) }
 }
 
-/// Selects fields of `/proc/PID/stat`. The name in it stands in parentheses and may itself contain parentheses.
+/// Selects fields of `/proc/PID/stat`.
 fn task_line(stat: &str) -> Option<String> {
-    let (before, after) = stat.rsplit_once(')')?;
-    let (_, name) = before.split_once('(')?;
-    // The first word after the name is field 3 of proc_pid_stat(5).
-    let fields: Vec<&str> = after.split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3).copied();
-    let (flags, cpu, rt_priority, policy) = (field(9)?, field(39)?, field(40)?, field(41)?);
-    let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let line = StatLine::parse(stat)?;
+    let (flags, cpu, rt_priority, policy) = (line.field(9)?, line.field(39)?, line.field(40)?, line.field(41)?);
+    let name: String = line.comm.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     Some(format!("{flags} {cpu} {rt_priority} {policy} {name}\n"))
 }
 

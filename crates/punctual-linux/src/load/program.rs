@@ -4,6 +4,7 @@
 use super::LoadError;
 use super::parent::{StopRequest, say, say_end};
 use crate::sys::process::tie_to_this_thread;
+use punctual_facts::stat_line::StatLine;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
     wait, waitid,
@@ -93,6 +94,5 @@ fn children() -> Vec<Pid> {
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The name stands in parentheses and may contain anything; state and parent follow the last one.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    StatLine::parse(&stat)?.number(4)
 }

@@ -4,6 +4,7 @@
 //! so periods of less than a third of a second are measured only roughly. Processes that start and end between the two
 //! moments are not seen.
 
+use punctual_facts::stat_line::StatLine;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -90,14 +91,11 @@ impl Sighting {
     }
 }
 
-/// Name, parent and CPU time in user and kernel mode, from a line of `/proc/PID/stat`. The name may contain spaces and
-/// parentheses.
+/// Name, parent and CPU time in user and kernel mode, from a line of `/proc/PID/stat`.
 fn parse(stat: &str) -> Option<Used> {
-    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    let parent = fields.nth(1)?.parse().ok()?;
-    let (user, system): (u64, u64) = (fields.nth(9)?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some(Used { name: name.to_owned(), parent, ticks: user.checked_add(system)? })
+    let line = StatLine::parse(stat)?;
+    let (user, system): (u64, u64) = (line.number(14)?, line.number(15)?);
+    Some(Used { name: line.comm.to_owned(), parent: line.number(4)?, ticks: user.checked_add(system)? })
 }
 
 #[cfg(test)]

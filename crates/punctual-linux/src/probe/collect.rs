@@ -2,6 +2,7 @@
 
 use super::{Block, Gap, RecorderReader};
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::stat_line::StatLine;
 use punctual_hist::{Activation, Counts, Histogram, MonoTime, Nanos, WORST_K};
 use punctual_numbers::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
 use std::collections::BTreeMap;
@@ -266,15 +267,12 @@ impl Collector {
             let status = self.status()?;
             let stat = fs::read_to_string(format!("/proc/self/task/{}/stat", self.tid)).ok()?;
             let field = |name| status_field(&status, name)?.parse().ok();
-            // Counting as in proc_pid_stat(5), the first word after the name is field 3; fields 10 and 12 count page
-            // faults.
-            let (_, rest) = stat.rsplit_once(')')?;
-            let number = |n: usize| rest.split_whitespace().nth(n - 3)?.parse().ok();
+            let stat = StatLine::parse(&stat)?;
             Some(Counters {
                 voluntary_switches: field("voluntary_ctxt_switches")?,
                 involuntary_switches: field("nonvoluntary_ctxt_switches")?,
-                minor_faults: number(10)?,
-                major_faults: number(12)?,
+                minor_faults: stat.number(10)?,
+                major_faults: stat.number(12)?,
                 migrations: self.reader.migrations(),
             })
         };

@@ -4,7 +4,7 @@
 use super::doubt::Doubt;
 use super::seat::{Kind, Place, Seat, on_all};
 use super::{Control, Order, TortureError};
-use crate::load::{LoadOutcome, RunningLoad, pages_scanned};
+use crate::load::{LoadError, RunningLoad, pages_scanned};
 use crate::privilege;
 use crate::sys::pages::Pages;
 use crate::sys::usage::Usage;
@@ -93,19 +93,24 @@ pub(super) fn run(order: &Order, place: &Place, cpus: &Cpus, control: &Control<'
     let seats = place.foremost(1, order.priority);
     // The load begins before memory is locked, because a process that is forked afterwards undoes that.
     let limit = order.length.plus(LOAD_GRACE);
-    let load = order.launcher.start(LOAD, &spare(place, cpus), &order.load_dir, limit, control.interrupted)?;
+    let load = match order.launcher.start(LOAD, &spare(place, cpus), &order.load_dir, limit, control.interrupted) {
+        Ok(load) => Some(load),
+        // The user ended the test before it began: its rows stay empty, as those of every test that is ended so early.
+        Err(LoadError::Interrupted { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
     let scanned = pages_scanned();
     let done = on_all(&seats, control, |seat| allocate(seat, control));
     let scanned = pages_scanned().zip(scanned).map(|(after, before)| after.saturating_sub(before));
-    let LoadOutcome { operations, failure, .. } = RunningLoad::stop(load);
+    let stopped = load.map(RunningLoad::stop);
     let done = done?;
     let locked = done.iter().all(|(_, locked)| *locked);
     Ok(Heap {
         locked,
         lock_refused: (!locked).then(privilege::explain_memory_lock),
-        touched_mib: operations,
+        touched_mib: stopped.as_ref().and_then(|load| load.operations),
         pages_scanned: scanned,
-        load_failure: failure,
+        load_failure: stopped.and_then(|load| load.failure),
         rows: done.into_iter().map(|(row, _)| row).collect(),
     })
 }

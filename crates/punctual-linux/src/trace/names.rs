@@ -2,6 +2,7 @@
 //!
 //! They are read during the measurement, on housekeeping CPUs. A number whose name cannot be read stays a number.
 
+use punctual_facts::stat_line::StatLine;
 use punctual_numbers::trace::{Address, IrqLine, Names, Tid, TraceEvent, TraceRecord, Window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -171,10 +172,9 @@ fn is_kernel_thread(tid: Tid) -> bool {
     tid > 0 && text(&format!("/proc/{tid}/stat")).is_some_and(|stat| flags(&stat) & PF_KTHREAD != 0)
 }
 
-/// The flags in a task's `stat`. The name in it may contain anything and ends with the last parenthesis.
+/// The flags in a task's `stat`.
 fn flags(stat: &str) -> u64 {
-    let mut words = stat.rsplit_once(')').map_or("", |(_, words)| words).split_whitespace();
-    words.nth(6).and_then(|word| word.parse().ok()).unwrap_or(0)
+    StatLine::parse(stat).and_then(|line| line.number(9)).unwrap_or(0)
 }
 
 fn text(path: &str) -> Option<String> {

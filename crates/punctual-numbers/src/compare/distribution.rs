@@ -7,7 +7,7 @@ use super::arm::{Arm, Cells, Place, float};
 use super::rows::{self, Missed};
 use super::{Basis, Group};
 use crate::claims::{self, Refusal};
-use crate::foreign::{ForeignRun, Quantity, Series};
+use crate::foreign::{ForeignRun, Quantity, Series, StatedPercentile};
 use crate::recording::Recording;
 use crate::stats::blocks::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
 use crate::stats::stretches::{self, CUTS};
@@ -46,7 +46,7 @@ pub(super) struct Distribution {
     /// Latency from which on values are counted but not placed in cells.
     pub beyond: Option<Nanos>,
     /// Percentiles that a file has instead of counts: (parts per million, value).
-    points: Vec<(u32, Nanos)>,
+    points: Vec<StatedPercentile>,
     /// Cells of the activations that ran.
     cells: Vec<Filled>,
     /// All releases due as histograms, one for each block of time; a file is one block.
@@ -181,7 +181,7 @@ impl Distribution {
 
     /// A percentile in nanoseconds as the file states it, for a file that has percentiles instead of counts.
     pub(super) fn told(&self, ppm: u32) -> Option<f64> {
-        self.points.iter().find(|(at, _)| *at == ppm).map(|(_, value)| float(value.as_ns()))
+        self.points.iter().find(|stated| stated.ppm == ppm).map(|stated| float(stated.value.as_ns()))
     }
 
     /// A percentile with its limits. `None` without counts, or if the percentile lies among values that are in no cell.

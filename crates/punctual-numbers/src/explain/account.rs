@@ -4,7 +4,7 @@
 //! activations spend is not subtracted here: see [`ordinary`](super::ordinary).
 
 use super::clues::{Clues, Rules};
-use super::judge::Judge;
+use super::judge::{Blamed, Judge};
 use super::sweep::sweep;
 use super::swept::{Owner, Span};
 use super::{Cause, CauseName, Class, Part, Stage, Why};
@@ -46,7 +46,7 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
         let mut from = span.from;
         while from < span.to {
             let (to, stage) = (judge.stage_end(from, span), judge.stage(from));
-            let (cause, why) = judge.cause(&Span { from, to, ..*span }, stage);
+            let Blamed { cause, why } = judge.cause(&Span { from, to, ..*span }, stage);
             account.add(Part { stage, cause, from, length: to.since(from), certain: span.certain }, why);
             from = to;
         }
@@ -70,10 +70,10 @@ fn silent(window: &Window, rules: &Rules) -> Account {
     let (from, length) = (window.release, window.woke.since(window.release));
     if length > Nanos::ZERO {
         let outside = Clues::of(rules, window).outside(from, window.woke);
-        let class = outside.as_ref().map_or(Class::Unexplained, |(class, _)| *class);
+        let class = outside.as_ref().map_or(Class::Unexplained, |clue| clue.class);
         let cause = Cause { class, name: CauseName::NONE };
         let part = Part { stage: Stage::Unknown, cause, from, length, certain: true };
-        account.add(part, outside.map(|(_, why)| why).into_iter().collect());
+        account.add(part, outside.map(|clue| clue.why).into_iter().collect());
     }
     account
 }

@@ -37,8 +37,8 @@ pub(super) struct Rules {
     pub standstills: Vec<Standstill>,
     /// The idle states by number; empty if they are not known.
     pub idle: Vec<IdleState>,
-    /// A thread or the idle task that our timer interrupted may keep the CPU for up to this time, because it is only
-    /// being switched away from. The time is learnt from ordinary windows.
+    /// The longest time that the switch from an interrupted thread, or from the idle task, to ours usually takes, as
+    /// learnt from ordinary windows. A span no longer than this needs no other cause.
     pub switch_cost: Nanos,
 }
 
@@ -60,6 +60,12 @@ impl Rules {
             switch_cost: Nanos::ZERO,
         }
     }
+}
+
+/// A cause outside of what the trace shows, with the evidence for it.
+pub(super) struct Clue {
+    pub class: Class,
+    pub why: Why,
 }
 
 fn counted(name: &str, grew: u64) -> Why {
@@ -103,26 +109,26 @@ impl<'a> Clues<'a> {
     }
 
     /// A cause, if the whole machine stood still for most of a gap. Whatever had the CPU is not to blame then.
-    pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+    pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<Clue> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
         let stood = self.window.around.as_ref().and_then(|around| around.standstill);
         let stood = stood.filter(|_| most(self.quiet_elsewhere(from, to)));
         if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
-            return Some((Class::Paused, timed("standstill", stood)));
+            return Some(Clue { class: Class::Paused, why: timed("standstill", stood) });
         }
         self.standstill(from, to)
     }
 
     /// A cause, if an event of the recording says that the machine stood still for most of this time.
-    pub(super) fn standstill(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+    pub(super) fn standstill(&self, from: MonoTime, to: MonoTime) -> Option<Clue> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
         self.standstills.iter().find_map(|(begin, end, kind)| {
             let common = to.min(*end).since(from.max(*begin));
             let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
             let told = length >= Nanos::from_us(100) && most(common);
-            told.then(|| (Class::Paused, timed(name, common)))
+            told.then(|| Clue { class: Class::Paused, why: timed(name, common) })
         })
     }
 
@@ -136,16 +142,16 @@ impl<'a> Clues<'a> {
     }
 
     /// A cause outside of the kernel, for a gap in which nothing that the kernel ran can be blamed.
-    pub(super) fn outside(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+    pub(super) fn outside(&self, from: MonoTime, to: MonoTime) -> Option<Clue> {
         if let Some(paused) = self.paused(from, to) {
             return Some(paused);
         }
         if let Some(by) = self.stands_out(&Counter::Smi) {
-            return Some((Class::Firmware, counted("SMI", by)));
+            return Some(Clue { class: Class::Firmware, why: counted("SMI", by) });
         }
         let enough = |by: &u64| *by >= to.since(from).as_ns() / 2;
         let steal = self.stands_out(&Counter::Steal).filter(enough);
-        steal.map(|by| (Class::Hypervisor, timed("steal", Nanos::from_ns(by))))
+        steal.map(|by| Clue { class: Class::Hypervisor, why: timed("steal", Nanos::from_ns(by)) })
     }
 
     /// A reason, if the host took more time than usual from this guest around the window.

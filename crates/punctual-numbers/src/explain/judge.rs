@@ -1,6 +1,6 @@
 //! Finds the cause of one span from its owner, its stage, priorities, and [`Clues`] where the kernel ran nothing.
 
-use super::clues::{Clues, Rules};
+use super::clues::{Clue, Clues, Rules};
 use super::frame::Frame;
 use super::names;
 use super::swept::{Anchors, Ours, Owner, Span, Swept};
@@ -27,10 +27,13 @@ pub(super) struct Judge<'a> {
 }
 
 /// A cause, and the reasons why it could run.
-type Blamed = (Cause, Vec<Why>);
+pub(super) struct Blamed {
+    pub cause: Cause,
+    pub why: Vec<Why>,
+}
 
 fn blamed(class: Class, name: impl Into<CauseName>, why: impl IntoIterator<Item = Why>) -> Blamed {
-    (Cause { class, name: name.into() }, why.into_iter().collect())
+    Blamed { cause: Cause { class, name: name.into() }, why: why.into_iter().collect() }
 }
 
 impl<'a> Judge<'a> {
@@ -72,20 +75,20 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn cause(&self, span: &Span, stage: Stage) -> Blamed {
-        if let Some((class, why)) = self.paused(span, stage) {
+        if let Some(Clue { class, why }) = self.paused(span, stage) {
             return blamed(class, "", [why]);
         }
         match span.owner {
             Owner::Nmi(handler) => blamed(Class::Nmi, self.window.names.function(handler), []),
             Owner::Context(top, below) => {
-                let (cause, mut why) = self.context(top, below, stage);
+                let Blamed { cause, mut why } = self.context(top, below, stage);
                 match (cause.class, top) {
                     (Class::Ipi, top) => why.extend(self.sender(top, span)),
                     (Class::Softirq, Frame::Softirq(vector)) => why.extend(self.raiser(vector, span)),
                     _ => {}
                 }
                 why.extend(Some(()).filter(|()| span.length() > LONG).and_then(|()| self.clues.stolen()));
-                (cause, why)
+                Blamed { cause, why }
             }
             Owner::Untold if stage == Stage::Dispatch && span.length() <= self.rules.switch_cost => {
                 blamed(Class::WakeUp, "", [])
@@ -106,7 +109,7 @@ impl<'a> Judge<'a> {
 
     /// A cause, if the whole machine stood still. The thread that counts standstills has an ordinary priority, so other
     /// threads may keep it waiting: its counter is believed only if records show nothing but our own timer on the CPU.
-    fn paused(&self, span: &Span, stage: Stage) -> Option<(Class, Why)> {
+    fn paused(&self, span: &Span, stage: Stage) -> Option<Clue> {
         let another = match span.owner {
             Owner::Nmi(_) => true,
             Owner::Context(top, _) => !self.is_our_timer(top),
@@ -197,7 +200,7 @@ impl<'a> Judge<'a> {
     /// A cause outside of the kernel, for a span that is too long for ordinary work.
     fn outside(&self, span: &Span) -> Option<Blamed> {
         let long = Some(span).filter(|span| span.length() > LONG)?;
-        self.clues.outside(long.from, long.to).map(|(class, why)| blamed(class, "", [why]))
+        self.clues.outside(long.from, long.to).map(|clue| blamed(clue.class, "", [clue.why]))
     }
 
     /// The cause of a span that no record or clue explains. The name states which task was current, without blaming it.
@@ -423,7 +426,7 @@ impl<'a> Judge<'a> {
     /// The name of a context, or else of the task that was running.
     fn source(&self, context: Option<Frame>, task: Tid, nameless: &str) -> String {
         let Some(frame) = context else { return self.window.names.task(task) };
-        let name = self.context(frame, None, Stage::Unknown).0.name;
+        let name = self.context(frame, None, Stage::Unknown).cause.name;
         if name.is_empty() { nameless.to_owned() } else { name.to_string() }
     }
 

@@ -4,7 +4,7 @@
 //! Counts are compared with the stated counts and with the duration. Extremes and mean are compared with the cells.
 
 use super::number::{span, us};
-use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, Unfit};
+use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, StatedPercentile, Unfit};
 use super::wrapped;
 use crate::stats::float::float;
 use punctual_hist::Nanos;
@@ -43,19 +43,19 @@ fn points(series: &mut Series, notes: &mut Vec<String>) {
     if points.is_empty() {
         return;
     }
-    points.sort_by_key(|(ppm, _)| *ppm);
-    let ends = (series.min.map(|min| (0, min)), series.max.map(|max| (1_000_000, max)));
-    let all: Vec<(u32, Nanos)> = ends.0.into_iter().chain(points).chain(ends.1).collect();
-    let falls = all.iter().zip(all.iter().skip(1)).find(|(a, b)| b.1 < a.1);
-    if let Some(((low, above), (high, below))) = falls {
+    let end = |ppm: u32, value: Option<Nanos>| value.map(|value| StatedPercentile { ppm, value });
+    points.extend(end(0, series.min).into_iter().chain(end(1_000_000, series.max)));
+    points.sort_by_key(|stated| stated.ppm);
+    let falls = points.iter().zip(points.iter().skip(1)).find(|(low, high)| high.value < low.value);
+    if let Some((low, high)) = falls {
         let percent = |ppm: u32| f64::from(ppm) / 1e4;
         notes.push(format!(
             "doubted: {}: of {} % of the values the largest is {}, and of {} % it is {}: percentiles that fall are none",
             series.label,
-            percent(*low),
-            us(*above),
-            percent(*high),
-            us(*below)
+            percent(low.ppm),
+            us(low.value),
+            percent(high.ppm),
+            us(high.value)
         ));
         series.unfit = Some(Unfit::Doubted);
     }

@@ -48,7 +48,7 @@ pub(crate) use hdr::IN_NANOSECONDS;
 pub use import::{Import, ImportOptions, import};
 pub use lines::SNIFFED;
 pub use number::Unit;
-pub use run::{Beyond, Cell, ForeignRun, Quantity, Series, Stated, Unfit};
+pub use run::{Beyond, Cell, ForeignRun, Quantity, Series, Stated, StatedPercentile, Unfit};
 pub use sequence::Order;
 #[cfg(test)]
 pub(crate) use sequence::Sequence;

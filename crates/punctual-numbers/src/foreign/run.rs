@@ -123,15 +123,22 @@ pub struct Series {
     pub unaccounted: u64,
     /// Number of values as the file states it.
     pub stated_count: Option<u64>,
-    /// Percentiles that the file states instead of cells: (parts per million, value).
+    /// Percentiles that the file states instead of cells.
     #[serde(skip)]
-    pub points: Vec<(u32, Nanos)>,
+    pub points: Vec<StatedPercentile>,
     /// Why the cells do not represent everything that was measured; `None` if they do.
     #[serde(skip)]
     pub unfit: Option<Unfit>,
     /// Histograms of consecutive stretches of values; `None` if the file does not show the order of its values.
     #[serde(skip)]
     pub order: Option<Order>,
+}
+
+/// A percentile that a file states. `ppm` is its rank in parts per million: 990000 for p99.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatedPercentile {
+    pub ppm: u32,
+    pub value: Nanos,
 }
 
 /// The number of values from `low_ns` to `high_ns`, both of which belong to the cell.
@@ -246,8 +253,8 @@ impl Series {
     /// the percentile lies, so that it is never understated. `None` if there are too few values, if only values above a
     /// threshold are known, or if the percentile lies above the cells and no maximum is known.
     pub fn percentile_ppm(&self, ppm: u32) -> Option<Nanos> {
-        if let Some((_, value)) = self.points.iter().find(|(at, _)| *at == ppm) {
-            return Some(*value);
+        if let Some(stated) = self.points.iter().find(|stated| stated.ppm == ppm) {
+            return Some(stated.value);
         }
         if self.unfit == Some(Unfit::Censored) {
             return None;

@@ -2,7 +2,7 @@
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
-use super::run::{Series, Unfit};
+use super::run::{Series, StatedPercentile, Unfit};
 use super::{ForeignRun, MOST_COLUMNS, Problem};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
@@ -33,7 +33,7 @@ impl LineReader for Reader {
                 "mean" => series.mean = Some(value),
                 "min" => series.min = Some(value),
                 "max" => series.max = Some(value),
-                name => series.points.extend(ppm(name).map(|ppm| (ppm, value))),
+                name => series.points.extend(ppm(name).map(|ppm| StatedPercentile { ppm, value })),
             }
         }
         Ok(())
@@ -50,7 +50,7 @@ impl LineReader for Reader {
             notes.push(format!("doubted: stress-ng keeps {KEPT} samples and drops what comes later: the maximum is that of the first ones"));
         }
         for series in &mut self.series {
-            let is_whole = series.max.is_some() && series.points.iter().any(|(ppm, _)| *ppm == LAST);
+            let is_whole = series.max.is_some() && series.points.iter().any(|stated| stated.ppm == LAST);
             if !is_whole && series.stated_count != Some(0) {
                 series.unfit = Some(Unfit::Doubted);
                 notes.push(format!(

@@ -13,7 +13,7 @@ const LINTER: &[&str] = &[
 ];
 
 const TAKE_OFF: &[Lasting] =
-    &[Lasting::other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
+    &[Lasting::boot("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
 
 /// Creates a knob of this family. The kernel reads the command line at boot only, so the fix of each is to change words
 /// of that line.

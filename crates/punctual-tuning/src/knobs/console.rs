@@ -32,7 +32,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         }),
         why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
         fix: Fix::NotAtRunTime("a console level of 4 or less (log.level) leaves only errors."),
-        persist: &[Lasting::other(
+        persist: &[Lasting::boot(
             "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
              the device tree (stdout-path) names the serial line.",
         )],
@@ -73,16 +73,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(nbcon),
         why: "A serial console of the old kind prints on the CPU that logged, with interrupts off; one of the new \
             kind (nbcon), or any on PREEMPT_RT from 6.12, has a thread for it.",
-        fix: Fix::prose(
+        fix: Fix::boot(
             "Boot with console=tty0 and no other console= (with none at all, the device tree of an ARM board names the serial \
             line); or boot PREEMPT_RT from 6.12 on, or a kernel whose driver for this console is of the new kind.",
         ),
         persist: &[
-            Lasting::other(
+            Lasting::boot(
                 "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
                  the device tree (stdout-path) names the serial line.",
             ),
-            Lasting::other("Or CONFIG_PREEMPT_RT=y from 6.12 on."),
+            Lasting::boot("Or CONFIG_PREEMPT_RT=y from 6.12 on."),
         ],
         cost: "No serial log of a crash, or another kernel.",
         confidence: Confidence::Medium,

@@ -2,7 +2,7 @@
 
 use super::Knob;
 use super::case::Case;
-use super::lasting::Lasting;
+use super::lasting::{Lasting, on_host};
 use super::setting::{File, Setting, Value};
 use super::template::Template;
 use crate::programs::{self, Silencing};
@@ -17,6 +17,8 @@ pub enum Fix {
     /// Only a boot, or loading a module again, changes the state, so the lasting change is the fix. The text adds
     /// further advice; it may be empty.
     NotAtRunTime(&'static str),
+    /// Booting another kernel, or with another command line. From inside a container that is work on its host.
+    Boot(Template<'static>),
     Prose(Template<'static>),
 }
 
@@ -27,6 +29,10 @@ impl Fix {
 
     pub const fn set(path: &'static str, value: &'static str) -> Self {
         Self::Setting(Setting { file: File::Path(path), value: Value::text(value) })
+    }
+
+    pub const fn boot(text: &'static str) -> Self {
+        Self::Boot(Template::new(text))
     }
 
     pub const fn prose(text: &'static str) -> Self {
@@ -40,6 +46,7 @@ const WRITE_BACK: &str = "Write back the value that was there.";
 /// filled yet.
 enum Now {
     Text(String),
+    Boot(String),
     NotAtRunTime(&'static str),
 }
 
@@ -67,7 +74,7 @@ impl Knob {
         match self.fix {
             Fix::Setting(setting) => Some(setting),
             Fix::Implied => self.check.setting(),
-            Fix::Command(_) | Fix::NotAtRunTime(_) | Fix::Prose(_) => None,
+            Fix::Command(_) | Fix::NotAtRunTime(_) | Fix::Boot(_) | Fix::Prose(_) => None,
         }
     }
 
@@ -97,6 +104,10 @@ impl Knob {
     fn fix_text(&self, case: Option<&Case<'_>>) -> String {
         match self.now(case) {
             Now::Text(text) => text,
+            Now::Boot(text) => match case.and_then(Case::container) {
+                Some(container) => on_host(container, &text),
+                None => text,
+            },
             Now::NotAtRunTime("") => "None at run time.".to_owned(),
             Now::NotAtRunTime(more) => format!("None at run time; {more}"),
         }
@@ -105,6 +116,7 @@ impl Knob {
     fn now(&self, case: Option<&Case<'_>>) -> Now {
         let text = match self.fix {
             Fix::NotAtRunTime(more) => return Now::NotAtRunTime(more),
+            Fix::Boot(text) => return Now::Boot(text.source().to_owned()),
             Fix::Command(text) | Fix::Prose(text) => text.source().to_owned(),
             Fix::Setting(setting) => setting.write(),
             Fix::Implied => {
@@ -136,7 +148,11 @@ impl Knob {
                     _ => None,
                 };
                 let options: Vec<&str> = places.iter().filter_map(options).collect();
-                format!("Boot a kernel {} {}.", if *is_on { "with" } else { "without" }, options.join(" and "))
+                return Now::Boot(format!(
+                    "Boot a kernel {} {}.",
+                    if *is_on { "with" } else { "without" },
+                    options.join(" and ")
+                ));
             }
             _ => return Now::NotAtRunTime(""),
         })
@@ -152,7 +168,7 @@ impl Knob {
 
     fn undo_text(&self, case: Option<&Case<'_>>) -> String {
         match self.undo {
-            Fix::Command(text) | Fix::Prose(text) => text.source().to_owned(),
+            Fix::Command(text) | Fix::Boot(text) | Fix::Prose(text) => text.source().to_owned(),
             Fix::Setting(setting) => setting.write(),
             Fix::Implied | Fix::NotAtRunTime(_) => self.implied_undo(case),
         }
@@ -184,7 +200,7 @@ impl Knob {
             Some(Lasting::Kernel { .. }) => "Boot the kernel that was there before.".to_owned(),
             Some(Lasting::Firmware(_)) => "The setting as it was.".to_owned(),
             Some(Lasting::Set(_) | Lasting::Udev(_)) => WRITE_BACK.to_owned(),
-            Some(Lasting::Manager | Lasting::Other(_) | Lasting::Either { .. }) | None => {
+            Some(Lasting::Manager | Lasting::Boot(_) | Lasting::Other(_) | Lasting::Either { .. }) | None => {
                 "Put back what was there.".to_owned()
             }
         }

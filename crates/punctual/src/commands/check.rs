@@ -50,7 +50,6 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
         profile: profile.as_deref(),
         config: args.need.config.as_deref(),
         findings: Some(&setting.findings),
-        causes: &[],
     };
     let telling = open(args.form, &here, &opening, &scenario)?;
     quiet::before(&scenario, args.wait_quiet, args.form.brief);

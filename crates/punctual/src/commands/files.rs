@@ -43,6 +43,11 @@ pub fn create_new(path: &Path) -> Result<File> {
     })
 }
 
+/// Makes sure that a file can be created, and leaves none behind.
+pub fn check_new(path: &Path) -> Result<()> {
+    create_new(path).map(|_| remove(path))
+}
+
 /// The first of `STEM.ENDING`, `STEM-2.ENDING` and so on for which neither the file nor its HTML page exists. Another
 /// program may create the file before the caller does.
 pub fn unused(stem: &Path, ending: &str) -> PathBuf {

@@ -1,6 +1,6 @@
 //! One measurement from start to end: result files are created, the scenario runs, the report is printed.
 
-use super::files::{create_new, remove, title, unused};
+use super::files::{check_new, remove, title, unused, write_new};
 use super::preconditions::none_under_way;
 use super::quiet::IdleWatch;
 use crate::cli::Form;
@@ -18,8 +18,6 @@ use punctual_numbers::explain::primary_cause;
 use punctual_numbers::recording::{EndReason, Frame, Recording};
 use punctual_numbers::report::Report;
 use punctual_numbers::scenario::{LoadPhase, Scenario};
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -92,8 +90,6 @@ pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>;
 pub struct Finished {
     /// The report of all that was measured, even if not all of it could be written to the file.
     pub report: Report,
-    /// The HTML page, which was created before the measurement and is still empty.
-    page: Option<File>,
     pub outputs: Outputs,
 }
 
@@ -102,11 +98,10 @@ impl Finished {
     /// limit was exceeded or the need was not held, and 3 if the verdict is inconclusive or the run stalled.
     pub fn tell(&mut self, telling: &Telling) -> Result<Exit> {
         let (Telling::Form(_, reader) | Telling::Opened(reader)) = telling;
-        let file = self.page.take();
-        let Self { report, outputs, .. } = self;
+        let Self { report, outputs } = self;
         let of = Wording { report, reader, recording: Some(&outputs.recording) };
-        let page = outputs.html.as_deref().zip(file);
-        let failure = page.and_then(|(path, file)| write_page(of, &title(&outputs.recording), path, file).err());
+        let page = outputs.html.as_deref();
+        let failure = page.and_then(|path| write_page(of, &title(&outputs.recording), path).err());
         // A page that could not be written is not listed.
         let html = outputs.html.as_deref().filter(|_| failure.is_none());
         let paths = [Some(outputs.recording.as_path()), html];
@@ -173,27 +168,26 @@ fn session(
             remove(&outputs.recording);
         }
     };
-    let page = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
+    // The page is written last. If it were created now, a run that is killed would leave an empty one.
+    outputs.html.as_deref().map_or(Ok(()), check_new).inspect_err(|_| undo())?;
     let mut session = Measuring { keeper, display, others: IdleWatch::default() };
     let measured = measure(scenario, setting, interrupted, &mut session);
     session.display.clear();
     if let Err(error) = measured {
-        // Nothing was measured, so the files created for the run are removed.
+        // Nothing was measured, so the file created for the run is removed.
         undo();
-        outputs.html.as_deref().into_iter().for_each(remove);
         return Err(render::words::measure_error(error));
     }
     let finished = session.keeper.finish();
     session.say_failure(finished);
     let recording = session.keeper.into_recording().context("the measurement handed out no recording")?;
-    Ok(Finished { report: Report::of(&recording), page, outputs })
+    Ok(Finished { report: Report::of(&recording), outputs })
 }
 
-/// Writes the page. After an error the file is removed, because half a page would look like a whole one.
-fn write_page(of: Wording<'_>, title: &str, path: &Path, mut file: File) -> Result<()> {
+fn write_page(of: Wording<'_>, title: &str, path: &Path) -> Result<()> {
     let page = render::html::page(of, title)?;
-    let written = file.write_all(page.as_bytes()).inspect_err(|_| remove(path));
-    written.with_context(|| format!("write {}: make room and render it again with punctual report", path.display()))
+    write_new(path, page)
+        .context("the recording is whole, but it has no page; render one later with punctual report --html")
 }
 
 /// Refuses loads that are misspelt or not available here, before anything is measured.

@@ -11,7 +11,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::tree::{MemTree, Tree};
 use punctual_hist::Nanos;
 use punctual_linux::live::{LiveTree, Unpacked};
-use punctual_linux::recording::read_stretch;
+use punctual_linux::recording::{check_header, read_stretch};
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
 use punctual_numbers::foreign::{ImportOptions, Problem};
 use punctual_numbers::recording::{RecTime, Recording, Stretch};
@@ -88,7 +88,8 @@ pub fn named_or_newest(named: Option<&PathBuf>) -> Result<PathBuf> {
     }
 }
 
-/// The newest recordings of this folder except those in `but`, oldest first. Their names are printed.
+/// The newest recordings of this folder except those in `but`, oldest first. Their names are printed. A file that cannot
+/// be shown, because its run was ended before its header was written, is skipped with a note.
 pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(".").context("list this folder")?.flatten();
     let recordings = entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "punctual"));
@@ -97,14 +98,22 @@ pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
         .filter(|(_, path)| !but.contains(path))
         .collect();
     found.sort();
-    if found.len() < count {
+    let is_shown = |path: &PathBuf| match refuse_pipe(path).and_then(|()| Ok(check_header(path)?)) {
+        Ok(()) => true,
+        Err(error) => {
+            say(&format!("note: skipped {error}"));
+            false
+        }
+    };
+    let mut newest: Vec<PathBuf> = found.into_iter().rev().map(|(_, path)| path).filter(is_shown).take(count).collect();
+    newest.reverse();
+    if newest.len() < count {
         bail!(
-            "this folder holds {} of the {count} recordings (*.punctual) that are needed: name them, or make one:\n  \
-             sudo punctual check",
-            found.len()
+            "this folder holds {} of the {count} readable recordings (*.punctual) that are needed: name them, or make \
+             one:\n  sudo punctual check",
+            newest.len()
         );
     }
-    let newest: Vec<PathBuf> = found.split_off(found.len() - count).into_iter().map(|(_, path)| path).collect();
     let names: Vec<String> = newest.iter().map(|path| path.display().to_string()).collect();
     say(&format!("note: the newest here: {}", names.join(", ")));
     Ok(newest)

@@ -12,7 +12,7 @@ mod ruler;
 mod shape;
 mod timeline;
 
-pub use axis::{LogScale, Times, as_f64, moment_label, round_moments, whole};
+pub use axis::{LogScale, Times, moment_label, round_moments};
 pub use effects::{Bar, effects};
 pub use exceedance::{exceedance, limits};
 pub use histogram::{columns, counts, histogram};
@@ -23,6 +23,7 @@ pub use timeline::{Reach, TIMELINE_HEIGHT, reach, timeline, times};
 
 use crate::render::clean::visible;
 use crate::render::units::THIN;
+use punctual_numbers::stats::float::float;
 use std::fmt::{Display, Write as _};
 
 /// Number of colours for series. Series beyond it reuse the colours and differ in the dashes of their lines.
@@ -93,7 +94,7 @@ fn rect(out: &mut String, class: &str, (left, top): (f64, f64), (right, bottom):
 
 /// Roughly how wide a text is, in the units of a picture.
 fn wide(text: &str) -> f64 {
-    as_f64(text.chars().count() as u64) * 6.8
+    float(text.chars().count()) * 6.8
 }
 
 /// Edges of the drawing inside the margins of a picture, in its units.

@@ -136,6 +136,37 @@ fn what_is_left_out_is_counted() {
     assert!(text.contains("more rows with smaller maxima: punctual report --full"), "{text}");
 }
 
+/// Root of a container is not root on its host, where the change is made and measured.
+#[test]
+fn what_is_done_on_the_host_has_sudo() {
+    let reader = Reader { is_root: true, container: Some("docker".to_owned()), typed: None };
+    let mut report = sample::skipped();
+    report.causes = super::explain::sample::causes().causes;
+    report.findings.iter_mut().for_each(|finding| finding.severity = punctual_facts::finding::Severity::Fatal);
+    let said = of(&report, &reader, None).steps();
+    assert!(said[0].command.to_string().starts_with("sudo punctual check"), "{said:?}");
+    let mut bad = report.findings[0].clone();
+    (bad.id, bad.state) = ("dyn.preempt".to_owned(), punctual_facts::finding::State::Bad);
+    report.findings = vec![bad];
+    report.causes.as_mut().unwrap().causes[0].knobs = vec!["dyn.preempt"];
+    let next = of(&report, &reader, None).for_causes();
+    assert!(next.command.to_string().starts_with("sudo punctual tune"), "{next:?}");
+    assert!(next.then.unwrap().to_string().starts_with("sudo punctual check"));
+}
+
+/// The next step looks for the causes that were not looked for, so that one command is enough.
+#[test]
+fn a_run_that_did_not_look_for_causes_is_told_one_command() {
+    let report = sample::skipped();
+    assert!(report.causes.is_none() && report.verdict.missed > 0);
+    let typed = Command::new(["check", "--no-explain", "--cpus", "1"]);
+    let reader = Reader { typed: Some(typed), container: Some("docker".to_owned()), ..root() };
+    let text = text::results(&report, &reader, paths(), Style::default());
+    let answer = &text[text.find("Causes").unwrap()..];
+    assert_eq!(answer.matches("punctual check").count(), 1, "{answer}");
+    assert!(answer.contains("sudo punctual check --cpus 1"), "{answer}");
+}
+
 #[test]
 fn absurd_numbers_are_rendered_and_break_nothing() {
     let report = sample::absurd();

@@ -51,6 +51,22 @@ pub fn latency(length: Nanos) -> String {
     format!("{}{THIN}{unit}", shorter(&decimal_up(ns, per_unit, decimals)))
 }
 
+/// A period in the unit that suits it: `250 us`, `1.333 ms`. It is rounded to three decimals and not up, because a period
+/// is what was asked for and no measured latency.
+pub fn period(length: Nanos) -> String {
+    let ns = length.as_ns();
+    let (unit, per_unit) = match ns {
+        0..1_000 => ("ns", 1),
+        1_000..1_000_000 => ("us", 1_000),
+        1_000_000..1_000_000_000 => ("ms", 1_000_000),
+        _ => ("s", 1_000_000_000),
+    };
+    let thousandths = (u128::from(ns) * 1_000 + per_unit / 2) / per_unit;
+    let decimals = format!(".{:03}", thousandths % 1_000);
+    let whole = count(u64::try_from(thousandths / 1_000).unwrap_or(u64::MAX));
+    format!("{whole}{}{THIN}{unit}", decimals.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A latency in microseconds, rounded up, without the unit: for columns whose heading names it. Example: `12.3`.
 pub fn column_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 1))
@@ -246,6 +262,24 @@ mod tests {
         assert_eq!(plain(&count(u64::MAX)), "18 446 744 073 709 551 615");
         assert_eq!(plain(&counted(1, "release")), "1 release");
         assert_eq!(plain(&counted(0, "switch")), "0 switches");
+    }
+
+    #[test]
+    fn a_period_is_as_it_was_asked_for() {
+        let cases = [
+            (500, "500 ns"),
+            (62_500, "62.5 us"),
+            (250_000, "250 us"),
+            (999_999, "999.999 us"),
+            (1_000_000, "1 ms"),
+            (1_333_000, "1.333 ms"),
+            (1_333_333, "1.333 ms"),
+            (2_666_667, "2.667 ms"),
+            (60_000_000_000, "60 s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(plain(&period(Nanos::from_ns(ns))), text);
+        }
     }
 
     #[test]

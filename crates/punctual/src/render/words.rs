@@ -200,7 +200,7 @@ pub fn amount(amount: Amount) -> String {
 pub fn asked(report: &Report) -> String {
     let budget =
         report.need.budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
-    format!("Period {}, {budget}.", units::latency(report.need.period))
+    format!("Period {}, {budget}.", units::period(report.need.period))
 }
 
 /// The moment of a CPU's largest latency, and the load at that moment.

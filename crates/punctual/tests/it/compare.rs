@@ -320,8 +320,17 @@ fn what_is_no_recording_is_refused_by_name() {
     let run = three();
     fs::write(run.path("text.punctual"), "no recording").unwrap();
     fs::write(run.path("empty.punctual"), "").unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    for name in ["text.punctual", "empty.punctual"] {
+        fs::File::options().append(true).open(run.path(name)).unwrap().set_modified(later).unwrap();
+    }
     let compare = |words: &[&str]| run.punctual(&[&["compare"], words].concat());
-    compare(&["good.punctual"]).refused(&["the newest here: "]);
+    // Files that cannot be shown are skipped, and the newest recording is taken.
+    let said = compare(&["good.punctual"]);
+    assert!(said.out.contains("against good.punctual") && said.code != 1, "{said:?}");
+    for part in ["skipped empty.punctual: ", "skipped text.punctual: ", "the newest here: "] {
+        assert!(said.err.contains(part), "{part}: {said:?}");
+    }
     compare(&["good.punctual", "nowhere.punctual"]).refused(&["nowhere.punctual"]);
     compare(&["good.punctual", "text.punctual"]).refused(&["text.punctual"]);
     compare(&["good.punctual", "empty.punctual"]).refused(&["empty.punctual"]);

@@ -41,6 +41,20 @@ fn a_signal_ends_the_run_cleanly() {
     }
 }
 
+/// A page is written when all is measured, so that a run that is killed leaves no empty one.
+#[test]
+fn a_run_that_is_killed_leaves_no_page() {
+    let run = Run::new();
+    let words =
+        ["check", "--cpus", "0", "--period", "100ms", "--budget", "90ms", "--load", "none", "--duration", "1h", "-q"];
+    let words = [&words[..], &["--out", "r.punctual"]].concat();
+    let Running(child) = &mut Running(run.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    run.until_due("r.punctual", 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(run.path("r.punctual").exists() && !run.path("r.html").exists());
+}
+
 /// Kills fifty runs, ten at a time, at moments spread over three seconds.
 #[test]
 fn kill_9_at_any_moment_leaves_a_readable_recording() {

@@ -12,6 +12,10 @@ fn what_cannot_be_tried_is_refused_with_a_remedy() {
     // Any user may write to the folder for temporary files.
     let mine = format!("script:{}", run.path("mine").display());
     dry(&["--knobs", &mine]).refused(&["root's alone"]);
+    // It is refused before a plan is printed.
+    let said = dry(&["--knobs", "mem.compact", "--budget", "1h"]);
+    assert_eq!(said.out, "");
+    said.refused(&["a budget of 1 h is not below the period"]);
     dry(&["--knobs", "mem.compact", "--run", "1s"]).refused(&["1000 releases", "--run"]);
     dry(&["--knobs", "mem.compact,rcu.normal", "--time", "20s"]).refused(&["cannot tell anything", "--time"]);
     run.punctual(&["optimize", "--resume", "."]).refused(&["campaign.json"]);

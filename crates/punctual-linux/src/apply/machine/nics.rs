@@ -5,7 +5,8 @@ use crate::sys::ethtool::{self, SUBJECTS, Subject, ask as question};
 use punctual_tuning::plan::NicSetting;
 use std::io;
 
-/// Where a setting stands: in this word of the answer about this subject.
+/// The place of a setting: the network card answers a question about `subject` with a list of words, of which `word` is
+/// the index of this setting's.
 struct Place {
     subject: &'static Subject,
     word: usize,

@@ -5,6 +5,7 @@
 use crate::journal::Owner;
 use crate::sys::sched::{Attributes, attributes, cpus, set_attributes, set_cpus};
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::stat_line::StatLine;
 use punctual_tuning::plan::{SchedPolicy, TaskName};
 use rustix::process::Pid;
 use std::fs;
@@ -14,13 +15,12 @@ fn gone() -> io::Error {
     io::Error::from_raw_os_error(libc::ESRCH)
 }
 
-/// State and start time from a thread's `stat`. The name in it may contain spaces and parentheses.
+/// State and start time from a thread's `stat`.
 fn state_and_start(pid: u32) -> Option<(char, u64)> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    // Fields 3 and 22 of proc_pid_stat(5): the first word after the name is field 3.
-    Some((fields.first()?.chars().next()?, fields.get(19)?.parse().ok()?))
+    let line = StatLine::parse(&stat)?;
+    Some((line.field(3)?.chars().next()?, line.number(22)?))
 }
 
 fn found(task: &TaskName) -> io::Result<Pid> {

@@ -5,7 +5,7 @@ use rustix::process::{Resource, getrlimit};
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 const MOST_BYTES: usize = 16 << 20;
@@ -60,6 +60,11 @@ impl Root {
 pub(super) struct Open(pub(super) File);
 
 impl Open {
+    /// Device and inode, which are the same under every name of the file; `None` if the system does not tell.
+    pub(super) fn identity(&self) -> Option<(u64, u64)> {
+        self.0.metadata().ok().map(|found| (found.dev(), found.ino()))
+    }
+
     /// Reads the whole file. The kernel returns long tables in pieces.
     pub(super) fn whole<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         self.read(buffer, false)

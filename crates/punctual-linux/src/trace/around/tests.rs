@@ -162,6 +162,23 @@ fn nothing_at_all_is_no_error() {
 }
 
 #[test]
+fn a_control_group_with_two_names_is_counted_once() {
+    let machine = Machine::new();
+    machine.write("proc/self/cgroup", "2:cpu,cpuacct:/a\n");
+    let groups = machine.0.path().join("sys/fs/cgroup");
+    let throttled = |n: u64| machine.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.stat", &format!("nr_throttled {n}\n"));
+    throttled(0);
+    std::os::unix::fs::symlink("cpu,cpuacct", groups.join("cpu")).unwrap();
+    let mut witness = machine.witness();
+    for n in 0..4 {
+        throttled(3 * n);
+        sample(&mut witness, n);
+    }
+    let around = witness.around_by(1, ms(150), ms(160), || ms(400)).unwrap();
+    assert_eq!(change(&around, &Counter::RtThrottled).map(|(by, _)| by), Some(3));
+}
+
+#[test]
 fn what_vanishes_or_is_garbled_is_missing_from_then_on() {
     let machine = Machine::new();
     let mut witness = machine.witness();

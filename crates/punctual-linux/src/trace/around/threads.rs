@@ -6,6 +6,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::Counter;
 use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
 use punctual_numbers::trace::tables::{TaskStat, named, nth};
+use std::collections::HashSet;
 use std::io;
 
 /// Usual mount points of control groups: version 2, and the CPU time controllers of version 1.
@@ -63,7 +64,10 @@ pub(super) fn run_delay(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) ->
 /// How often this process's control group, or a group above it, had used up its CPU time.
 pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
     let groups = root.text("/proc/self/cgroup")?;
-    let files: Vec<Open> = folders(&groups).iter().filter_map(|folder| counting(root, folder)).collect();
+    // Some machines mount a hierarchy once and link to it under a second name: a group is counted once.
+    let mut seen = HashSet::new();
+    let opened = folders(&groups).into_iter().filter_map(|folder| counting(root, &folder));
+    let files: Vec<Open> = opened.filter(|file| file.identity().is_none_or(|id| seen.insert(id))).collect();
     if files.is_empty() {
         return Err("no control group of this process has a limit of time".to_owned());
     }

@@ -3,7 +3,7 @@
 use super::super::tests::{plain, quiet};
 use super::super::{Change, ComparedNumber, Comparison, Matters, RowResult};
 use super::*;
-use crate::foreign::{Cell, Format, Quantity, Series};
+use crate::foreign::{Cell, Format, Quantity, Series, StatedPercentile};
 use crate::stats::float::whole;
 use punctual_hist::SplitMix;
 
@@ -154,7 +154,7 @@ fn threads_are_held_against_those_of_the_same_cpu_or_name() {
 #[test]
 fn files_without_counts_are_shown_and_have_no_odds() {
     let told = |us: u64| {
-        let points = vec![(500_000, Nanos::from_us(us))];
+        let points = vec![StatedPercentile { ppm: 500_000, value: Nanos::from_us(us) }];
         run(vec![Series { points, max: Some(Nanos::from_us(99)), stated_count: Some(1000), ..Series::default() }])
     };
     let comparison = held(&told(5), &told(50), options()).unwrap();

@@ -18,9 +18,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Interrupts, kernel threads and every ordinary process need a CPU; where all are meant for real-time work \
             they share those, and a busy one locks the machine up.",
         fix: Fix::prose("Choose fewer CPUs for the real-time work, or make the cpuset partition smaller."),
-        persist: &[Lasting::other(
-            "Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.",
-        )],
+        persist: &[Lasting::boot("Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.")],
         cost: "One CPU.",
         resort: Some(Resort::ChooseCpus),
         sources: &["kernel 6.12 kernel/sched/isolation.c: must include one present CPU"],

@@ -79,7 +79,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(cokernel),
         why: "Cobalt and EVL work only on the CPUs of their mask. Cobalt without CPU 0 disables itself; EVL takes all \
             CPUs when the word for its mask is misspelt.",
-        persist: &[Lasting::other(
+        persist: &[Lasting::boot(
             "Kernel command line: xenomai.supported_cpus=MASK for Cobalt (bits, CPU 0 always among them), evl.oobcpus=<I> \
             for EVL.",
         )],

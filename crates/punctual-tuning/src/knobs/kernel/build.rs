@@ -15,7 +15,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(preempt),
         why: "A kernel built for servers or plain desktops gives the CPU up only at chosen places; a system call of \
             another process then delays a real-time thread for milliseconds.",
-        fix: Fix::prose(
+        fix: Fix::boot(
             "Boot a kernel with PREEMPT_RT, or at least one with PREEMPT_DYNAMIC (then see dyn.preempt) or PREEMPT.",
         ),
         persist: &[
@@ -37,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| or_absent(case.text(NOHZ_FULL, CannotBe("")).map(|_| true), false)),
         why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do \
             without its tick; nohz_full= is an unknown word to a kernel that cannot.",
-        fix: Fix::prose("Boot a kernel with NO_HZ_FULL (those of most distributions have it)."),
+        fix: Fix::boot("Boot a kernel with NO_HZ_FULL (those of most distributions have it)."),
         persist: &[Lasting::built_with("NO_HZ_FULL")],
         cost: "A branch at every entry into the kernel while it is not switched on.",
         sources: &[
@@ -57,7 +57,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWith(&["CPU_ISOLATION", "CPUSETS"]),
         why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
             partitions: nothing keeps other work off a CPU.",
-        fix: Fix::prose("Boot a kernel with CPU_ISOLATION and CPUSETS (those of most distributions have both)."),
+        fix: Fix::boot("Boot a kernel with CPU_ISOLATION and CPUSETS (those of most distributions have both)."),
         cost: "None.",
         sources: &[
             "kernel 6.1, 6.12, 7.3 init/Kconfig, kernel/sched/isolation.c",
@@ -72,7 +72,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWith(&["RCU_NOCB_CPU"]),
         why: "Without RCU_NOCB_CPU the words rcu_nocbs= and nohz_full= cannot take the freeing of others' memory off \
             the real-time CPUs.",
-        fix: Fix::prose("Boot a kernel with RCU_NOCB_CPU (those of most distributions have it)."),
+        fix: Fix::boot("Boot a kernel with RCU_NOCB_CPU (those of most distributions have it)."),
         cost: "None until it is switched on.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/rcu/Kconfig", "Debian kernel configurations 6.1, 6.12, 7.3"],
         ..KNOB
@@ -90,7 +90,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWith(&["RCU_BOOST"]),
         why: "A low-priority task that was preempted while it read under RCU keeps memory from being freed, for as \
             long as real-time work keeps it from running; boosting lets it finish.",
-        fix: Fix::prose("Boot a kernel with RCU_BOOST (distributions' PREEMPT_RT kernels have it)."),
+        fix: Fix::boot("Boot a kernel with RCU_BOOST (distributions' PREEMPT_RT kernels have it)."),
         cost: "The boosted reader runs ahead of threads below rcutree.kthread_prio.",
         sources: &[
             "kernel 7.3 kernel/rcu/Kconfig: RCU_BOOST (default y with PREEMPT_RT)",
@@ -132,7 +132,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(tracers),
         why: "When a deadline is missed, the osnoise and timerlat tracers say who took the CPU; without them one can \
             only guess.",
-        fix: Fix::prose("Boot a kernel with them (Debian: only the -rt kernels)."),
+        fix: Fix::boot("Boot a kernel with them (Debian: only the -rt kernels)."),
         persist: &[Lasting::built_with("OSNOISE_TRACER"), Lasting::built_with("TIMERLAT_TRACER")],
         cost: "Kernel size; nothing while no trace is taken.",
         sources: &[

@@ -18,12 +18,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
-        fix: Fix::prose(
+        fix: Fix::boot(
             "Install the distribution's PREEMPT_RT kernel (Debian: linux-image-rt-amd64 or -arm64) and boot it.",
         ),
         persist: &[
             Lasting::built_with("PREEMPT_RT"),
-            Lasting::other("Make the kernel that was installed the default in the boot loader."),
+            Lasting::boot("Make the kernel that was installed the default in the boot loader."),
         ],
         undo: Fix::prose("Boot the other kernel."),
         cost: "Some throughput; some drivers are not built for it (i915 in particular).",
@@ -98,7 +98,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ]),
         why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
             partly with interrupts off.",
-        fix: Fix::prose("Boot a production kernel; keep the debugging one for soak tests."),
+        fix: Fix::boot("Boot a production kernel; keep the debugging one for soak tests."),
         undo: Fix::prose("Boot the debugging kernel."),
         cost: "Bugs are found later.",
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
@@ -111,7 +111,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWithout(&["IRQSOFF_TRACER", "PREEMPT_TRACER"]),
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
             while no trace is taken.",
-        fix: Fix::prose(
+        fix: Fix::boot(
             "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; where the kernel has them, osnoise and timerlat \
             find causes without that price.",
         ),

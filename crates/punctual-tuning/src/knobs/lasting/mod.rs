@@ -41,6 +41,8 @@ pub enum Lasting {
     },
     /// A setting of the firmware, with its usual place in the firmware's menus.
     Firmware(&'static str),
+    /// A sentence about the kernel or its command line, where no single word or option says it all.
+    Boot(Template<'static>),
     Other(Template<'static>),
     /// One of two places, chosen by the machine or the work.
     Either {
@@ -111,6 +113,10 @@ impl Lasting {
         Self::Kernel { option, is_on: false }
     }
 
+    pub const fn boot(sentence: &'static str) -> Self {
+        Self::Boot(Template::new(sentence))
+    }
+
     pub const fn other(sentence: &'static str) -> Self {
         Self::Other(Template::new(sentence))
     }
@@ -140,7 +146,7 @@ impl Lasting {
                 format!("Build the kernel with CONFIG_{option}={}", if *is_on { 'y' } else { 'n' })
             }
             Self::Firmware(place) => format!("Firmware: {place}"),
-            Self::Other(sentence) => fill(*sentence),
+            Self::Boot(sentence) | Self::Other(sentence) => fill(*sentence),
             Self::Either { when, then, otherwise } => {
                 let (here, elsewhere) = when.words();
                 format!("{here}: {}; {elsewhere}: {}", then.told(fill), otherwise.told(fill))
@@ -150,9 +156,12 @@ impl Lasting {
 
     pub fn names_housekeeping(&self) -> bool {
         match self {
-            Self::Word(text) | Self::Module(text) | Self::Unit(text) | Self::Limit(text) | Self::Other(text) => {
-                text.names_housekeeping()
-            }
+            Self::Word(text)
+            | Self::Module(text)
+            | Self::Unit(text)
+            | Self::Limit(text)
+            | Self::Boot(text)
+            | Self::Other(text) => text.names_housekeeping(),
             Self::Set(setting) => setting.names_housekeeping(),
             Self::Udev(rule) => rule.names_housekeeping(),
             Self::Manager => true,
@@ -174,7 +183,8 @@ impl Lasting {
     /// `None` if the knob's own undo suffices.
     pub fn undo_here(&self, case: &Case<'_>) -> Option<String> {
         let chosen = self.chosen(case);
-        let undone = (!matches!(chosen, Self::Firmware(_) | Self::Other(_))).then(|| chosen.on(case, Direction::Undo));
+        let undone = (!matches!(chosen, Self::Firmware(_) | Self::Boot(_) | Self::Other(_)))
+            .then(|| chosen.on(case, Direction::Undo));
         undone.filter(|how| !how.is_empty())
     }
 
@@ -187,12 +197,12 @@ impl Lasting {
 
     fn on(&self, case: &Case<'_>, direction: Direction) -> String {
         let boot = &case.machine.boot;
-        let is_ours =
-            matches!(self, Self::Unit(_) | Self::Limit(_) | Self::Other(_) | Self::Kernel { .. } | Self::Firmware(_));
+        let is_ours = matches!(self, Self::Unit(_) | Self::Limit(_) | Self::Other(_) | Self::Firmware(_));
         if let (Some(container), false) = (&boot.container, is_ours) {
             let what = self.filled(case);
             return match direction {
-                Direction::Do => format!("On the host, not in this container ({container}): {what}"),
+                Direction::Undo if matches!(self, Self::Kernel { .. }) => on_host(container, KERNEL_BEFORE),
+                Direction::Do => on_host(container, &what),
                 Direction::Undo => format!("On the host, not in this container ({container}), take back: {what}"),
             };
         }
@@ -210,11 +220,18 @@ impl Lasting {
             Self::Unit(line) => places::unit(case, &case.fill(*line), direction),
             Self::Manager => places::manager(case, direction),
             Self::Limit(line) => places::limit(case, &line.anywhere(), direction),
-            Self::Kernel { .. } if direction == Direction::Undo => "Boot the kernel that was there before".to_owned(),
-            Self::Kernel { .. } | Self::Firmware(_) | Self::Other(_) => self.filled(case),
+            Self::Kernel { .. } if direction == Direction::Undo => KERNEL_BEFORE.to_owned(),
+            Self::Kernel { .. } | Self::Firmware(_) | Self::Boot(_) | Self::Other(_) => self.filled(case),
             Self::Either { .. } => self.chosen(case).on(case, direction),
         }
     }
+}
+
+const KERNEL_BEFORE: &str = "Boot the kernel that was there before";
+
+/// What to do, for a reader in a container whose host alone can do it.
+pub(super) fn on_host(container: &str, what: &str) -> String {
+    format!("On the host, not in this container ({container}): {what}")
 }
 
 const MANAGER: Template<'static> =

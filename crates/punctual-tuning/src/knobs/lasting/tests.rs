@@ -89,3 +89,20 @@ fn what_a_machine_says_is_no_part_of_a_command_unless_harmless() {
         assert!(!self::told(&container, "2-3").contains('\u{1b}'));
     }
 }
+
+/// Another kernel, or another command line for it, is installed on the host of a container.
+#[test]
+fn what_is_decided_at_boot_is_told_to_be_the_hosts() {
+    let fixed = |container: &str, id: &str| {
+        let tree = MemTree::parse(&format!("punctual-machine 1\n{container}")).unwrap();
+        let (machine, need) = (Machine::read(&tree), Need::default());
+        let knob = crate::knobs::find(id).unwrap();
+        let case = Case::new(&tree, &machine, &need);
+        if knob.is_for_boot_only() { crate::audit::lasting(knob, &case) } else { knob.fix_here(&case) }
+    };
+    for id in ["kconf.flavour", "kconf.preempt", "log.console", "log.nbcon", "cmdline.rejected"] {
+        let told = fixed("/run/systemd/container = docker\n", id);
+        assert!(told.starts_with("On the host, not in this container (docker): "), "{id}: {told}");
+        assert!(!fixed("", id).contains("host"), "{id}");
+    }
+}

@@ -9,6 +9,7 @@ use crate::knobs::{DEADLINE, Doubt, FIFO, KERNEL_THREAD, RR};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::allowed_by;
 use punctual_facts::fact::{Fact, printable};
+use punctual_facts::stat_line::StatLine;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
@@ -40,31 +41,25 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Parses a line of `stat`. The name in parentheses may contain parentheses itself.
     fn parse(process: u32, stat: &str, allowed: impl FnOnce() -> Option<CpuSet>) -> Option<Self> {
-        let (before, after) = stat.rsplit_once(')')?;
-        let (pid, comm) = before.split_once('(')?;
-        // The first field after the name is field 3 in the numbering of proc_pid_stat(5).
-        let fields: Vec<&str> = after.split_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3).copied();
-        let small = |number: usize| field(number)?.parse::<u32>().ok();
-        let flags: u64 = field(9)?.parse().ok()?;
-        let (priority, policy) = (small(40)?, small(41)?);
+        let line = StatLine::parse(stat)?;
+        let flags: u64 = line.number(9)?;
+        let (priority, policy) = (line.number(40)?, line.number(41)?);
         let is_fixed = flags & NO_SETAFFINITY != 0;
         Some(Self {
             name: TaskName {
-                pid: pid.trim().parse().ok()?,
-                started: field(22)?.parse().ok()?,
-                comm: printable(comm, NAME_CHARS),
+                pid: line.pid.parse().ok()?,
+                started: line.number(22)?,
+                comm: printable(line.comm, NAME_CHARS),
             },
             process,
             is_kernel: flags & KERNEL_THREAD != 0,
             is_fixed,
-            cpu: small(39)?,
+            cpu: line.number(39)?,
             policy: match policy {
                 FIFO => SchedPolicy::Fifo(priority),
                 RR => SchedPolicy::Rr(priority),
-                _ => SchedPolicy::Other(field(19)?.parse().ok()?),
+                _ => SchedPolicy::Other(line.number(19)?),
             },
             is_real_time: [FIFO, RR, DEADLINE].contains(&policy),
             cpus: if is_fixed { CpuSet::new() } else { allowed().unwrap_or_default() },

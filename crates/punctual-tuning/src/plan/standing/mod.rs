@@ -12,6 +12,7 @@ use punctual_facts::cpus::allowed_by;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
+use punctual_facts::stat_line::StatLine;
 use punctual_facts::tree::{Tree, text};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -234,16 +235,11 @@ fn see_file(is_wanted: bool) -> Observed {
     Observed { text: if is_wanted { "as written" } else { "changed" }.to_owned(), is_wanted }
 }
 
-/// The fields after the name in a thread's `stat` file. Absent if the number now belongs to another thread.
-fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
-    let fields = text(tree, &format!("/proc/{}/stat", task.pid)).map(|stat| {
-        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        rest.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
-    });
-    fields.and_then(|fields| {
-        // The start time is field 22 of the line. The first of `fields` is field 3.
-        let is_same = fields.get(19).and_then(|started| started.parse().ok()) == Some(task.started);
-        if is_same { Fact::Known(fields) } else { Fact::Absent }
+/// A thread's `stat` file. Absent if the number now belongs to another thread, which began at another time.
+fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<String> {
+    text(tree, &format!("/proc/{}/stat", task.pid)).and_then(|stat| {
+        let is_same = StatLine::parse(&stat).and_then(|line| line.number(22)) == Some(task.started);
+        if is_same { Fact::Known(stat) } else { Fact::Absent }
     })
 }
 
@@ -257,8 +253,8 @@ fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Observed>
 }
 
 fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Observed> {
-    stat(tree, task).and_then(|fields| {
-        let number = |field: usize| fields.get(field - 3).and_then(|value| value.parse::<i64>().ok());
+    stat(tree, task).and_then(|stat| {
+        let number = |field: usize| StatLine::parse(&stat)?.number::<i64>(field);
         let (Some(nice), Some(priority), Some(policy)) = (number(19), number(40), number(41)) else {
             return Fact::Garbled("its stat is too short".to_owned());
         };

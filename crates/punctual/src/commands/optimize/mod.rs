@@ -34,6 +34,7 @@ use kept::{Folder, InUse};
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Hand, Machine};
 use punctual_linux::{interrupt, under_way};
+use punctual_numbers::scenario::Scenario;
 use punctual_optimize::Campaign;
 use punctual_optimize::format::{Doubts, Kept};
 use std::path::Path;
@@ -77,7 +78,8 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
             across.take_up();
         }
     }
-    go_on(&ways, folder, kept, &found)
+    let scenario = asked::scenario(&ways, &found)?;
+    go_on(&ways, folder, kept, &found, scenario)
 }
 
 /// Refuses to go on while another process or campaign changes or measures this machine. `own` is the folder of the
@@ -141,13 +143,14 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
         bail!("nothing that is named takes a boot, so it is tried without --boots");
     }
     let design = asked::design(args, &found)?;
+    // What cannot be measured is refused before anything is printed.
+    let scenario = asked::scenario(args, &found)?;
     let intended = shown::intended(&design, &found.not_tried, &found.limits, time::each(args), render::style());
     if args.dry_run {
         render::print(&if args.json { told::intended(args, &Campaign::new(design), &found)? } else { intended })?;
         return Ok(Exit::Fine);
     }
     render::say(intended.trim_end());
-    asked::scenario(args, &found)?;
     if !args.yes && !is_agreed("Try these? [y/N] ")? {
         render::say("Nothing was changed.");
         return Ok(Exit::Fine);
@@ -162,13 +165,12 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
         doubts: Doubts::default(),
     };
     let folder = Folder::create(&folder, &kept)?;
-    go_on(args, &folder, kept, &found)
+    go_on(args, &folder, kept, &found, scenario)
 }
 
-fn go_on(args: &OptimizeArgs, folder: &Folder, mut kept: Kept, found: &Selection) -> Result<Exit> {
+fn go_on(args: &OptimizeArgs, folder: &Folder, mut kept: Kept, found: &Selection, scenario: Scenario) -> Result<Exit> {
     let interrupted =
         interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
-    let scenario = asked::scenario(args, found)?;
     let load_dir = args.load_dir.clone().unwrap_or_else(|| folder.path().to_path_buf());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let note = under_way::say_so(folder.path());

@@ -22,6 +22,7 @@ pub use list::list;
 pub use markdown::document as markdown;
 pub use sarif::{Captured, document as sarif};
 
+use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_tuning::audit::{lasting, undoing};
 use punctual_tuning::knobs::{Blast, Case, Family, Knob};
@@ -43,13 +44,10 @@ impl<'a> Audit<'a> {
         self.findings.iter().filter(move |f| f.state == State::Bad && f.severity == severity)
     }
 
-    fn cpus(&self) -> String {
-        if self.case.rt().is_empty() { "unknown".to_owned() } else { self.case.rt().to_string() }
-    }
-
     /// The kind of work and its CPUs: `periodic work on CPUs 2-3`.
     fn need(&self) -> String {
-        format!("{} work on CPUs {}", self.case.need.kind.name(), self.cpus())
+        let cpus = if self.case.rt().is_empty() { "unknown CPUs".to_owned() } else { words::cpus(self.case.rt()) };
+        format!("{} work on {cpus}", self.case.need.kind.name())
     }
 }
 

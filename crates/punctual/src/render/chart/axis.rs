@@ -4,6 +4,7 @@ use super::{Plot, escaped, path, px, text, wide};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
+use punctual_numbers::stats::float::{self, float};
 use std::fmt::Write as _;
 
 /// Maps values to coordinates, logarithmically. Values outside of the range are mapped to its edge.
@@ -28,7 +29,7 @@ impl LogScale {
     }
 
     pub fn at_ns(&self, length: Nanos) -> f64 {
-        self.at(as_f64(length.as_ns()))
+        self.at(float(length.as_ns()))
     }
 
     /// Ticks at 1, 2 and 5 times the powers of ten, as (value, whether to label it). A short range has a label at each
@@ -56,12 +57,6 @@ impl LogScale {
         let is_shown = |(value, labelled): &(f64, bool)| if powers >= 2 { is_power_of_ten(*value) } else { *labelled };
         ticks.into_iter().filter(is_shown).map(|(value, _)| value).collect()
     }
-}
-
-/// A count as a floating-point number, the type of coordinates.
-#[allow(clippy::cast_precision_loss, reason = "a picture has fewer than 53 bits of pixels")]
-pub fn as_f64(n: u64) -> f64 {
-    n as f64
 }
 
 /// The title of an axis of latencies. All their labels are in microseconds, as the tables of the page are.
@@ -101,7 +96,7 @@ pub fn latencies_left(out: &mut String, scale: &LogScale, plot: Plot) {
 }
 
 pub fn counts_left(out: &mut String, scale: &LogScale, plot: Plot, title: &str) {
-    left(out, scale, plot, title, |n| units::count(whole(n)));
+    left(out, scale, plot, title, |n| units::count(float::whole(n.round())));
 }
 
 fn left(out: &mut String, scale: &LogScale, plot: Plot, title: &str, label: fn(f64) -> String) {
@@ -121,13 +116,8 @@ fn is_power_of_ten(value: f64) -> bool {
     (value.log10() - value.log10().round()).abs() < 1e-6
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
-pub fn whole(n: f64) -> u64 {
-    n.round() as u64
-}
-
 pub fn microseconds(ns: f64) -> String {
-    if ns < 999.0 { format!("{}", ns.round() / 1e3) } else { units::count(whole(ns / 1e3)) }
+    if ns < 999.0 { format!("{}", ns.round() / 1e3) } else { units::count(float::whole((ns / 1e3).round())) }
 }
 
 /// The stretch of time a picture shows.
@@ -159,7 +149,7 @@ pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool)
         let x = moment_at(at, times, plot);
         path(out, "grid minor", plot.upright(x));
         if labelled {
-            let units = at.since_epoch().as_secs_f64() / as_f64(length);
+            let units = at.since_epoch().as_secs_f64() / float(length);
             text(out, "tick mid", (x, plot.bottom + 17.0), &format!("{}", (units * 10.0).round() / 10.0));
         }
     }

@@ -1,13 +1,14 @@
 //! Exceedance curves: the share of activations with more than each latency, on two logarithmic axes, for several
 //! results in one plot. The horizontal distance of two curves is the difference in latency at that share.
 
-use super::axis::{self, LogScale, as_f64};
+use super::axis::{self, LogScale};
 use super::histogram::budget_line;
 use super::shape::{Shape, range};
 use super::{Plot, escaped, opened, path, px, series};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::stats::binomial;
+use punctual_numbers::stats::float::float;
 use std::fmt::Write as _;
 
 /// The limits of a share are exact if at most this number of values exceeds the latency. For more values the normal
@@ -20,9 +21,9 @@ pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     let most = shapes.iter().map(|shape| shape.count()).max()?;
     // The left margin is wide, because labels such as "1 in 1 000 000" stand there.
     let plot = Plot { left: 122.0, ..Plot::of(900.0, super::HEIGHT) };
-    let x = LogScale::new(as_f64(low), as_f64(high), plot.left, plot.right);
+    let x = LogScale::new(float(low), float(high), plot.left, plot.right);
     // Shares are scaled up, because a `LogScale` begins at 0.1.
-    let least = (0.5e6 / as_f64(most)).max(1e-6);
+    let least = (0.5e6 / float(most)).max(1e-6);
     let scale = 0.1 / least.min(0.1);
     let y = LogScale::new(least * scale, 1e6 * scale, plot.bottom, plot.top);
     let level = |share: f64| y.at(share * 1e6 * scale);
@@ -68,11 +69,11 @@ fn falls(shape: &Shape, x: &LogScale) -> Vec<(String, u64)> {
 /// The path of the curve and, if some values were only counted, the path of a dashed line over the range that holds
 /// these values.
 fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (String, Option<String>) {
-    let all = as_f64(shape.count());
+    let all = float(shape.count());
     let mut level = px(y(1.0));
     let mut path = format!("M{} {level}", px(plot.left));
     for (at, beyond) in falls(shape, x) {
-        level = px(if beyond > 0 { y(as_f64(beyond) / all) } else { plot.bottom });
+        level = px(if beyond > 0 { y(float(beyond) / all) } else { plot.bottom });
         let _ = write!(path, "H{at}V{level}");
     }
     let Some((apart, [from, to])) = shape.apart.zip(apart(shape, x)) else { return (path, None) };
@@ -87,7 +88,7 @@ fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (St
 fn apart(shape: &Shape, x: &LogScale) -> Option<[String; 2]> {
     let apart = shape.apart?;
     let cells_end = shape.falls().last().map_or(0, |(at, _)| at.as_ns());
-    Some([apart.from.as_ns(), apart.end()].map(|at| px(x.at(as_f64(at.max(cells_end))))))
+    Some([apart.from.as_ns(), apart.end()].map(|at| px(x.at(float(at.max(cells_end))))))
 }
 
 /// The 95 % confidence limits of one share, after Clopper and Pearson, for activations that do not depend on each
@@ -98,7 +99,7 @@ pub fn limits(beyond: u64, all: u64) -> (f64, f64) {
         let low = if beyond == 0 { 0.0 } else { 1.0 - upper(all.saturating_sub(beyond)) };
         return (low, upper(beyond));
     }
-    let (k, n) = (as_f64(beyond), as_f64(all.max(1)));
+    let (k, n) = (float(beyond), float(all.max(1)));
     let half = 1.96 * (k * (1.0 - k / n).max(0.0)).sqrt() / n;
     (k / n - half, k / n + half)
 }

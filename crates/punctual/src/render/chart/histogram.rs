@@ -5,12 +5,13 @@
 //! too narrow to be seen are drawn as one column. Values that lie in no cell and were only counted are drawn
 //! separately, up to the largest value if it is known.
 
-use super::axis::{self, LogScale, as_f64};
+use super::axis::{self, LogScale};
 use super::shape::{Shape, above, range};
 use super::{Plot, opened, path, px, rect, series as class_of, text};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::foreign::Cell;
+use punctual_numbers::stats::float::float;
 use std::fmt::Write as _;
 
 /// Neighbouring cells are joined into columns of about this width, in units of the picture.
@@ -31,13 +32,13 @@ pub fn histogram(shapes: &[Shape], shown: &[usize], budget: Option<Nanos>, small
     let (low, high) = range(shapes, budget)?;
     let (width, height) = if small { (440.0, 246.0) } else { (900.0, super::HEIGHT) };
     let plot = Plot::of(width, height);
-    let x = LogScale::new(as_f64(low), as_f64(high), plot.left, plot.right);
+    let x = LogScale::new(float(low), float(high), plot.left, plot.right);
     let columns = columns(shapes, (low, high), (plot.right - plot.left) / COLUMN);
     let counted = |shape: &Shape| [counts(&columns, &shape.cells), counts(&columns, &shape.skipped)];
     let counted: Vec<[Vec<u64>; 2]> = shapes.iter().map(counted).collect();
     let aparts = shapes.iter().filter_map(|shape| shape.apart.map(|apart| apart.count));
     let most = counted.iter().flatten().flatten().copied().chain(aparts).max()?;
-    let y = LogScale::new(0.6, as_f64(most) * 1.4, plot.bottom, plot.top);
+    let y = LogScale::new(0.6, float(most) * 1.4, plot.bottom, plot.top);
     let shown: Vec<_> = shown.iter().filter_map(|place| shapes.get(*place).zip(counted.get(*place))).collect();
 
     let names: Vec<&str> = shown.iter().map(|(shape, _)| shape.name.as_str()).collect();
@@ -58,8 +59,8 @@ pub fn histogram(shapes: &[Shape], shown: &[usize], budget: Option<Nanos>, small
             path(&mut out, &class, steps(&columns, skipped, &x, &y, plot));
         }
         if let Some(apart) = shape.apart {
-            let [from, to] = [apart.from.as_ns(), apart.end()].map(|at| px(x.at(as_f64(at))));
-            let (top, bottom) = (px(y.at(as_f64(apart.count))), px(plot.bottom));
+            let [from, to] = [apart.from.as_ns(), apart.end()].map(|at| px(x.at(float(at))));
+            let (top, bottom) = (px(y.at(float(apart.count))), px(plot.bottom));
             path(&mut out, &class, format_args!("M{from} {bottom}V{top}H{to}V{bottom}"));
         }
     }
@@ -74,12 +75,12 @@ pub fn histogram(shapes: &[Shape], shown: &[usize], budget: Option<Nanos>, small
 pub fn columns(shapes: &[Shape], (low, high): (u64, u64), most: f64) -> Vec<Column> {
     let mut cells: Vec<&Cell> = shapes.iter().flat_map(Shape::drawn).collect();
     cells.sort_by_key(|cell| cell.low);
-    let wide = (as_f64(high) / as_f64(low)).max(1.0).powf(1.0 / most);
+    let wide = (float(high) / float(low)).max(1.0).powf(1.0 / most);
     let mut columns: Vec<Column> = Vec::new();
     for cell in cells {
         let (from, to) = (cell.low.as_ns(), above(cell));
         match columns.last_mut() {
-            Some(last) if from < last.above || as_f64(to) < as_f64(last.low.max(1)) * wide => {
+            Some(last) if from < last.above || float(to) < float(last.low.max(1)) * wide => {
                 last.above = last.above.max(to);
             }
             _ => columns.push(Column { low: from, above: to }),
@@ -100,7 +101,7 @@ pub fn counts(columns: &[Column], cells: &[Cell]) -> Vec<u64> {
 }
 
 fn edges(column: Column, x: &LogScale) -> (f64, f64) {
-    (x.at(as_f64(column.low)), x.at(as_f64(column.above)))
+    (x.at(float(column.low)), x.at(float(column.above)))
 }
 
 /// Draws the budget as a vertical line with its name beside it.
@@ -118,7 +119,7 @@ fn steps(columns: &[Column], counts: &[u64], x: &LogScale, y: &LogScale, plot: P
     let mut at = None;
     for (column, count) in columns.iter().zip(counts).filter(|(_, count)| **count > 0) {
         let (left, right) = edges(*column, x);
-        let top = px(y.at(as_f64(*count)));
+        let top = px(y.at(float(*count)));
         if at != Some(column.low) {
             if at.is_some() {
                 let _ = write!(path, "V{}", px(plot.bottom));

@@ -1,12 +1,13 @@
 //! One late activation, from its release to the start of its body: bars to scale show what had the CPU, in one lane for
 //! each kind of cause.
 
-use super::axis::{as_f64, microseconds, title_below};
+use super::axis::{microseconds, title_below};
 use super::{Plot, WIDTH, opened, path, px, rect, text, wide};
 use crate::render::units;
 use crate::render::words::causes as words;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::explain::{Class, Part, Spike, Stage};
+use punctual_numbers::stats::float::float;
 use std::cmp::Reverse;
 
 const LEFT: f64 = 102.0;
@@ -69,7 +70,7 @@ pub fn lanes(spike: &Spike) -> Option<String> {
     let used = |lane: Lane| spike.parts.iter().any(|part| drawn(part.cause.class).0 == lane);
     let shown: Vec<(Lane, &str)> =
         LANES.into_iter().filter(|(lane, _)| *lane != Lane::Beyond || used(Lane::Beyond)).collect();
-    let bottom = TOP + LANE * as_f64(shown.len() as u64);
+    let bottom = TOP + LANE * float(shown.len());
     let plot = Plot { left: LEFT, top: TOP, right: RIGHT, bottom };
     let (cpu, latency) = (spike.cpu, units::latency(spike.latency()));
     let says = format!("What CPU {cpu} did in the {latency} from the release to the body");
@@ -80,7 +81,7 @@ pub fn lanes(spike: &Spike) -> Option<String> {
     let rows: Vec<(f64, Vec<&Bar<'_>>)> = (0u64..)
         .zip(&shown)
         .map(|(row, (lane, name))| {
-            let top = TOP + LANE * as_f64(row);
+            let top = TOP + LANE * float(row);
             path(&mut out, "grid minor", plot.level(top));
             text(&mut out, "tick end", (LEFT - 8.0, top + LANE / 2.0 + 4.0), name);
             (top + (LANE - BAR) / 2.0, all.iter().filter(|bar| bar.lane == *lane).collect())
@@ -106,7 +107,7 @@ struct Scale {
 
 impl Scale {
     fn at(&self, instant: MonoTime) -> f64 {
-        let share = as_f64(instant.since(self.from).as_ns()) / as_f64(self.length.as_ns().max(1));
+        let share = float(instant.since(self.from).as_ns()) / float(self.length.as_ns().max(1));
         LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
     }
 }
@@ -118,7 +119,7 @@ fn axis(out: &mut String, scale: &Scale, release: MonoTime, plot: Plot) {
     while at <= scale.length {
         let x = scale.at(release.plus(at));
         path(out, "grid minor", plot.upright(x));
-        text(out, "tick mid", (x, plot.bottom + 17.0), &microseconds(as_f64(at.as_ns())));
+        text(out, "tick mid", (x, plot.bottom + 17.0), &microseconds(float(at.as_ns())));
         at = at.plus(step);
     }
     title_below(out, plot, "time since the release (\u{b5}s)");

@@ -1,10 +1,11 @@
 //! The percentiles of a run and its budget as marks on one logarithmic ruler.
 
-use super::axis::{LogScale, whole};
+use super::axis::LogScale;
 use super::{Plot, escaped, opened, path, px, rect, text, wide};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::report::Percentiles;
+use punctual_numbers::stats::float::{self, float};
 use std::fmt::Write as _;
 
 /// Height of a row of names over the ruler.
@@ -45,10 +46,10 @@ pub fn ruler(points: &Percentiles, budget: Option<Nanos>, says: &str, small: boo
     let low = min.min(budget.unwrap_or(min)).as_ns();
     let high = max.max(budget.unwrap_or(max)).as_ns();
     let (left, right) = (12.0, width - 12.0);
-    let scale = LogScale::new(super::as_f64(low) / 1.25, super::as_f64(high) * 1.25, left, right);
+    let scale = LogScale::new(float(low) / 1.25, float(high) * 1.25, left, right);
     let flags = placed(&scale, points, width);
     let rows = flags.iter().map(|flag| flag.row + 1).max().unwrap_or(1);
-    let top = 9.0 + ROW * super::as_f64(rows as u64);
+    let top = 9.0 + ROW * float(rows);
     let plot = Plot { left, top, right, bottom: top + 14.0 };
     let mut out = opened("ruler", width, plot.bottom + 28.0, says);
     let end = budget.map_or(plot.right, |b| scale.at_ns(b));
@@ -74,7 +75,7 @@ fn graduation(out: &mut String, scale: &LogScale, budget: Option<Nanos>, width: 
         let at = scale.at(value);
         path(out, "graduation", format_args!("M{} {}v{}", px(at), px(plot.bottom), if labelled { 7 } else { 4 }));
         if labelled && name_at.is_none_or(|name_at| (at - name_at).abs() > half + 24.0) {
-            text(out, "tick mid", (at, y), &units::latency(Nanos::from_ns(whole(value))));
+            text(out, "tick mid", (at, y), &units::latency(Nanos::from_ns(float::whole(value.round()))));
         }
     }
     if let (Some(budget), Some(name_at)) = (budget, name_at) {
@@ -128,7 +129,7 @@ fn place(flags: &mut [Flag], from: usize, rows: usize, width: f64) -> bool {
 }
 
 fn drawn(out: &mut String, flag: &Flag, budget: Option<Nanos>, plot: Plot) {
-    let y = plot.top - 8.0 - ROW * super::as_f64(flag.row as u64);
+    let y = plot.top - 8.0 - ROW * float(flag.row);
     let over = if budget.is_some_and(|b| flag.value > b) { " over" } else { "" };
     path(out, &format!("marker{over}"), format_args!("M{} {}V{}", px(flag.at), px(y - 10.0), px(plot.bottom)));
     let (x, edge) = if flag.is_left { (flag.at - 5.0, "end") } else { (flag.at + 5.0, "start") };

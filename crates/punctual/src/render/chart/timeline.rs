@@ -1,12 +1,13 @@
 //! Latency of one CPU over the run: smallest, median, p99.9 and largest latency of each stretch of time, with the load
 //! phases marked.
 
-use super::axis::{self, LogScale, Times, as_f64};
+use super::axis::{self, LogScale, Times};
 use super::{Plot, WIDTH, escaped, opened, path, px, rect, series, text};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Event, RecTime};
 use punctual_numbers::report::{PhaseSpan, Report, TimelinePoint};
+use punctual_numbers::stats::float::float;
 use std::fmt::Write as _;
 
 /// Stretches are joined until there are at most this many columns.
@@ -44,7 +45,7 @@ pub fn timeline(report: &Report, number: usize, Reach { low, high }: Reach, firs
     let times = times(report)?;
     let top = if first { NAMED } else { 8.0 };
     let plot = Plot { top, right: WIDTH - 60.0, bottom: top + PLOT, ..Plot::of(WIDTH, 0.0) };
-    let y = LogScale::new(as_f64(low.as_ns()) / 1.15, as_f64(high.as_ns()) * 1.15, plot.bottom, plot.top);
+    let y = LogScale::new(float(low.as_ns()) / 1.15, float(high.as_ns()) * 1.15, plot.bottom, plot.top);
     let height = plot.bottom + if last { LABELLED } else { 6.0 };
     let mut out = opened("timeline", WIDTH, height, &format!("Latency of CPU {cpu} over the run; logarithmic"));
     phases(&mut out, &report.spans, times, plot, first);
@@ -96,7 +97,7 @@ fn phases(out: &mut String, spans: &[PhaseSpan], times: Times, plot: Plot, named
         let name = words::phase_name(&span.name);
         let room = (to - from) / 6.6;
         if named && room > 4.0 {
-            let shown = if as_f64(name.chars().count() as u64) <= room { name.to_owned() } else { cut(name, room) };
+            let shown = if float(name.chars().count()) <= room { name.to_owned() } else { cut(name, room) };
             path(out, "phase-edge", format_args!("M{} {}V{}", px(from), px(plot.top - 20.0), px(plot.top)));
             let (x, y) = (px(from + 6.0), px(plot.top - 9.0));
             let (shown, title) = (escaped(&shown), escaped(name));

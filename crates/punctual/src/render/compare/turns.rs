@@ -1,7 +1,7 @@
 //! What an interleaved comparison is going to do: the order of its measurements, and the time that they take.
 
 use crate::render::document::Published;
-use crate::render::units;
+use crate::render::{units, words};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_optimize::turns::{Turn, Turns};
@@ -59,10 +59,10 @@ impl fmt::Display for TurnsPlan {
         writeln!(f, "A: {}\nB: {}", self.a, self.b)?;
         writeln!(
             f,
-            "{} of {} each on CPUs {}, seed {}: about {} and the time of the commands",
+            "{} of {} each on {}, seed {}: about {} and the time of the commands",
             units::counted(self.order.len() as u64, "measurement"),
             units::duration(self.each),
-            self.cpus,
+            words::cpus(&self.cpus),
             self.seed,
             units::duration(self.total),
         )?;

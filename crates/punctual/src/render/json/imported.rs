@@ -77,7 +77,8 @@ impl<'a> Numbers<'a> {
 }
 
 fn percentiles(series: &Series) -> Percentiles {
-    let at = |ppm: u32| -> Option<Nanos> { series.percentile_ppm(ppm) };
+    // Of values that were only counted, `latency_at_least` holds the lower bound.
+    let at = |ppm: u32| series.percentile_ppm(ppm).filter(|_| series.percentile_at_least(ppm).is_none());
     Percentiles {
         min: series.smallest(),
         mean: series.mean,

@@ -15,6 +15,7 @@ use super::units;
 use crate::cli::ChartName;
 use named::{budget_of, shapes};
 use punctual_numbers::report::{CpuRow, Report};
+use punctual_numbers::stats::float::float;
 use std::fmt::Write as _;
 use words::{caption, title};
 
@@ -64,10 +65,10 @@ pub fn svg(chart: ChartName, all: &[Named]) -> Option<String> {
 /// Draws the legend with its upper edge at `top`, and returns its height.
 fn legend(body: &mut String, names: &[(String, String)], top: f64) -> f64 {
     let longest = names.iter().map(|(_, name)| cut(name).chars().count()).max().unwrap_or(0);
-    let entry = ENTRY.max(44.0 + 7.0 * chart::as_f64(longest as u64));
+    let entry = ENTRY.max(44.0 + 7.0 * float(longest));
     let columns = ((WIDTH - 88.0) / entry).floor().max(1.0);
     for (place, (class, name)) in names.iter().enumerate() {
-        let at = chart::as_f64(place as u64);
+        let at = float(place);
         let (x, y) = (74.0 + at % columns * entry, top + (at / columns).floor() * 17.0);
         let name = escaped(&cut(name));
         let _ = write!(
@@ -77,7 +78,7 @@ fn legend(body: &mut String, names: &[(String, String)], top: f64) -> f64 {
             x + 24.0
         );
     }
-    (chart::as_f64(names.len() as u64) / columns).ceil() * 17.0
+    (float(names.len()) / columns).ceil() * 17.0
 }
 
 fn alone(chart: ChartName, all: &[Named], body: &str, height: f64) -> String {

@@ -5,12 +5,13 @@ mod field;
 use super::named::{budget_of, shapes};
 use super::{BAND, Named, caption, title, wrapped};
 use crate::cli::ChartName;
-use crate::render::chart::{self, LogScale, Shape, Times, as_f64, limits, moment_label, round_moments, times, whole};
+use crate::render::chart::{self, LogScale, Shape, Times, limits, moment_label, round_moments, times};
 use crate::render::units;
 use field::{Field, HEIGHT, cell, ns};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::TimelinePoint;
+use punctual_numbers::stats::float::{self, float};
 use std::fmt::Write as _;
 
 const MARKS: [char; 9] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
@@ -64,19 +65,19 @@ fn budget_said(budget: Option<Nanos>) -> String {
 
 fn latencies(field: &Field, shapes: &[Shape], budget: Option<Nanos>) -> Option<LogScale> {
     let (low, high) = chart::range(shapes, budget)?;
-    Some(field.latencies(as_f64(low) / 1.02, as_f64(high) * 1.02))
+    Some(field.latencies(float(low) / 1.02, float(high) * 1.02))
 }
 
 fn histogram(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns: usize) -> Option<String> {
     let most = shapes.iter().map(Shape::count).max()?;
     let mut field = Field::new(columns, &units::count(most));
     let x = latencies(&field, shapes, budget)?;
-    let columns = chart::columns(shapes, chart::range(shapes, budget)?, as_f64(field.width as u64));
+    let columns = chart::columns(shapes, chart::range(shapes, budget)?, float(field.width));
     let counted: Vec<Vec<u64>> = shapes.iter().map(|shape| chart::counts(&columns, &shape.cells)).collect();
     let aparts = shapes.iter().filter_map(|shape| shape.apart.map(|apart| apart.count));
     let most = counted.iter().flatten().copied().chain(aparts).max()?;
-    let y = LogScale::new(0.6, as_f64(most) * 1.2, as_f64(HEIGHT as u64), 0.0);
-    let line = |count: u64| cell(y.at(as_f64(count)), HEIGHT);
+    let y = LogScale::new(0.6, float(most) * 1.2, float(HEIGHT), 0.0);
+    let line = |count: u64| cell(y.at(float(count)), HEIGHT);
     for ((shape, counts), mark) in shapes.iter().zip(&counted).zip(MARKS) {
         if let Some(apart) = shape.apart {
             let span = field.span(&x, apart.from.as_ns(), apart.end());
@@ -96,7 +97,7 @@ fn histogram(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns:
         field.budget_line(cell(x.at_ns(budget), field.width));
     }
     field.label_latencies(&x);
-    field.label_left(&y, |n| units::count(whole(n)));
+    field.label_left(&y, |n| units::count(float::whole(n.round())));
     field.print(out);
     Some(budget_said(budget))
 }
@@ -109,8 +110,8 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
     let mut field = Field::new(columns, parts.last().map_or("", |(_, label)| label));
     let x = latencies(&field, shapes, budget)?;
     // Shares are multiplied by the number of values, because a `LogScale` begins at 0.1.
-    let y = LogScale::new(0.5, as_f64(most), as_f64(HEIGHT as u64), 0.0);
-    let line = |share: f64| cell(y.at(share * as_f64(most)), HEIGHT);
+    let y = LogScale::new(0.5, float(most), float(HEIGHT), 0.0);
+    let line = |share: f64| cell(y.at(share * float(most)), HEIGHT);
     for (shape, mark) in shapes.iter().zip(MARKS) {
         curve(&mut field, shape, &x, line, (shapes.len() > 1).then_some(mark));
     }
@@ -118,7 +119,7 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
         field.budget_line(cell(x.at_ns(budget), field.width));
     }
     field.label_latencies(&x);
-    field.left.extend(parts.into_iter().map(|(one_in, label)| (line(1.0 / as_f64(one_in)), label)));
+    field.left.extend(parts.into_iter().map(|(one_in, label)| (line(1.0 / float(one_in)), label)));
     field.print(out);
     // With several curves no bands are drawn, because they would cover each other.
     let band = if shapes.len() == 1 { format!("{BAND} ") } else { String::new() };
@@ -130,7 +131,7 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
 fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> usize, mark: Option<char>) {
     let total = shape.count();
     let level = |share: f64| if share > 0.0 { line(share) } else { HEIGHT - 1 };
-    let level_of = |n: u64| level(as_f64(n) / as_f64(total.max(1)));
+    let level_of = |n: u64| level(float(n) / float(total.max(1)));
     let mut points = vec![None; field.width];
     let mut beyond = total;
     for (at, count) in shape.falls() {
@@ -168,9 +169,9 @@ fn over_time(out: &mut String, all: &[Named], columns: usize) -> Option<String> 
     let points = || shown().flat_map(|report| report.timeline.iter());
     let low = points().filter_map(|p| p.p50.or(p.min)).chain(budget).min()?;
     let high = points().filter_map(|p| p.max).chain(budget).max()?;
-    let y = LogScale::new(as_f64(low.as_ns()) / 1.3, as_f64(high.as_ns()) * 1.1, as_f64(HEIGHT as u64), 0.0);
+    let y = LogScale::new(float(low.as_ns()) / 1.3, float(high.as_ns()) * 1.1, float(HEIGHT), 0.0);
     let width = field.width;
-    let column = |at: RecTime| cell(times.share(at) * as_f64(width as u64), width);
+    let column = |at: RecTime| cell(times.share(at) * float(width), width);
     if let Some(budget) = budget {
         let line = cell(y.at_ns(budget), HEIGHT);
         (0..width).for_each(|column| field.put(column, line, '-'));

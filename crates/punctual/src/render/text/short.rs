@@ -13,8 +13,8 @@ use punctual_facts::finding::{Finding, State};
 use punctual_facts::machine::MachineLine;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
-use punctual_numbers::explain::{Explanation, Ranked};
-use punctual_numbers::report::{Answer, NextStep, PhaseRow, Report, most_important};
+use punctual_numbers::explain::Explanation;
+use punctual_numbers::report::{Answer, PhaseRow, Report, most_important};
 use punctual_numbers::scenario::Scenario;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -40,8 +40,6 @@ pub struct Opening<'a> {
     pub config: Option<&'a Path>,
     /// Findings of the audit; `None` without an audit.
     pub findings: Option<&'a [Finding]>,
-    /// Causes from the measurement, empty before it. Findings on knobs that bear on these causes come first.
-    pub causes: &'a [Ranked],
 }
 
 /// The text above the numbers: the machine, the need, and the worst findings.
@@ -61,7 +59,7 @@ pub fn opening(of: &Opening<'_>, style: Style) -> String {
 }
 
 fn need(need: &Need) -> String {
-    let period = need.period.map(|period| format!("{} period", units::latency(period)));
+    let period = need.period.map(|period| format!("{} period", units::period(period)));
     let budget = need
         .budget
         .map_or_else(|| "no latency budget".to_owned(), |budget| format!("{} latency budget", units::latency(budget)));
@@ -70,7 +68,8 @@ fn need(need: &Need) -> String {
 }
 
 fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: usize) {
-    let bad = most_important(findings, of.causes);
+    // The order must not depend on the causes: a check prints this list before it knows them, and a report repeats it.
+    let bad = most_important(findings, &[]);
     let number = |is_one: fn(&State) -> bool| findings.iter().filter(|finding| is_one(&finding.state)).count();
     let good = number(|state| *state == State::Good);
     let unknown = number(|state| matches!(state, State::Unknown(_)));
@@ -118,7 +117,6 @@ pub fn short(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style:
             profile: None,
             config: None,
             findings: (!report.findings.is_empty()).then_some(&report.findings),
-            causes: report.causes.as_ref().map_or(&[], |found| &found.causes),
         },
         style,
     );
@@ -215,8 +213,7 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
     sheet.hanging_paragraph(0, 2, tone, &format!("{}:", answer::word(&report.verdict)), &answer::by_how_much(report));
     sheet.answer("How sure", &answer::how_sure(report));
     sheet.answer("Trust", &answer::trust(report, recording).join(" "));
-    let wording = Wording { report, reader, recording };
-    let next = wording.steps().into_iter().next();
+    let next = Wording { report, reader, recording }.steps().into_iter().next();
     if let Some(cause) = answer::top_cause(report) {
         let is_outside = report.traced_apart() && report.verdict.missed == 0;
         let place =
@@ -224,10 +221,6 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
         sheet.answer("Causes", &format!("{place}{cause}"));
     } else if report.causes.is_none() && report.verdict.missed > 0 {
         sheet.answer("Causes", "This run did not look for them.");
-        if next.as_ref().is_none_or(|next| next.step != NextStep::LookForCauses) {
-            sheet.answer_more("To look:");
-            sheet.answer_command(&wording.looking().to_string());
-        }
     }
     if let Some(next) = next {
         sheet.answer_next(&next.why, &next.command.to_string(), next.then.map(|then| then.to_string()));

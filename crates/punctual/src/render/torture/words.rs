@@ -2,6 +2,7 @@
 
 use super::tables::kind;
 use crate::render::units::{count, counted, duration, latency};
+use crate::render::words::cpus;
 use punctual_linux::torture::own_tests::{OwnResult, OwnTests, Suite, SuiteRun};
 use punctual_linux::torture::{
     ActKind, Corruption, Doubt, End, Findings, Heap, Integrity, Mutexes, Outcome, Test, Timers, Unit, Verdict,
@@ -171,10 +172,10 @@ pub fn tried(outcome: &Outcome) -> String {
     let real_time = match &outcome.real_time_refused {
         Some(_) => "no real-time thread".to_owned(),
         None if outcome.place.real_time.is_empty() => "no real-time thread".to_owned(),
-        None => format!("real-time threads on CPUs {}", outcome.place.real_time),
+        None => format!("real-time threads on {}", cpus(&outcome.place.real_time)),
     };
     let end = if outcome.end == End::Interrupted { ", interrupted" } else { "" };
-    format!("CPUs {}, {real_time}, {}{end}.", outcome.place.cpus, duration(outcome.took))
+    format!("{}, {real_time}, {}{end}.", cpus(&outcome.place.cpus), duration(outcome.took))
 }
 
 /// A line for each suite of a second kernel that was asked for.

@@ -332,7 +332,7 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::Unexplained => "more than a fifth of the traced latency has no known cause.",
         CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
         CausesDoubt::Incomplete => "more than a fifth of the time captured has incomplete records.",
-        CausesDoubt::Added => "something that only adds latency was at work as well; see \"Can this run be trusted?\".",
+        CausesDoubt::Added => "something that only adds latency was at work as well; punctual report names it.",
     }
 }
 

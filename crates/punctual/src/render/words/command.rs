@@ -95,7 +95,9 @@ pub fn check(report: &Report) -> Command {
     let asked: Vec<&LoadPhase> = (0..).zip(&scenario.load_phases).filter(untraced).map(|(_, phase)| phase).collect();
     let parts = |phases: &[&LoadPhase]| phases.iter().map(|phase| u64::from(phase.parts)).sum::<u64>();
     let all: Vec<&LoadPhase> = scenario.load_phases.iter().collect();
-    let loads: Vec<String> = asked.iter().map(|phase| format!("{}:{}", phase.name(), phase.parts)).collect();
+    // A check multiplies the parts of its untraced phases; only their proportion matters.
+    let common = asked.iter().map(|phase| phase.parts).reduce(greatest_common_divisor).unwrap_or(1).max(1);
+    let loads: Vec<String> = asked.iter().map(|phase| format!("{}:{}", phase.name(), phase.parts / common)).collect();
     // The weight of an outside program cannot be written, because its words may hold colons.
     let loads = loads.join(",");
     let is_outside = |phase: &&LoadPhase| phase.loads.iter().any(|load| load.starts_with("cmd:"));
@@ -109,10 +111,16 @@ pub fn check(report: &Report) -> Command {
     match scenario.length {
         Amount::Time(time) if parts(&all) > 0 => {
             let ns = u128::from(time.as_ns()) * u128::from(parts(&asked)) / u128::from(parts(&all));
-            command.with("--duration", &length(Nanos::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))))
+            // Whole milliseconds are easier to read, and no shorter.
+            let ms = u64::try_from(ns.div_ceil(1_000_000)).unwrap_or(u64::MAX);
+            command.with("--duration", &length(Nanos::from_ms(ms)))
         }
         _ => command,
     }
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// A command that audits for this need. If the need was stated under a name, that is `profile`; if it stands in a file

@@ -38,7 +38,8 @@ pub struct Wording<'a> {
 
 impl Reader {
     fn situation(&self) -> Situation<'_> {
-        let can_change = |id: &str| knobs::find(id).is_some_and(|knob| !matches!(knob.fix, Fix::Prose(_)));
+        let can_change =
+            |id: &str| knobs::find(id).is_some_and(|knob| !matches!(knob.fix, Fix::Boot(_) | Fix::Prose(_)));
         Situation { is_root: self.is_root, container: self.container.as_deref(), can_change }
     }
 }
@@ -55,13 +56,15 @@ impl Wording<'_> {
 
     fn said(&self, step: NextStep) -> Next {
         let (why, command) = self.worded(&step);
-        let then = matches!(step, NextStep::Change { .. } | NextStep::ByHand { .. }).then(|| self.again());
+        let is_change = matches!(step, NextStep::Change { .. } | NextStep::ByHand { .. });
+        // What a container's reader changes on the host is measured there as well.
+        let then = is_change.then(|| self.again().with_sudo(self.is_root_wanted()));
         Next { step, why, command, then }
     }
 
     #[allow(clippy::too_many_lines, reason = "a table")]
     fn worded(&self, step: &NextStep) -> (String, Command) {
-        let (again, is_root) = (self.again(), self.reader.is_root);
+        let again = self.again();
         match step {
             NextStep::AsRoot => (
                 "As an ordinary user this run had no real-time priority. As root it has:".to_owned(),
@@ -85,7 +88,7 @@ impl Wording<'_> {
                     format!(
                         "{place} {settings} that the audit calls bad (the plan is shown first, and can be undone):"
                     ),
-                    command::tune(&self.report.need.cpus, &ids).with_sudo(!is_root || self.reader.container.is_some()),
+                    command::tune(&self.report.need.cpus, &ids).with_sudo(self.is_root_wanted()),
                 )
             }
             NextStep::ByHand { id } => {
@@ -123,7 +126,7 @@ impl Wording<'_> {
                 "No setting is known to be in the way. See when and why it was late:".to_owned(),
                 self.of_file(["explain"]),
             ),
-            NextStep::LookForCauses => ("Find the cause first, in a run that looks for it:".to_owned(), self.looking()),
+            NextStep::LookForCauses => ("Find the cause first, in a run that looks for it:".to_owned(), again),
             NextStep::LookAtSpike => {
                 ("Look at the worst one part by part:".to_owned(), self.of_file(["explain", "--spike", "1"]))
             }
@@ -148,15 +151,17 @@ impl Wording<'_> {
         }
     }
 
-    /// The typed measuring command or, if none was typed, one that measures the same.
-    fn again(&self) -> Command {
-        let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
-        typed.without("--out").without("--resume").with_sudo(!self.reader.is_root)
+    /// Whether a command of the next step needs `sudo`: the reader is no root, or root of a container only.
+    fn is_root_wanted(&self) -> bool {
+        !self.reader.is_root || self.reader.container.is_some()
     }
 
-    /// Like [`again`](Self::again), with a search for causes.
-    pub fn looking(&self) -> Command {
-        self.again().looking()
+    /// The typed measuring command or, if none was typed, one that measures the same. It looks for causes if there were
+    /// misses and nobody looked.
+    fn again(&self) -> Command {
+        let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
+        let again = typed.without("--out").without("--resume").with_sudo(!self.reader.is_root);
+        if self.report.causes.is_none() && self.report.verdict.missed > 0 { again.looking() } else { again }
     }
 
     fn of_file<const N: usize>(&self, words: [&str; N]) -> Command {

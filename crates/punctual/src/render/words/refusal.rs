@@ -18,7 +18,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
         }
         ScenarioError::Period(period) => format!(
             "a period of {} cannot be measured: write one from {} to {}",
-            units::latency(period),
+            units::period(period),
             units::latency(PERIOD_MIN),
             units::duration(PERIOD_MAX)
         ),
@@ -37,7 +37,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
         ScenarioError::Budget(budget) => format!(
             "a budget of {} is not below the period: an activation that late has skipped the next release, which is a \
              miss in itself; write a smaller --budget or a longer --period",
-            units::latency(budget)
+            units::duration(budget)
         ),
         ScenarioError::NoPhase => "no load phase: write for example --load none".to_owned(),
         ScenarioError::SpinEverywhere => "real-time threads that never sleep on every CPU would lock up this machine: \

@@ -148,7 +148,7 @@ fn difference(differs: &Mismatch) -> (String, String, String) {
     match differs {
         Mismatch::Machine(name, a, b) => said(name, text(a), text(b)),
         Mismatch::Cpus(a, b) => said("measured", cpus(a), cpus(b)),
-        Mismatch::Period(cpu, a, b) => (format!("period of CPU {cpu}"), units::latency(*a), units::latency(*b)),
+        Mismatch::Period(cpu, a, b) => (format!("period of CPU {cpu}"), units::period(*a), units::period(*b)),
         Mismatch::Policy(a, b) => said("policy", policy(*a), policy(*b)),
         Mismatch::Mechanism(a, b) => said("mechanism", mechanism(*a).to_owned(), mechanism(*b).to_owned()),
         Mismatch::Phase(a, b) => said("releases", timer_phase(*a).to_owned(), timer_phase(*b).to_owned()),
@@ -165,7 +165,7 @@ fn difference(differs: &Mismatch) -> (String, String, String) {
         Mismatch::Shared(a, b) => said("shared with helpers", cpus(a), cpus(b)),
         Mismatch::Suite(a, b) => said("suite", text(a), text(b)),
         Mismatch::ClockSource(a, b) => said("clock", text(a), text(b)),
-        Mismatch::Tick(a, b) => said("tick", units::latency(*a), units::latency(*b)),
+        Mismatch::Tick(a, b) => said("tick", units::period(*a), units::period(*b)),
         Mismatch::Engine(a, b) => said("causes looked for", engine(*a), engine(*b)),
         Mismatch::Traced(a, b) => said("traced load phases", numbers(a), numbers(b)),
     }

@@ -1,8 +1,9 @@
 //! A grid of characters to draw a chart on, with labels below and at the left.
 
-use crate::render::chart::{LogScale, as_f64, whole};
+use crate::render::chart::LogScale;
 use crate::render::units;
 use punctual_hist::Nanos;
+use punctual_numbers::stats::float::{self, float};
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -50,12 +51,12 @@ impl Field {
     }
 
     pub fn latencies(&self, low: f64, high: f64) -> LogScale {
-        LogScale::new(low, high, 0.0, as_f64(self.width as u64))
+        LogScale::new(low, high, 0.0, float(self.width))
     }
 
     /// The range of columns between two latencies: at least one column.
     pub fn span(&self, x: &LogScale, from: u64, to: u64) -> Range<usize> {
-        let [first, end] = [from, to].map(|at| cell(x.at(as_f64(at)), self.width));
+        let [first, end] = [from, to].map(|at| cell(x.at(float(at)), self.width));
         first..end.max(first + 1)
     }
 
@@ -97,5 +98,5 @@ impl Field {
 }
 
 pub fn ns(value: f64) -> String {
-    units::latency(Nanos::from_ns(whole(value))).replace(units::THIN, " ")
+    units::latency(Nanos::from_ns(float::whole(value.round()))).replace(units::THIN, " ")
 }
