@@ -244,7 +244,7 @@ impl Cyclic {
     }
 
     /// The kernel that paces this loop.
-    pub const fn backend(&self) -> Backend {
+    pub fn backend(&self) -> Backend {
         self.pacer.backend()
     }
 
