@@ -81,6 +81,9 @@ impl Pacer {
     }
 
     /// The kernel that paces the thread.
+    ///
+    /// # Real-time
+    /// Reads memory.
     pub fn backend(&self) -> Backend {
         self.0.waiter.clock.core().map_or(Backend::Linux, Attached::backend)
     }

@@ -244,6 +244,9 @@ impl Cyclic {
     }
 
     /// The kernel that paces this loop.
+    ///
+    /// # Real-time
+    /// Reads memory.
     pub fn backend(&self) -> Backend {
         self.pacer.backend()
     }
