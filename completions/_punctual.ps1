@@ -135,6 +135,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority for fifo and rr, 1 to 95 [default: the profile''s, or 90]')
             [CompletionResult]::new('--runtime', '--runtime', [CompletionResultType]::ParameterName, 'Run time per period for deadline [default: a fifth of the shortest period]')
             [CompletionResult]::new('--mechanism', '--mechanism', [CompletionResultType]::ParameterName, 'How the threads wait')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'The kernel that wakes the threads: Linux, or a real-time core beside it')
             [CompletionResult]::new('--phase', '--phase', [CompletionResultType]::ParameterName, 'Where on the clock the releases lie')
             [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of --phase random')
             [CompletionResult]::new('--warm-up', '--warm-up', [CompletionResultType]::ParameterName, 'What runs before statistics begin: a time, or a number of activations')

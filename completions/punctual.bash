@@ -851,7 +851,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
+            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --kernel --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -887,6 +887,10 @@ _punctual() {
                     ;;
                 --mechanism)
                     COMPREPLY=($(compgen -W "absolute relative timerfd futex hybrid spin nanosleep" -- "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -W "linux evl cobalt" -- "${cur}"))
                     return 0
                     ;;
                 --phase)

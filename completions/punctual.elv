@@ -126,6 +126,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --priority 'Priority for fifo and rr, 1 to 95 [default: the profile''s, or 90]'
             cand --runtime 'Run time per period for deadline [default: a fifth of the shortest period]'
             cand --mechanism 'How the threads wait'
+            cand --kernel 'The kernel that wakes the threads: Linux, or a real-time core beside it'
             cand --phase 'Where on the clock the releases lie'
             cand --seed 'Seed of --phase random'
             cand --warm-up 'What runs before statistics begin: a time, or a number of activations'

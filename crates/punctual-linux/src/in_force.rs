@@ -25,6 +25,8 @@ const MACHINE_WIDE: &[&str] = &[
     "/sys/devices/system/cpu/cpufreq/boost",
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/kernel/tracing/current_tracer",
+    "/sys/devices/virtual/clock/monotonic/gravity",
+    "/proc/xenomai/latency",
 ];
 
 const PER_CPU: &[&str] = &[

@@ -45,6 +45,23 @@ pub enum Mechanism {
     /// Sleeps one period after each wake-up, as the test suite of 2002 did. There is no grid of releases, so no release
     /// is skipped.
     Nanosleep,
+    /// Sleeps out-of-band on the EVL core until the release, given as an absolute time.
+    Evl,
+    /// Sleeps out-of-band on the Cobalt core until the release, given as an absolute time.
+    Cobalt,
+}
+
+impl Mechanism {
+    /// Whether a real-time core beside Linux paces the threads.
+    pub const fn is_out_of_band(self) -> bool {
+        matches!(self, Self::Evl | Self::Cobalt)
+    }
+
+    /// Whether both sleep in the same way and differ only in the kernel that wakes them.
+    pub fn differs_only_in_kernel(self, other: Self) -> bool {
+        let sleeps = |mechanism: Self| mechanism == Self::Absolute || mechanism.is_out_of_band();
+        self != other && sleeps(self) && sleeps(other)
+    }
 }
 
 /// The instants of the clock at which releases lie.
@@ -196,6 +213,8 @@ pub enum ScenarioError {
     SpinEverywhere,
     /// A deadline run time that is zero or does not fit into the period.
     Runtime(Nanos),
+    /// A real-time core paces threads of `SCHED_FIFO` only.
+    OnlyFifo,
 }
 
 impl Scenario {
@@ -256,6 +275,9 @@ impl Scenario {
                 if runtime == Nanos::ZERO || self.threads.iter().any(|t| runtime > t.period) =>
             {
                 Err(ScenarioError::Runtime(runtime))
+            }
+            Policy::RoundRobin(_) | Policy::Deadline { .. } | Policy::Other if self.mechanism.is_out_of_band() => {
+                Err(ScenarioError::OnlyFifo)
             }
             _ => Ok(()),
         }
@@ -319,6 +341,9 @@ mod tests {
         assert_eq!(check(Scenario { warm_up: forever, ..scenario("0", ms) }), long);
         assert_eq!(check(Scenario { length: forever, ..scenario("0", ms) }), long);
         assert_eq!(check(Scenario { budget: Some(ms), ..scenario("0", ms) }), ScenarioError::Budget(ms));
+        for mechanism in [Mechanism::Evl, Mechanism::Cobalt] {
+            assert_eq!(check(Scenario { mechanism, ..with(Policy::Other) }), ScenarioError::OnlyFifo);
+        }
         let short = Scenario { length: Amount::Time(Nanos::from_us(10)), ..scenario("0", ms) };
         assert_eq!(check(short), ScenarioError::TooShort(Nanos::from_us(10)));
         assert_eq!(check(Scenario { load_phases: vec![], ..scenario("0", ms) }), ScenarioError::NoPhase);

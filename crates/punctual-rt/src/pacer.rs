@@ -1,10 +1,10 @@
 //! A grid combined with a way to wait: one call per activation. This is all that a periodic thread does between two
 //! bodies, without statistics and without creating a thread. It also runs on a simulated clock.
 
-use crate::backend::{Attached, Backend, Departure};
+use crate::backend::{Attached, Backend, Departure, InBand, Needs, find_only};
 use crate::grid::Grid;
 use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Waiter};
-use crate::{Class, Error, Stopper, Wake};
+use crate::{Class, ConfigError, Error, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
 /// How long before the release the return from a wait is rehearsed (see `Engine::wait`). Must be longer than the return
@@ -56,14 +56,70 @@ impl Pacer {
         Self(Engine { grid, waiter: Waiter::out_of_band(wait, core, TOLERANCE) })
     }
 
+    /// Makes a pacer for the current thread, which `backend` is to pace: a real-time core, or Linux with
+    /// [`Sleeper::Absolute`]. Locks the memory of the process for a core. [`Cyclic`](crate::Cyclic) chooses by itself.
+    ///
+    /// # Errors
+    /// [`SetupError::Evl`](crate::SetupError::Evl) or [`SetupError::Cobalt`](crate::SetupError::Cobalt) with the reason why
+    /// the core cannot be used; [`ConfigError::OnlyInBand`](crate::ConfigError::OnlyInBand) if the wait is none of a core.
+    ///
+    /// # Real-time
+    /// Enters the kernel, allocates, and may fault: call before the loop.
+    ///
+    /// # Kernel
+    /// See [`Backend`].
+    pub fn on_backend(grid: Grid, wait: &Wait, backend: Backend, priority: u8) -> Result<Self, Error> {
+        let Some(found) = find_only(backend)? else { return Self::new(grid, wait, Sleeper::Absolute) };
+        if !wait.is_of_cores() {
+            return Err(Error::Config(ConfigError::OnlyInBand));
+        }
+        wait.validate()?;
+        let stop = Stopper::default();
+        let (in_band, report) = (InBand::Count, Box::new(|_| ()));
+        let needs = Needs { priority, in_band, memory_is_locked: false, stop: stop.clone(), report };
+        Ok(Self::out_of_band(grid, wait, Attached::new(found, needs)?).stopped_by(stop))
+    }
+
     /// The kernel that paces the thread.
-    pub(crate) const fn backend(&self) -> Backend {
-        self.0.waiter.clock.backend()
+    ///
+    /// # Real-time
+    /// Reads memory.
+    pub fn backend(&self) -> Backend {
+        self.0.waiter.clock.core().map_or(Backend::Linux, Attached::backend)
     }
 
     /// Why a core can no longer pace the thread, if that is so.
     pub(crate) fn departure(&self) -> Option<Departure> {
-        self.0.waiter.clock.departure()
+        self.0.waiter.clock.core().and_then(Attached::departure)
+    }
+
+    /// The `errno` with which a real-time core refused to let the thread sleep. From then on [`Pacer::wait`] returns at
+    /// once.
+    ///
+    /// # Real-time
+    /// Reads memory.
+    pub fn core_lost(&self) -> Option<i32> {
+        match self.departure()? {
+            Departure::Refused(errno) => Some(errno),
+            Departure::InBand(_) => None,
+        }
+    }
+
+    /// How often a real-time core took the thread in-band since its first sleep. The number is at most 0.1 s old; on Linux
+    /// it is 0.
+    ///
+    /// # Real-time
+    /// Reads memory.
+    pub fn in_band_switches(&self) -> u64 {
+        self.0.waiter.clock.core().map_or(0, Attached::switches)
+    }
+
+    /// The present number of [`Pacer::in_band_switches`].
+    ///
+    /// # Real-time
+    /// One call of the core, which leaves the thread out-of-band.
+    pub fn count_in_band_switches(&mut self) -> u64 {
+        self.0.waiter.clock.core_mut().map_or(0, Attached::count_switches)
     }
 
     /// Sets the largest error that is classed as on time; by default [`TOLERANCE`].

@@ -10,7 +10,7 @@ use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime, ThreadPhase};
 use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread, Scenario, phase_offsets};
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
-use punctual_rt::{SetupError, kernel, lock_memory, setup};
+use punctual_rt::{Backend, SetupError, kernel, lock_memory, setup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ pub(super) struct Prepared {
 }
 
 pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
+    core_of(scenario.mechanism).look().map_err(MeasureError::Core)?;
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(Mark { at: RecTime::EPOCH, kind: MarkKind::Note(text) });
     setting.notes.iter().cloned().for_each(&mut note);
@@ -75,6 +76,15 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
         setting.explain.as_ref().map(|explain| Causes::start(explain, scenario, &setting.cpus.online, &probes));
     let causes = causes.and_then(|started| started.map_err(note).ok());
     Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
+}
+
+/// The kernel that wakes the threads.
+fn core_of(mechanism: Mechanism) -> Backend {
+    match mechanism {
+        Mechanism::Evl => Backend::Evl,
+        Mechanism::Cobalt => Backend::Cobalt,
+        _ => Backend::Linux,
+    }
 }
 
 /// Makes the kernel end this process if one of its real-time threads runs for seconds without sleeping, which would be

@@ -10,7 +10,8 @@ use crate::in_force;
 use crate::probe::{Assignment, Collector, Go, Probe, Recorder};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::{
-    End, EndReason, EventKind, Frame, Header, Interval, MarkKind, MaximaLost, Moment, RecTime, Worst, interval_length,
+    End, EndReason, EventKind, Frame, Header, InBand, Interval, MarkKind, MaximaLost, Moment, RecTime, Worst,
+    interval_length,
 };
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
 use punctual_rt::{kernel, now};
@@ -152,6 +153,7 @@ impl<'a> ScenarioRun<'a> {
         self.phase_end = from;
         let taps = self.prepared.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
         let mut taps = taps.unwrap_or_default().into_iter();
+        let is_out_of_band = self.scenario.mechanism.is_out_of_band();
         let threads = self.prepared.probes.iter_mut().zip(&mut self.collectors).zip(&self.prepared.clock.phase);
         for ((probe, collector), phase) in threads {
             let period = probe.thread.period;
@@ -160,8 +162,9 @@ impl<'a> ScenarioRun<'a> {
             let first = grid.plus(phase.offset);
             let warm_up_from = first.minus(period.times(phases::warm_ups(self.scenario, period)));
             let (warm_up, warm_up_reader) = Recorder::new(warm_up_from, period, None);
+            let warm_up = warm_up.out_of_band(is_out_of_band);
             let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);
-            let recorder = recorder.tapped(taps.next());
+            let recorder = recorder.tapped(taps.next()).out_of_band(is_out_of_band);
             let end = first.plus(period.times(count));
             let stretch = Assignment { from, first_second: second, due: count, end };
             collector.begin(&stretch, warm_up_reader, reader);
@@ -317,8 +320,17 @@ impl<'a> ScenarioRun<'a> {
         }
         self.check_affinity(at);
         self.emit([Frame::Interval(Interval { start, length, phase: self.phase_number(), cpus })]);
+        self.write_in_band(at);
         self.write_worst();
         self.observer.checkpoint();
+    }
+
+    /// Writes how often threads were taken in-band since the last interval.
+    fn write_in_band(&mut self, at: MonoTime) {
+        let at = self.recorded(at);
+        let taken = |probe: &mut Probe| InBand { at, cpu: probe.thread.cpu, switches: probe.take_in_band() };
+        let taken: Vec<_> = self.prepared.probes.iter_mut().map(taken).filter(|taken| taken.switches > 0).collect();
+        self.emit(taken.into_iter().map(Frame::InBand));
     }
 
     /// Reports threads that are no longer pinned: when a CPU goes offline, the kernel moves its pinned threads.
@@ -371,8 +383,10 @@ impl<'a> ScenarioRun<'a> {
         self.emit([Frame::InForce(state)]);
         let probes = std::mem::take(&mut self.prepared.probes);
         let all_ended_well = !self.stalled && probes.into_iter().all(Probe::join);
-        let reason = match (all_ended_well, self.prepared.control.limit_hit(), interrupted.load(Relaxed)) {
+        let control = &self.prepared.control;
+        let reason = match (all_ended_well, control.limit_hit(), interrupted.load(Relaxed)) {
             (false, ..) => EndReason::Stalled,
+            _ if control.core_lost() => EndReason::CoreLost,
             (_, true, _) => EndReason::LimitExceeded,
             (_, _, true) => EndReason::Interrupted,
             _ => EndReason::Completed,

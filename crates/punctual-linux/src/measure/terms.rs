@@ -98,6 +98,9 @@ pub enum MeasureError {
     Probe(#[from] ProbeError),
     #[error("open /dev/cpu_dma_latency for writing: {0}")]
     DmaLatency(#[source] std::io::Error),
+    /// The real-time core that is to wake the threads cannot be used.
+    #[error("{0}")]
+    Core(punctual_rt::Error),
 }
 
 /// What can be done about a measurement that was refused.
@@ -112,20 +115,26 @@ pub enum MeasureRemedy {
     LongerPeriod,
     /// Run as root, or leave the idle states unchanged.
     LeaveIdleStates,
+    /// Make the real-time core usable, as the text says.
+    Core(String),
 }
 
 impl MeasureError {
     pub fn remedy(&self) -> Option<MeasureRemedy> {
-        use punctual_rt::SetupError::{Affinity, Deadline, MemoryLock, Policy};
+        use punctual_rt::SetupError::{Affinity, Cobalt, Deadline, Evl, MemoryLock, Policy};
         Some(match self {
             Self::DmaLatency(_) => MeasureRemedy::LeaveIdleStates,
+            Self::Core(refused) => MeasureRemedy::Core(refused.remedy().to_owned()),
             Self::Probe(ProbeError::PeriodTooShort { .. }) => MeasureRemedy::LongerPeriod,
-            Self::Probe(ProbeError::Refused { source: punctual_rt::Error::Setup(refused), .. }) => match refused {
-                Policy(errno) | Deadline(errno) => MeasureRemedy::RealTime(privilege::explain_policy(*errno)),
-                Affinity { .. } => MeasureRemedy::OtherCpus,
-                MemoryLock(_) => MeasureRemedy::MoreLockedMemory(privilege::explain_memory_lock()),
-                _ => return None,
-            },
+            Self::Probe(ProbeError::Refused { source: source @ punctual_rt::Error::Setup(refused), .. }) => {
+                match refused {
+                    Evl(_) | Cobalt(_) => MeasureRemedy::Core(source.remedy().to_owned()),
+                    Policy(errno) | Deadline(errno) => MeasureRemedy::RealTime(privilege::explain_policy(*errno)),
+                    Affinity { .. } => MeasureRemedy::OtherCpus,
+                    MemoryLock(_) => MeasureRemedy::MoreLockedMemory(privilege::explain_memory_lock()),
+                    _ => return None,
+                }
+            }
             Self::Probe(_) => return None,
         })
     }

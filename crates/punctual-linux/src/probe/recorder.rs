@@ -52,11 +52,14 @@ pub struct Recorder {
     block: Block,
     block_end: MonoTime,
     usage: Usage,
+    /// Whether the loop may ask Linux for its counters. A system call would take a thread of a real-time core in-band.
+    asks_linux: bool,
     cpu: u32,
     migrations: u32,
 }
 
 /// Kernel counters as last read, and the time of that reading.
+#[derive(Clone, Copy)]
 struct Usage {
     at: MonoTime,
     counts: kernel::ThreadUsage,
@@ -95,6 +98,7 @@ impl Recorder {
             block: Block::default(),
             block_end: epoch.plus(SECOND),
             usage: Usage::read(epoch, 0),
+            asks_linux: true,
             cpu: kernel::current_cpu(),
             migrations: 0,
         };
@@ -104,6 +108,12 @@ impl Recorder {
     #[must_use]
     pub fn tapped(self, tap: Option<LateTap>) -> Self {
         Self { late: tap, ..self }
+    }
+
+    /// Describes the worst activations without the thread's counters: as counted over no time.
+    #[must_use]
+    pub fn out_of_band(self, is_out_of_band: bool) -> Self {
+        Self { asks_linux: !is_out_of_band, ..self }
     }
 
     /// Reads the kernel's counters, so that the first activation is not charged with the set-up. Enters the kernel:
@@ -180,7 +190,16 @@ impl Recorder {
         let second = woke.since(self.epoch).whole(SECOND);
         self.block = Block { second, ..Block::default() };
         self.block_end = self.epoch.plus(SECOND.times(second.saturating_add(1)));
-        self.usage.refresh(woke, self.migrations);
+        self.refresh_usage(woke);
+    }
+
+    /// Reads the counters anew and returns the former ones.
+    fn refresh_usage(&mut self, at: MonoTime) -> Usage {
+        if self.asks_linux {
+            return std::mem::replace(&mut self.usage, Usage::read(at, self.migrations));
+        }
+        self.usage.at = at;
+        self.usage
     }
 
     #[cold]
@@ -196,7 +215,7 @@ impl Recorder {
 
     #[cold]
     fn describe(&mut self, wake: &Wake) -> Activation {
-        let before = self.usage.refresh(wake.woke, self.migrations);
+        let before = self.refresh_usage(wake.woke);
         let grown = |now: u64, then: u64| u32::try_from(now.saturating_sub(then)).unwrap_or(u32::MAX);
         let counts = &self.usage.counts;
         Activation {
@@ -220,10 +239,6 @@ fn bump(counter: &AtomicU64, n: u64) {
 impl Usage {
     fn read(at: MonoTime, migrations: u32) -> Self {
         Self { at, counts: kernel::thread_usage(), migrations }
-    }
-
-    fn refresh(&mut self, at: MonoTime, migrations: u32) -> Self {
-        std::mem::replace(self, Self::read(at, migrations))
     }
 }
 
@@ -392,5 +407,18 @@ mod tests {
             prop_assert_eq!(reader.ran().count() + reader.skipped().count() + reader.gaps_waiting(), due);
             prop_assert_eq!(reader.activations(), lates.len() as u64);
         }
+    }
+
+    #[test]
+    fn a_thread_of_a_core_is_not_asked_for_its_counters() {
+        let epoch = now();
+        let counted_over = |is_out_of_band| {
+            let (recorder, reader) = Recorder::new(epoch, MS, None);
+            let mut recorder = recorder.out_of_band(is_out_of_band);
+            let mut grid = Grid::new(epoch.plus(MS), MS);
+            recorder.record(&grid.advance(epoch.plus(MS).plus(Nanos::from_us(70))));
+            reader.worst()[0].counted_over
+        };
+        assert_eq!((counted_over(false), counted_over(true)), (Nanos::from_us(1_070), Nanos::ZERO));
     }
 }

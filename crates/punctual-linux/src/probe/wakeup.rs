@@ -7,11 +7,11 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::Granted;
 use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread};
-use punctual_rt::{Grid, Margin, Pacer, Sleeper, Wait, Wake, kernel, now, setup};
+use punctual_rt::{Backend, Grid, Margin, Pacer, Sleeper, Wait, Wake, kernel, now, setup};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{
-    AtomicBool, AtomicU32,
+    AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -43,6 +43,7 @@ pub enum ProbeError {
 pub struct RunControl {
     stop: AtomicBool,
     limit_hit: AtomicBool,
+    core_lost: AtomicBool,
 }
 
 impl RunControl {
@@ -52,6 +53,11 @@ impl RunControl {
 
     pub fn stopped(&self) -> bool {
         self.stop.load(Acquire)
+    }
+
+    /// Whether a real-time core refused to let a thread sleep.
+    pub fn core_lost(&self) -> bool {
+        self.core_lost.load(Acquire)
     }
 
     /// Whether the latency of an activation exceeded the stop limit.
@@ -77,6 +83,9 @@ pub struct Probe {
     /// Number of stretches that the thread has finished (`done`), and of those it was given (`sent`).
     done: Arc<AtomicU32>,
     sent: u32,
+    /// How often a real-time core took the thread in-band in its statistics, and how many of these are recorded.
+    in_band: Arc<AtomicU64>,
+    in_band_taken: u64,
     handle: JoinHandle<()>,
 }
 
@@ -93,6 +102,7 @@ impl Probe {
     ) -> Result<Self, ProbeError> {
         let (go, begin) = channel();
         let done = Arc::new(AtomicU32::new(0));
+        let in_band = Arc::new(AtomicU64::new(0));
         let (report, reported) = channel();
         let plan = ThreadPlan {
             thread,
@@ -102,6 +112,7 @@ impl Probe {
             online: online.iter().collect(),
             control: Arc::clone(control),
             done: Arc::clone(&done),
+            in_band: Arc::clone(&in_band),
         };
         let cpu = thread.cpu;
         let handle = std::thread::Builder::new()
@@ -110,13 +121,28 @@ impl Probe {
             .spawn(move || plan.run(&report, &begin))
             .map_err(|reason| ProbeError::NoThread { cpu, reason })?;
         let granted = reported.recv().map_err(|_| ProbeError::Died { cpu })??;
-        Ok(Self { thread, granted: Granted { memory_locked, ..granted }, go, done, sent: 0, handle })
+        Ok(Self {
+            thread,
+            granted: Granted { memory_locked, ..granted },
+            go,
+            done,
+            sent: 0,
+            in_band,
+            in_band_taken: 0,
+            handle,
+        })
     }
 
     pub fn begin(&mut self, go: Go) {
         self.sent += 1;
         // Fails if the thread has died, which `is_idle` reports.
         let _ = self.go.send(go);
+    }
+
+    /// Number of switches in-band since the last call.
+    pub fn take_in_band(&mut self) -> u64 {
+        let now = self.in_band.load(Acquire);
+        now - std::mem::replace(&mut self.in_band_taken, now)
     }
 
     /// Whether the thread has finished what it was given, or has died.
@@ -139,6 +165,7 @@ struct ThreadPlan {
     online: Vec<u32>,
     control: Arc<RunControl>,
     done: Arc<AtomicU32>,
+    in_band: Arc<AtomicU64>,
 }
 
 impl ThreadPlan {
@@ -172,8 +199,8 @@ impl ThreadPlan {
         setup::set_policy(wanted).map_err(refused)?;
         let granted = setup::granted().map_err(refused)?;
         self.verify(wanted, pinned, &granted)?;
-        let pacer = self.pacer().transpose().map_err(refused)?;
         self.check_period()?;
+        let pacer = self.pacer().transpose().map_err(refused)?;
         let affinity: CpuSet = granted.cpus.iter().copied().collect();
         Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, pacer))
     }
@@ -189,8 +216,16 @@ impl ThreadPlan {
             Mechanism::Hybrid => (Wait::Hybrid(Margin::AUTO), Sleeper::Absolute),
             Mechanism::Spin => (Wait::Spin, Sleeper::Absolute),
             Mechanism::Nanosleep => return None,
+            Mechanism::Evl => return Some(self.on_core(Backend::Evl)),
+            Mechanism::Cobalt => return Some(self.on_core(Backend::Cobalt)),
         };
         Some(Pacer::new(Grid::new(now(), self.thread.period), &wait, sleeper))
+    }
+
+    fn on_core(&self, core: Backend) -> Result<Pacer, punctual_rt::Error> {
+        // Cores pace only threads of `SCHED_FIFO`, which a checked scenario has.
+        let priority = if let Policy::Fifo(priority) = self.policy { priority } else { 1 };
+        Pacer::on_backend(Grid::new(now(), self.thread.period), &Wait::Sleep, core, priority)
     }
 
     fn verify(&self, wanted: punctual_rt::Policy, pinned: bool, granted: &setup::Granted) -> Result<(), ProbeError> {
@@ -207,7 +242,7 @@ impl ThreadPlan {
 
     /// Refuses a period shorter than one sleep, because it would leave no time for other work on the CPU.
     fn check_period(&self) -> Result<(), ProbeError> {
-        if self.mechanism == Mechanism::Spin {
+        if self.mechanism == Mechanism::Spin || self.mechanism.is_out_of_band() {
             return Ok(());
         }
         let mut costs = [Nanos::MAX; 15];
@@ -225,21 +260,40 @@ impl ThreadPlan {
 
     fn measure(&self, pacer: &mut Option<Pacer>, go: Go) {
         let Go { warm_up_from, from, end, mut warm_up, mut recorder } = go;
-        let mut run = |span, limit, recorder: &mut Recorder| match pacer {
-            Some(pacer) => self.on_grid(pacer, span, limit, recorder),
-            None => self.sleep_from_here(span, limit, recorder),
+        let Some(pacer) = pacer else {
+            self.sleep_from_here(warm_up_from..from, Nanos::MAX, &mut warm_up);
+            recorder.arm();
+            self.sleep_from_here(from..end, self.limit, &mut recorder);
+            return recorder.finish();
         };
-        run(warm_up_from..from, Nanos::MAX, &mut warm_up);
+        self.on_grid(pacer, warm_up_from..from, Nanos::MAX, &mut warm_up, |_| ());
         recorder.arm();
-        run(from..end, self.limit, &mut recorder);
+        // Switches of the warm-up do not count. Those of an earlier phase do.
+        let uncounted = pacer.count_in_band_switches() - self.in_band.load(Relaxed);
+        let count = |switches| self.in_band.store(switches - uncounted, Relaxed);
+        self.on_grid(pacer, from..end, self.limit, &mut recorder, count);
+        count(pacer.count_in_band_switches());
         recorder.finish();
     }
 
-    fn on_grid(&self, pacer: &mut Pacer, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
+    /// Waits for the releases of `span`. After each activation, `count` receives the number of in-band switches.
+    fn on_grid(
+        &self,
+        pacer: &mut Pacer,
+        span: Range<MonoTime>,
+        limit: Nanos,
+        recorder: &mut Recorder,
+        count: impl Fn(u64),
+    ) {
         pacer.set_grid(Grid::new(span.start, self.thread.period).ending(span.end));
         while pacer.grid().release() < span.end && !self.control.stop.load(Relaxed) {
             let wake = pacer.wait();
+            if pacer.core_lost().is_some() {
+                self.control.core_lost.store(true, Release);
+                return self.control.stop();
+            }
             recorder.record(&wake);
+            count(pacer.in_band_switches());
             self.check_limit(wake.latency(), limit);
         }
     }

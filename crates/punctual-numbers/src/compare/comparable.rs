@@ -98,6 +98,7 @@ pub enum Matters {
 impl Difference {
     pub fn matters(&self) -> Matters {
         match &self.subject {
+            Subject::Mechanism if self.is_of_kernels() => Matters::Some,
             Subject::Mechanism | Subject::Period(_) | Subject::ClockSource | Subject::Quantity | Subject::Context => {
                 Matters::Refuses
             }
@@ -110,6 +111,14 @@ impl Difference {
             | Subject::Knob(_)
             | Subject::Command => Matters::Some,
             Subject::Budget | Subject::Housekeeping | Subject::ToolVersion => Matters::Little,
+        }
+    }
+
+    /// Whether the threads sleep in the same way and only the kernel that wakes them differs, which is worth comparing.
+    fn is_of_kernels(&self) -> bool {
+        match (&self.first, &self.second) {
+            (Value::Mechanism(a), Value::Mechanism(b)) => a.differs_only_in_kernel(*b),
+            _ => false,
         }
     }
 

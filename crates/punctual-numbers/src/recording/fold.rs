@@ -5,8 +5,8 @@ use super::causes::Causes;
 use super::runs::{Earlier, FurtherRun, RecordedRun};
 use super::tally::{CpuTallies, narrowed};
 use super::{
-    Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
-    RecTime, Stretch, TimeLine, WarmUp, Worst,
+    Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InBand, InForce, Interval, LoadDone,
+    Mark, RecTime, Stretch, TimeLine, WarmUp, Worst,
 };
 use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
@@ -62,6 +62,8 @@ pub struct CpuTotals {
     /// Longest time between two wake-ups.
     pub longest_gap: Nanos,
     pub counters: Counters,
+    /// How often a real-time core handed the thread over to Linux.
+    pub in_band_switches: u64,
     /// Number of seconds of the run whose exact maximum is known.
     pub blocks: u64,
     /// The second with the largest latency, and that latency.
@@ -119,6 +121,13 @@ impl Recording {
             Frame::Mark(mark) => self.marks.push(mark),
             Frame::Event(event) => self.add_event(event),
             Frame::MaximaLost(lost) => self.maxima_lost = self.maxima_lost.saturating_add(lost.blocks),
+            // As an interval does, a traced phase stays out of the totals.
+            Frame::InBand(InBand { cpu, switches, .. }) => {
+                if !self.disturbed {
+                    let totals = self.cpus.entry(cpu).or_default();
+                    totals.in_band_switches = totals.in_band_switches.saturating_add(switches);
+                }
+            }
             // A list is written after the interval it belongs to. The list of a traced phase is dropped, because
             // tracing enlarges latencies, which would displace the worst of the untraced phases.
             Frame::Worst(worst) => {

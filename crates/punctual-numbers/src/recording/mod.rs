@@ -65,6 +65,8 @@ pub enum Frame {
     /// An event on the machine during the run, such as a suspend or a step of the clock.
     Event(Event),
     MaximaLost(MaximaLost),
+    /// A measuring thread that a real-time core paces was taken in-band.
+    InBand(InBand),
     /// The worst activations so far. For each CPU a later frame replaces an earlier one, so it is enough to write the
     /// CPUs whose list has changed.
     Worst(Vec<Worst>),
@@ -326,6 +328,16 @@ pub struct MaximaLost {
     pub blocks: u64,
 }
 
+/// How often a real-time core handed a measuring thread over to Linux since the last frame of this kind. Counting begins
+/// with the statistics of the load phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InBand {
+    /// The end of the interval in which the switches were counted.
+    pub at: RecTime,
+    pub cpu: u32,
+    pub switches: u64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
     pub cpu: u32,
@@ -376,6 +388,8 @@ pub enum EndReason {
     LimitExceeded,
     /// A measuring thread stopped making progress.
     Stalled,
+    /// The real-time core no longer let a measuring thread sleep.
+    CoreLost,
 }
 
 /// Why a file holds less than a finished recording.

@@ -102,6 +102,7 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
     let periods: BTreeMap<u32, Nanos> = asked.map(|thread| (thread.cpu, thread.period)).collect();
     let cpus: BTreeSet<u32> = periods.keys().chain(recording.cpus.keys()).copied().collect();
     let nothing = CpuTotals::default();
+    let is_out_of_band = recording.header.scenario.mechanism.is_out_of_band();
     let row = |cpu: u32| {
         let totals = recording.cpus.get(&cpu).unwrap_or(&nothing);
         CpuRow {
@@ -111,6 +112,7 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
             worst_at: worst_at(recording, cpu, totals).map(|at| WorstAt { at, phase: phases.name_at(at) }),
             longest_gap: totals.longest_gap,
             early: totals.early,
+            in_band_switches: is_out_of_band.then_some(totals.in_band_switches),
             ran: totals.ran.clone(),
             skipped: totals.skipped.clone(),
         }

@@ -172,6 +172,8 @@ pub struct CpuRow {
     pub longest_gap: Nanos,
     /// Number of activations that woke before their release.
     pub early: u64,
+    /// How often a real-time core handed the measuring thread over to Linux; null if Linux paces it.
+    pub in_band_switches: Option<u64>,
     /// Latency of the activations that ran.
     #[serde(skip)]
     pub ran: Counts,
@@ -379,6 +381,12 @@ pub enum Distrust {
     Faults {
         cpu: u32,
         faults: u64,
+    },
+    /// A real-time core handed the measuring thread over to Linux in its loop.
+    #[serde(rename = "in-band-switches")]
+    InBand {
+        cpu: u32,
+        times: u64,
     },
     /// The measuring thread did not stay on its CPU.
     Migrations {

@@ -6,10 +6,10 @@ use crate::explain::{Cause, Class, Explanation, Ranked};
 use crate::made_up;
 use crate::recording::sample::interval;
 use crate::recording::{
-    Counters, CpuInterval, End, EventKind, Frame, Header, Mark, MarkKind, MaximaLost, Moment, Recording, Worst, encode,
-    encode_preamble, read,
+    Counters, CpuInterval, End, EventKind, Frame, Header, InBand, Mark, MarkKind, MaximaLost, Moment, Recording, Worst,
+    encode, encode_preamble, read,
 };
-use crate::scenario::{LoadPhase, Policy, ProbeThread};
+use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread};
 use crate::trace::{Rung, Tracing};
 use proptest::prelude::*;
 use punctual_facts::finding::{Confidence, Severity, State, WhyUnknown};
@@ -171,11 +171,15 @@ fn a_hog_shows_in_the_view_per_release_due() {
     assert_eq!(next(&report), [NextStep::LookForCauses, NextStep::LookAtSkips { cpu: 1, longest_gap }]);
 }
 
-/// The doubts and the remarks after `change`.
-fn trust_after(change: impl FnOnce(&mut Header, &mut Vec<Frame>)) -> (Vec<Distrust>, Vec<Distrust>) {
+fn report_after(change: impl FnOnce(&mut Header, &mut Vec<Frame>)) -> Report {
     let (mut header, mut frames) = (header(), good_frames());
     change(&mut header, &mut frames);
-    let trust = report(header, frames).trust;
+    report(header, frames)
+}
+
+/// The doubts and the remarks after `change`.
+fn trust_after(change: impl FnOnce(&mut Header, &mut Vec<Frame>)) -> (Vec<Distrust>, Vec<Distrust>) {
+    let trust = report_after(change).trust;
     (trust.reasons, trust.remarks)
 }
 
@@ -270,6 +274,26 @@ fn the_loops_own_counters_speak() {
     assert_eq!(with(migrations), (vec![Distrust::Migrations { cpu: 3, times: 1 }], early.clone()));
     let switches = Counters { involuntary_switches: 9, voluntary_switches: 9, ..Counters::default() };
     assert_eq!(with(switches), (vec![], early));
+}
+
+#[test]
+fn switches_in_band_are_counted_if_a_core_paces_the_threads() {
+    let report = |mechanism, switches: &[u64]| {
+        report_after(|header, frames| {
+            header.scenario.mechanism = mechanism;
+            frames.push(interval(31, 1, vec![cpu(3, &[], &[])]));
+            let taken =
+                |switches: &u64| Frame::InBand(InBand { at: RecTime::from_secs(31), cpu: 3, switches: *switches });
+            frames.extend(switches.iter().map(taken));
+        })
+    };
+    let of_cpu_3 = |report: &Report| report.cpus.iter().find(|row| row.cpu == 3).and_then(|row| row.in_band_switches);
+    let doubt = Distrust::InBand { cpu: 3, times: 5 };
+    let taken = report(Mechanism::Evl, &[3, 2]);
+    assert_eq!((of_cpu_3(&taken), taken.trust.reasons.contains(&doubt)), (Some(5), true));
+    let kept = report(Mechanism::Cobalt, &[]);
+    assert_eq!((of_cpu_3(&kept), kept.trust.reasons.contains(&doubt)), (Some(0), false));
+    assert_eq!(of_cpu_3(&report(Mechanism::Absolute, &[])), None, "Linux takes nothing in-band");
 }
 
 #[test]

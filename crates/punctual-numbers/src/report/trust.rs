@@ -147,6 +147,9 @@ fn from_counters(recording: &Recording, trust: &mut Trust) {
     for (cpu, n) in count(|cpu| cpu.counters.minor_faults.saturating_add(cpu.counters.major_faults)) {
         trust.doubt(Distrust::Faults { cpu, faults: n });
     }
+    for (cpu, times) in count(|cpu| cpu.in_band_switches) {
+        trust.doubt(Distrust::InBand { cpu, times });
+    }
     for (cpu, n) in count(|cpu| cpu.counters.migrations) {
         if roams(&recording.header.scenario) {
             trust.remark(Distrust::Migrations { cpu, times: n });
@@ -214,7 +217,7 @@ fn from_ending(recording: &Recording, claims: &Claims, trust: &mut Trust) {
     for reason in reasons {
         match reason {
             EndReason::Completed => {}
-            EndReason::Stalled => trust.doubt(Distrust::EndedEarly { reason: EndReason::Stalled }),
+            EndReason::Stalled | EndReason::CoreLost => trust.doubt(Distrust::EndedEarly { reason }),
             // The user or the scenario asked for this end, so the numbers up to the end are valid.
             reason if is_whole => trust.remark(Distrust::EndedEarly { reason }),
             reason => trust.doubt(Distrust::EndedEarly { reason }),

@@ -57,6 +57,7 @@ impl Distrust {
             | Self::RtThrottled
             | Self::SlowClock { .. }
             | Self::Faults { .. }
+            | Self::InBand { .. }
             // An ordinary thread waits longer than a real-time one. If real-time was requested, there is a doubt about
             // the grant as well.
             | Self::NotRealTime

@@ -64,6 +64,17 @@ impl FromStr for Backend {
 }
 
 impl Backend {
+    /// Looks whether this kernel has this core, and one that can be used. Linux always can.
+    ///
+    /// # Errors
+    /// [`SetupError::Evl`] or [`SetupError::Cobalt`] with the reason.
+    ///
+    /// # Real-time
+    /// Enters the kernel: call before the loop.
+    pub fn look(self) -> Result<(), Error> {
+        find_only(self).map(drop)
+    }
+
     /// The back end with this number in a page of statistics. A number that this version does not know reads as Linux.
     pub(crate) fn of_number(number: u64) -> Self {
         [Self::Evl, Self::Cobalt].into_iter().find(|other| u64::from(*other as u8) == number).unwrap_or(Self::Linux)
@@ -230,6 +241,22 @@ impl Attached {
         match self {
             Self::Evl(core) => core.departure(),
             Self::Cobalt(core) => core.departure(),
+        }
+    }
+
+    /// How often the thread was taken in-band since its first sleep, as of the last reading, which is at most 0.1 s old.
+    pub(crate) const fn switches(&self) -> u64 {
+        match self {
+            Self::Evl(core) => core.switches(),
+            Self::Cobalt(core) => core.switches(),
+        }
+    }
+
+    /// Reads how often the thread was taken in-band since its first sleep.
+    pub(crate) fn count_switches(&mut self) -> u64 {
+        match self {
+            Self::Evl(core) => core.count_switches(),
+            Self::Cobalt(core) => core.count_switches(),
         }
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct OutOfBand<C: Core> {
     in_band: InBand,
     /// Number of switches before the first sleep, which belong to the start.
     at_start: Option<u64>,
+    /// Number of switches since then, as of the last reading.
+    counted: u64,
     /// The next instant at which the number of switches is read.
     read_at: MonoTime,
     departure: Option<Departure>,
@@ -32,11 +34,21 @@ impl<C: Core> OutOfBand<C> {
     pub(crate) fn new(core: C, needs: Needs) -> Self {
         let Needs { in_band, stop, report, .. } = needs;
         sys::set_out_of_band(true);
-        Self { core, in_band, at_start: None, read_at: MonoTime::default(), departure: None, stop, report }
+        Self { core, in_band, at_start: None, counted: 0, read_at: MonoTime::default(), departure: None, stop, report }
     }
 
     pub(crate) const fn departure(&self) -> Option<Departure> {
         self.departure
+    }
+
+    pub(crate) const fn switches(&self) -> u64 {
+        self.counted
+    }
+
+    /// Reads the number of switches anew.
+    pub(crate) fn count_switches(&mut self) -> u64 {
+        self.read(sys::now());
+        self.counted
     }
 
     /// See [`super::Attached::sleep_until`].
@@ -77,7 +89,10 @@ impl<C: Core> OutOfBand<C> {
     fn read(&mut self, now: MonoTime) {
         self.read_at = now + READ_EVERY;
         match (self.core.switches(), self.at_start) {
-            (Ok(switches), Some(at_start)) => (self.report)(switches.saturating_sub(at_start)),
+            (Ok(switches), Some(at_start)) => {
+                self.counted = switches.saturating_sub(at_start);
+                (self.report)(self.counted);
+            }
             (Ok(switches), None) => {
                 self.at_start = Some(switches);
                 (self.report)(0);

@@ -47,14 +47,14 @@ impl CoreRefusal {
 
     pub(super) const fn evl_remedy(self) -> &'static str {
         match self {
-            Self::Absent => "boot a kernel with CONFIG_EVL=y, or ask for Backend::Linux",
+            Self::Absent => "boot a kernel with CONFIG_EVL=y, or let Linux pace the task",
             Self::Stopped => {
-                "start the core (`evl start`), and look for `evl.state=` on the kernel command line; or ask for \
-                 Backend::Linux"
+                "start the core (`evl start`), and look for `evl.state=` on the kernel command line; or let \
+                 Linux pace the task"
             }
             Self::Abi { .. } | Self::UnknownAbi => {
                 "boot a kernel whose EVL accepts ABI 26, 32 or 36 (/sys/devices/virtual/evl/control/abi), use a newer \
-                 version of this library, or ask for Backend::Linux"
+                 version of this library, or let Linux pace the task"
             }
             Self::NotAllowed(_) => "run as root, or give the user read and write access to all of /dev/evl",
             Self::AlreadyAttached => "attach no thread with libevl (`evl_attach_self`) that this library is to pace",
@@ -76,13 +76,13 @@ impl CoreRefusal {
 
     pub(super) const fn cobalt_remedy(self) -> &'static str {
         match self {
-            Self::Absent => "boot a kernel with CONFIG_XENOMAI=y, or ask for Backend::Linux",
+            Self::Absent => "boot a kernel with CONFIG_XENOMAI=y, or let Linux pace the task",
             Self::Stopped => {
-                "start the core (`corectl --start`), and look for `xenomai.state=` on the kernel command line; or ask for \
-                 Backend::Linux"
+                "start the core (`corectl --start`), and look for `xenomai.state=` on the kernel command line; or let \
+                 Linux pace the task"
             }
             Self::Abi { .. } | Self::UnknownAbi => {
-                "boot a kernel with Xenomai 3.2 or 3.3, use a newer version of this library, or ask for Backend::Linux"
+                "boot a kernel with Xenomai 3.2 or 3.3, use a newer version of this library, or let Linux pace the task"
             }
             Self::NotAllowed(_) => {
                 "run as root, or name a group of the user with `xenomai.allowed_group=` on the kernel command line"

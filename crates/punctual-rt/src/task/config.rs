@@ -190,9 +190,8 @@ impl TaskConfig {
 
     /// The priority that the task has on a real-time core; `None` if it asks for something that only Linux has.
     pub(super) fn out_of_band_priority(&self) -> Option<u8> {
-        let waits = matches!(self.wait, Wait::Sleep | Wait::Anticipate | Wait::Hybrid(_));
         match self.setup.policy {
-            Policy::Fifo(priority) if waits && !self.confirms_interference => Some(priority),
+            Policy::Fifo(priority) if self.wait.is_of_cores() && !self.confirms_interference => Some(priority),
             _ => None,
         }
     }

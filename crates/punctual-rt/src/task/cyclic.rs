@@ -244,7 +244,10 @@ impl Cyclic {
     }
 
     /// The kernel that paces this loop.
-    pub const fn backend(&self) -> Backend {
+    ///
+    /// # Real-time
+    /// Reads memory.
+    pub fn backend(&self) -> Backend {
         self.pacer.backend()
     }
 

@@ -1,7 +1,7 @@
 //! The clock on which a waiter waits: the kernel's for applications, a simulated one for tests.
 
 use super::{Event, Sleeper};
-use crate::backend::{Attached, Backend, Departure};
+use crate::backend::Attached;
 use crate::interference::{Interference, PollWatch};
 use crate::poll::{self, Poller};
 use crate::sys::{self, Arrival, Timerfd};
@@ -55,18 +55,18 @@ impl Monotonic {
         }
     }
 
-    /// The kernel that paces the thread.
-    pub(crate) const fn backend(&self) -> Backend {
+    /// The real-time core that paces the thread; `None` if Linux does.
+    pub(crate) fn core(&self) -> Option<&Attached> {
         match &self.call {
-            Call::OutOfBand(core) => core.backend(),
-            Call::Absolute | Call::Relative | Call::Timerfd(_) | Call::Futex => Backend::Linux,
+            Call::OutOfBand(core) => Some(core),
+            Call::Absolute | Call::Relative | Call::Timerfd(_) | Call::Futex => None,
         }
     }
 
-    /// Why the thread can no longer be paced, if that is so.
-    pub(crate) fn departure(&self) -> Option<Departure> {
-        match &self.call {
-            Call::OutOfBand(core) => core.departure(),
+    /// As [`Self::core`].
+    pub(crate) fn core_mut(&mut self) -> Option<&mut Attached> {
+        match &mut self.call {
+            Call::OutOfBand(core) => Some(core),
             Call::Absolute | Call::Relative | Call::Timerfd(_) | Call::Futex => None,
         }
     }

@@ -54,6 +54,11 @@ impl Wait {
             _ => Ok(()),
         }
     }
+
+    /// Whether a real-time core can carry out this wait.
+    pub(crate) const fn is_of_cores(&self) -> bool {
+        matches!(self, Self::Sleep | Self::Anticipate | Self::Hybrid(_))
+    }
 }
 
 /// An outside event that activates a task.

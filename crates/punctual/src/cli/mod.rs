@@ -27,7 +27,7 @@ pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, one_of};
+use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KERNELS, MECHANISMS, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour, Version};
@@ -357,6 +357,15 @@ pub struct MeasureArgs {
     /// How the threads wait
     #[arg(long, default_value = "absolute", value_parser = one_of(MECHANISMS))]
     pub mechanism: Mechanism,
+    /// The kernel that wakes the threads: Linux, or a real-time core beside it
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        default_value = "linux",
+        value_parser = one_of(KERNELS),
+        conflicts_with_all = ["mechanism", "suite"]
+    )]
+    pub kernel: OutOfBand,
     /// Where on the clock the releases lie
     #[arg(long, value_enum, default_value_t = PhaseName::Auto)]
     pub phase: PhaseName,
@@ -416,9 +425,16 @@ pub struct MeasureArgs {
     pub live: bool,
 }
 
+/// The way to wait on a real-time core; `None` for Linux.
+type OutOfBand = Option<Mechanism>;
+
 impl MeasureArgs {
     pub fn priority(&self) -> u8 {
         self.priority.unwrap_or(PRIORITY)
+    }
+
+    pub fn mechanism(&self) -> Mechanism {
+        self.kernel.unwrap_or(self.mechanism)
     }
 
     pub fn phases(&self) -> Vec<LoadPhase> {

@@ -61,6 +61,13 @@ pub const MECHANISMS: &[Word<Mechanism>] = &[
     Word("nanosleep", Mechanism::Nanosleep, "Sleep one period from wherever it is, as the suite of 2002 did"),
 ];
 
+/// The kernel that paces the measuring threads, as the way in which they then wait. On Linux, `--mechanism` decides.
+pub const KERNELS: &[Word<Option<Mechanism>>] = &[
+    Word("linux", None, "Linux, in-band"),
+    Word("evl", Some(Mechanism::Evl), "The EVL core of Xenomai 4, out-of-band"),
+    Word("cobalt", Some(Mechanism::Cobalt), "The Cobalt core of Xenomai 3, out-of-band"),
+];
+
 /// Engines that look for causes.
 pub const ENGINES: &[Word<EngineChoice>] = &[
     Word("tracefs", EngineChoice::Tracefs, "The kernel's trace"),

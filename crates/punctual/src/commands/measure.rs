@@ -95,7 +95,7 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
 }
 
 fn scenario(args: &MeasureArgs, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {
-    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { args.mechanism };
+    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { args.mechanism() };
     let threads = threads(args, cpus, if mechanism == Mechanism::Nanosleep { 50 } else { 1 })?;
     let shortest = threads.iter().map(|t| t.period).min().unwrap_or_default();
     let length = args.activations.map_or(Amount::Time(args.duration.unwrap_or(DEFAULT_LENGTH)), Amount::Activations);

@@ -149,6 +149,7 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::RtThrottled,
         Distrust::SlowClock { cost: Nanos::from_ns(850) },
         Distrust::Faults { cpu: 3, faults: 7 },
+        Distrust::InBand { cpu: 3, times: 7 },
         Distrust::Migrations { cpu: 3, times: 7 },
         Distrust::MemoryNotLocked,
         Distrust::NotRealTime,

@@ -120,6 +120,7 @@ pub fn end(reason: EndReason) -> &'static str {
         EndReason::Interrupted => "was stopped by a signal (SIGINT or SIGTERM)",
         EndReason::LimitExceeded => "was stopped at the first activation later than the limit",
         EndReason::Stalled => "was stopped because a measuring thread made no more progress",
+        EndReason::CoreLost => "was stopped because the real-time core no longer let a measuring thread sleep",
     }
 }
 
@@ -176,6 +177,8 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Hybrid => "clock_nanosleep to shortly before the release, then polling the clock",
         Mechanism::Spin => "polling the clock",
         Mechanism::Nanosleep => "sleeping one period from wherever it is",
+        Mechanism::Evl => "a sleep out-of-band on EVL to the release",
+        Mechanism::Cobalt => "a sleep out-of-band on Cobalt to the release",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::run::Run;
 use std::fs;
+use std::path::Path;
 
 const MEASURE: [&str; 5] = ["measure", "--policy", "other", "--duration", "200ms"];
 
@@ -37,6 +38,20 @@ fn a_priority_out_of_range() {
         run.punctual(&["measure", "--priority", priority, "--duration", "1s"]).refused(&["priority", "95"]);
     }
     run.punctual(&["measure", "--priority", "1000"]).refused(&["1000"]);
+}
+
+#[test]
+fn a_core_that_this_kernel_does_not_have() {
+    refused(&["--kernel", "evl"], &["SCHED_FIFO", "--policy"]);
+    refused(&["--kernel", "evl", "--mechanism", "spin"], &["--mechanism"]);
+    refused(&["--kernel", "evil"], &["evil", "linux, evl, cobalt"]);
+    let run = Run::new();
+    let cores =
+        [("evl", "EVL", "/dev/evl/control", "CONFIG_EVL"), ("cobalt", "Cobalt", "/proc/xenomai", "CONFIG_XENOMAI")];
+    for (word, name, path, option) in cores.into_iter().filter(|(.., path, _)| !Path::new(path).exists()) {
+        run.punctual(&["measure", "--kernel", word, "--duration", "1s"]).refused(&[name, "has none", option]);
+        assert_eq!(fs::read_dir(run.dir.path()).unwrap().count(), 0, "{path}: nothing was measured");
+    }
 }
 
 #[test]

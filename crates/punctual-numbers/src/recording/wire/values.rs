@@ -8,8 +8,8 @@ use super::bits::{BitReader, BitWriter, Damage};
 use super::strategies::{Made, Numbers};
 use crate::placement::Placement;
 use crate::recording::{
-    Clock, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, LoadDone, Mark, MarkKind,
-    MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
+    Clock, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InBand, InForce, LoadDone, Mark,
+    MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -126,6 +126,7 @@ fields! {
         threads, policy, mechanism, phase, warm_up, length, budget, limit, dma_latency_us, load_phases, load_cpus, suite
     }
     ProbeThread { cpu, period }
+    InBand { at, cpu, switches }
     LoadPhase { loads, parts }
 }
 
@@ -136,12 +137,12 @@ variants! {
         0 => Suspended, 1 => Paused, 2 => WallClockStep, 3 => TscDrift, 4 => Steal, 5 => Throttled, 6 => RtThrottled,
         8 => Moved
     }
-    EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled }
+    EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled, 4 => CoreLost }
     Severity { 0 => Info, 1 => Medium, 2 => High, 3 => Fatal }
     State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why), 4 => Advice(why) }
     Confidence { 0 => Low, 1 => Medium, 2 => High }
     Policy { 0 => Fifo(priority), 1 => RoundRobin(priority), 2 => Deadline { runtime }, 3 => Other }
-    Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid }
+    Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid, 7 => Evl, 8 => Cobalt }
     TimerPhase { 0 => Auto, 1 => Aligned, 2 => Staggered, 3 => Random(seed) }
     Amount { 0 => Time(length), 1 => Activations(n) }
 }

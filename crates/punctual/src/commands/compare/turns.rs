@@ -196,6 +196,9 @@ fn measured(scenario: &Scenario, recording: &Path, interrupted: &AtomicBool, fol
             "the measurement stalled: a measuring thread made no more progress\nwhat was measured before is kept: {}",
             resume(folder)
         ),
+        Some(EndReason::CoreLost) => {
+            bail!("the real-time core was stopped\nwhat was measured before is kept: {}", resume(folder))
+        }
         _ => Ok(false),
     }
 }

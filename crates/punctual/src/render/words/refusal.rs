@@ -46,6 +46,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
         ScenarioError::Runtime(runtime) => {
             format!("a deadline run time of {} does not fit into the period", units::latency(runtime))
         }
+        ScenarioError::OnlyFifo => "a real-time core paces only threads of SCHED_FIFO: leave --policy out".to_owned(),
     })
 }
 
@@ -138,7 +139,7 @@ pub fn measure_error(error: MeasureError) -> anyhow::Error {
              off-line; name other CPUs with --cpus"
                 .to_owned()
         }
-        MeasureRemedy::MoreLockedMemory(why) => why,
+        MeasureRemedy::MoreLockedMemory(why) | MeasureRemedy::Core(why) => why,
         MeasureRemedy::LongerPeriod => "ask for a longer one with --period".to_owned(),
         MeasureRemedy::LeaveIdleStates => "run as root, or leave --dma-latency away".to_owned(),
     });

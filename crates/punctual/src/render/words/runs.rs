@@ -4,6 +4,7 @@ use super::{amount, cpus, mechanism, policy, timer_phase, units};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Mismatch, RecTime, RecordedRun, Stretch, Unmergeable};
 use punctual_numbers::report::Report;
+use punctual_numbers::scenario::Mechanism;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
@@ -19,10 +20,26 @@ pub fn measured(report: &Report) -> String {
     }
 }
 
-/// Sentences about the stretch and the runs that the numbers come from, then the notes made during the measurement.
+/// Sentences about the stretch, the runs and the core that the numbers come from, then the notes made during the measurement.
 pub fn notes(report: &Report) -> Vec<String> {
     let told = report.stretch.iter().flat_map(between);
-    told.chain(made_of(report)).chain(report.notes.iter().cloned()).collect()
+    told.chain(made_of(report)).chain(out_of_band(report)).chain(report.notes.iter().cloned()).collect()
+}
+
+/// A sentence about the real-time core that paced the threads: `EVL woke the threads out-of-band, and took none of them
+/// in-band`. `None` if Linux paced them.
+fn out_of_band(report: &Report) -> Option<String> {
+    let core = match report.scenario.mechanism {
+        Mechanism::Evl => "EVL",
+        Mechanism::Cobalt => "Cobalt",
+        _ => return None,
+    };
+    let switches = report.cpus.iter().filter_map(|cpu| cpu.in_band_switches).fold(0, u64::saturating_add);
+    let taken = match switches {
+        0 => "took none of them in-band".to_owned(),
+        n => format!("took them in-band {}", units::counted(n, "time")),
+    };
+    Some(format!("{core} woke the threads out-of-band, and {taken}"))
 }
 
 /// Sentences about the runs that a recording is made of, and the gaps between them. Empty for a single run.

@@ -62,6 +62,7 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
         Distrust::SlowClock { .. } => "use a clock source that is read without entering the kernel",
         Distrust::Faults { .. } | Distrust::MemoryNotLocked => "raise the limit for locked memory (ulimit -l)",
         Distrust::NotRealTime => "measure as root",
+        Distrust::InBand { .. } => "look for the fault or signal in the kernel's log (dmesg)",
         Distrust::Migrations { cpu, .. } | Distrust::GrantedOtherwise { cpu } => {
             return Some(format!("find out what moves or changes the thread of CPU {cpu} (report --full)"));
         }
@@ -140,6 +141,10 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         Distrust::Faults { cpu, faults: n } => (
             format!("the measuring thread of CPU {cpu} took {} in its loop", units::counted(*n, "page fault")),
             "the time of each is in a latency",
+        ),
+        Distrust::InBand { cpu, times: n } => (
+            format!("the real-time core handed the measuring thread of CPU {cpu} over to Linux {}", times(*n)),
+            "the way back is in a latency",
         ),
         Distrust::Migrations { cpu, times: n } => (
             format!("the measuring thread of CPU {cpu} changed CPU {}", times(*n)),
