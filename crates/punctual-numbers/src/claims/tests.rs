@@ -81,6 +81,25 @@ fn only(recording: &Recording, explanation: Option<&Explanation>) -> PhaseClaims
     phase.clone()
 }
 
+/// Fifty misses that come ten at a time are five events. Fifty that come alone are fifty.
+#[test]
+fn the_bound_of_misses_knows_how_many_come_together() {
+    let budget = Nanos::from_us(100);
+    let of = |is_late: fn(u64) -> bool| {
+        let mut usual = exponential(4);
+        let claims =
+            only(&recording(700, Some(budget), |index| if is_late(index) { 200_000.0 } else { usual(index) }), None);
+        let misses = claims.misses.unwrap();
+        assert_eq!(misses.missed, 50);
+        (misses.upper.unwrap(), misses.independent.unwrap())
+    };
+    let exact = |misses, n| binomial::upper_bound(misses, n, 0.95).unwrap();
+    let (alone, independent) = of(|index| index % 1_399 == 7 && index < 69_950);
+    assert!(alone < 1.3 * exact(50, 70_000) && independent > 50_000, "{alone} {independent}");
+    let (together, independent) = of(|index| index % 13_999 < 10 && index < 69_000);
+    assert!(together > 0.8 * exact(5, 7_000) && independent < 15_000, "{together} {independent}");
+}
+
 #[test]
 fn a_law_without_a_catch_is_claimed_on_every_rung() {
     let phase = only(&recording(700, Some(Nanos::from_us(200)), exponential(1)), None);
