@@ -18,7 +18,7 @@ const BELIEVED: f64 = 0.9;
 /// A run with moods gets no limits if it has fewer independent stretches than this with a probability of at least the
 /// second number.
 const STRETCHES_MIN: f64 = 8.0;
-const STRETCHES_ODDS: f64 = 0.1;
+const STRETCHES_ODDS: f64 = 0.05;
 /// Number of moods with which a run nearly always gets limits. The advised length of a longer run aims at it.
 const STRETCHES_WANTED: f64 = 20.0;
 /// If the exceedances gather in fewer busy stretches of the run than this, the estimate understates how much counts

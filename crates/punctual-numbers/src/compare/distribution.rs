@@ -193,16 +193,13 @@ impl Distribution {
     /// The values beyond this one, stretch by stretch; `None` if the file has no order or too few stretches. A cell
     /// that holds the value is left out.
     pub(super) fn beyond(&self, value: f64) -> Option<Events> {
-        let cells: Vec<Cell> = match &self.arm {
-            Some(arm) => {
-                let edge = bucket_index(whole((value - 1.0).max(0.0))).saturating_add(1);
-                series::beyond(arm, &[edge]).first()?.cells().to_vec()
-            }
-            None => {
-                let first = self.cells.partition_point(|cell| cell.0 < value);
-                let of = |counts: &Vec<f64>| (counts.iter().skip(first).sum(), counts.iter().sum());
-                self.stretches.iter().map(of).collect()
-            }
+        let cells: Vec<Cell> = if let Some(arm) = &self.arm {
+            let edge = bucket_index(whole((value - 1.0).max(0.0))).saturating_add(1);
+            series::beyond(arm, &[edge]).first()?.cells().to_vec()
+        } else {
+            let first = self.cells.partition_point(|cell| cell.0 < value);
+            let of = |counts: &Vec<f64>| (counts.iter().skip(first).sum(), counts.iter().sum());
+            self.stretches.iter().map(of).collect()
         };
         let due: f64 = cells.iter().map(|cell| cell.1).sum();
         (cells.len() >= STRETCHES_MIN).then(|| Events::new(&cells, due))

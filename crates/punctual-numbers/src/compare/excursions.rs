@@ -72,9 +72,7 @@ fn through(own: &Events, excursions: &Excursions, other: &Events) -> f64 {
     if places == 0 || reached.abs() < away.abs() / 2.0 {
         return 0.0;
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a number of cells")]
-    let places = places as i32;
-    (of / (of + other.of).max(1.0)).powi(places)
+    (of / (of + other.of).max(1.0)).powi(i32::try_from(places).unwrap_or(i32::MAX))
 }
 
 #[cfg(test)]

@@ -27,7 +27,8 @@ pub(super) fn rows(first: &Arm, second: &Arm, body: &Body) -> Vec<RowResult> {
     for ((edge, a), b) in edges.iter().zip(&of_first).zip(&of_second) {
         let moods = Moods::of(&[a, b], body.moods.as_ref());
         let row = rows::of_events(what(*edge, a, b), (a, b), &moods, body.unusual.odds(a, b, &moods));
-        rows.push(stealable((first, a), (second, b), *edge, row));
+        let stealable = is_stealable((first, a), (second, b), *edge, row.upwards);
+        rows.push(RowResult { stealable, ..row });
         if *edge < lowest {
             // Moods make neighbouring sizes alike, and few clusters cannot show it. So the odds are raised if moods are
             // likely.
@@ -43,13 +44,13 @@ fn what(edge: usize, a: &Events, b: &Events) -> ComparedNumber {
     ComparedNumber::Rare { threshold: Nanos::from_ns(bucket_low(edge)), first: whole(a.count), second: whole(b.count) }
 }
 
-/// The same row of the number of events beyond a threshold, with whether stolen time explains its change. A stop of the
-/// whole machine by the hypervisor makes one event and takes at least as long as the threshold.
-fn stealable((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usize, row: RowResult) -> RowResult {
-    let (stolen, own, other) = if row.upwards { (second.stolen, b, a) } else { (first.stolen, a, b) };
+/// Whether time that the hypervisor took explains the larger number of events beyond a threshold. A stop of the whole
+/// machine makes one event and takes at least as long as the threshold.
+fn is_stealable((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usize, upwards: bool) -> bool {
+    let (stolen, own, other) = if upwards { (second.stolen, b, a) } else { (first.stolen, a, b) };
     let more = own.count - other.count * own.of / other.of.max(1.0);
     let stolen = float(stolen.as_ns());
-    RowResult { stealable: stolen > 0.0 && more * float(bucket_low(edge)) <= stolen, ..row }
+    stolen > 0.0 && more * float(bucket_low(edge)) <= stolen
 }
 
 /// The row of the sizes of clusters beyond a threshold, compared by their ranks. Its odds are at least `least`.

@@ -159,9 +159,10 @@ impl Moods {
             Model { odds, tau, strength, sizes: vec![squares] }
         }));
         let best = models.iter().map(|model| model.odds).fold(f64::NEG_INFINITY, f64::max);
-        models.iter_mut().for_each(|model| model.odds = (model.odds - best).exp());
-        let total: f64 = models.iter().map(|model| model.odds).sum();
-        models.iter_mut().for_each(|model| model.odds /= total);
+        let total: f64 = models.iter().map(|model| (model.odds - best).exp()).sum();
+        for model in &mut models {
+            model.odds = (model.odds - best).exp() / total;
+        }
         for model in models.iter_mut().skip(1) {
             let squares = model.sizes.first().copied().unwrap_or_default();
             model.sizes = if model.odds < NEGLIGIBLE { Vec::new() } else { cluster_sizes(squares, n) };

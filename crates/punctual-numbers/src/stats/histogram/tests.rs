@@ -1,6 +1,7 @@
 //! Tests of percentiles and of how often their limits hold the truth.
 
 use super::*;
+use crate::stats::float::float;
 use proptest::prelude::*;
 use punctual_hist::SplitMix;
 

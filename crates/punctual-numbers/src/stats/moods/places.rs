@@ -9,6 +9,9 @@ pub type Cell = (f64, f64);
 /// A cell differs from the usual one if it is farther from it than this number of standard deviations. Of 256 usual
 /// cells none is, except in one run of 6000.
 const APART: f64 = 5.0;
+/// If places beyond this number of standard deviations are not few, cells vary widely as a rule, and those that are
+/// farther away are no moods of their own.
+const OFF: f64 = 3.0;
 /// The median of the distances of normal deviates from their mean, over their standard deviation.
 const MEDIAN_DISTANCE: f64 = 0.674_5;
 /// A machine that was in another mood at fewer places than this does not show how often and for how long it is.
@@ -18,6 +21,8 @@ pub const PLACES_MIN: usize = 12;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excursions {
     cells: Vec<Ordering>,
+    /// Number of places that are somewhat off, the excursions among them.
+    off: usize,
 }
 
 impl Excursions {
@@ -28,21 +33,21 @@ impl Excursions {
         let usual = middle(cells.iter().filter(|cell| cell.1 > 0.0).map(angle).collect());
         let off: Vec<f64> = cells.iter().map(|cell| 2.0 * cell.1.sqrt() * (angle(cell) - usual)).collect();
         let deviation = (middle(off.iter().map(|off| off.abs()).collect()) / MEDIAN_DISTANCE).max(1.0);
-        let of_cell = |off: &f64| {
-            let is_far = off.abs() > APART * deviation;
-            if is_far { off.total_cmp(&0.0) } else { Ordering::Equal }
+        let beyond = |times: f64| -> Vec<Ordering> {
+            let is_far = |off: &f64| off.abs() > times * deviation;
+            off.iter().map(|off| if is_far(off) { off.total_cmp(&0.0) } else { Ordering::Equal }).collect()
         };
-        Self { cells: off.iter().map(of_cell).collect() }
+        Self { cells: beyond(APART), off: places(&beyond(OFF)) }
     }
 
     /// Number of places that differ from the usual. Neighbouring cells that differ in the same direction are one place.
     pub fn places(&self) -> usize {
-        self.cells.chunk_by(PartialEq::eq).filter(|place| place.first() != Some(&Ordering::Equal)).count()
+        places(&self.cells)
     }
 
     /// Whether the machine was in another mood, but too rarely to show how often and for how long it is.
     pub fn are_few(&self) -> bool {
-        (1..PLACES_MIN).contains(&self.places())
+        self.places() > 0 && self.off < PLACES_MIN
     }
 
     /// The excursions in either of two directions, or of two kinds of events.
@@ -50,6 +55,7 @@ impl Excursions {
         for (mine, theirs) in self.cells.iter_mut().zip(&other.cells) {
             *mine = mine.then(*theirs);
         }
+        self.off = self.off.max(other.off);
     }
 
     /// The usual cells.
@@ -63,6 +69,10 @@ impl Excursions {
         let there = cells.iter().zip(&self.cells).filter(|(_, order)| **order == direction);
         (places, there.fold((0.0, 0.0), |sum, (cell, _)| (sum.0 + cell.0, sum.1 + cell.1)))
     }
+}
+
+fn places(cells: &[Ordering]) -> usize {
+    cells.chunk_by(PartialEq::eq).filter(|place| place.first() != Some(&Ordering::Equal)).count()
 }
 
 /// Over how many of `stretches` equal parts of the run the events are spread. The second number is the same for the
@@ -117,6 +127,20 @@ mod tests {
         assert_eq!(found.towards(Ordering::Less, &busy), (0, (0.0, 0.0)));
         let (places, (_, of)) = found.towards(Ordering::Greater, &busy);
         assert_eq!((places, whole(of)), (1, 10_000));
+        // A cell in twenty is four standard deviations off, and a single one six.
+        let mut varied = busy.clone();
+        for (at, cell) in varied.iter_mut().enumerate() {
+            cell.0 = 500.0
+                + if at == 50 {
+                    95.0
+                } else if at % 20 == 0 {
+                    64.0
+                } else {
+                    0.0
+                };
+        }
+        let varied = Excursions::of(&varied);
+        assert!(varied.places() == 1 && !varied.are_few(), "many places are somewhat off");
         let mut both = Excursions::of(&cells(|at| at == 100));
         both.join(&found);
         assert_eq!(both.places(), 2);

@@ -160,7 +160,7 @@ mod tests {
             "{seen}"
         );
         let bound = plain(&words.bound.unwrap());
-        assert!(bound.starts_with("In the long run fewer than 1 in 14 000 releases miss (95 % confidence)"), "{bound}");
+        assert!(bound.starts_with("In the long run fewer than 1 in 13 000 releases miss (95 % confidence)"), "{bound}");
         let clusters = "Large latencies come in clusters, so these 60 000 releases count as ";
         assert!(bound.contains(clusters) && bound.contains("None of them missed, so the limit is 3 in "), "{bound}");
         let but = plain(&words.but.unwrap());
