@@ -7,7 +7,7 @@
 use super::arm::{Arm, float};
 use super::rows::{self, Body, Odds};
 use super::series;
-use super::{Change, Limits, RowResult, ComparedNumber};
+use super::{Change, ComparedNumber, Limits, RowResult};
 use crate::stats::float::whole;
 use crate::stats::moods::{Events, Moods};
 use crate::stats::ranks;

@@ -7,7 +7,7 @@
 use super::arm::{Arm, float};
 use super::excursions::Unusual;
 use super::series;
-use super::{CONFIDENCE, Change, Compared, Limits, Mood, Options, RowResult, ComparedNumber};
+use super::{CONFIDENCE, Change, Compared, ComparedNumber, Limits, Mood, Options, RowResult};
 use crate::stats::chances;
 use crate::stats::float::whole;
 use crate::stats::histogram::{self, Histogram, OrderLimits};
@@ -243,7 +243,12 @@ fn misses(first: &Arm, second: &Arm, body: &Body, options: &Options) -> RowResul
 }
 
 /// The row of events of two sides, as a ratio of rates.
-pub(super) fn of_events(what: ComparedNumber, (a, b): (&Events, &Events), moods: &Moods, odds: Option<Odds>) -> RowResult {
+pub(super) fn of_events(
+    what: ComparedNumber,
+    (a, b): (&Events, &Events),
+    moods: &Moods,
+    odds: Option<Odds>,
+) -> RowResult {
     let effect = moods.effect(a, RISK).max(moods.effect(b, RISK));
     let limits = chances::ratio_limits(a, b, effect, RISK).map(|(low, high)| Limits {
         seen: (a.count > 0.0).then(|| b.rate() / a.rate()),

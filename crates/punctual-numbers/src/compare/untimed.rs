@@ -8,7 +8,7 @@
 use super::distribution::Distribution;
 use super::excursions::Unusual;
 use super::rows::{Odds, PERCENTILES_PPM, TOLD_LEAST, TOLD_MARGINS, by_ranks, is_within, missed_row};
-use super::{Change, Limits, Options, RowResult, ComparedNumber, Withheld};
+use super::{Change, ComparedNumber, Limits, Options, RowResult, Withheld};
 use crate::stats::moods::{Events, Moods};
 
 /// Percentiles for which both files are searched for moods. Moods show in frequent values.
