@@ -187,7 +187,7 @@ fn a_run_of_few_moods_has_percentiles_and_no_limits() {
 }
 
 /// The machine changes between two moods every 5 s. More than a hundred moods widen limits; one run in ten may be
-/// refused as drifting.
+/// refused as drifting. So short moods may also be taken for clusters, which have no length.
 #[test]
 fn short_moods_widen_limits_and_withhold_none() {
     let worth = |claims: &PhaseClaims| claims.percentiles[0].independent.unwrap();
@@ -206,9 +206,11 @@ fn short_moods_widen_limits_and_withhold_none() {
     };
     let steady: Vec<PhaseClaims> = (1..6).map(moody).filter(|moody| moody.drift.is_none()).collect();
     assert!(steady.len() >= 3, "{} of 5", steady.len());
+    let is_about_5_s = |length: Nanos| (2.0..15.0).contains(&length.as_secs_f64());
+    assert!(steady.iter().any(|moody| moody.moods.unwrap().length.is_some()));
     for moody in steady {
         let told = moody.moods.unwrap();
-        assert!(!told.too_long && (2.0..15.0).contains(&told.length.unwrap().as_secs_f64()), "{told:?}");
+        assert!(!told.too_long && told.length.is_none_or(is_about_5_s), "{told:?}");
         assert!(worth(&calm) > 50_000 && worth(&moody) < worth(&calm) * 9 / 10, "{} {}", worth(&calm), worth(&moody));
         assert!(moody.percentiles[0].high.is_some() && !moody.next.is_empty());
     }

@@ -21,9 +21,9 @@ use super::normal;
 use likelihood::{Powers, cluster_sizes, evidence, of_all_sizes, of_mean};
 use std::f64::consts::PI;
 
-/// Number of cosine transforms of one run. They show moods longer than about a 64th of the run. Shorter ones affect all
+/// Number of cosine transforms of one run. They show moods longer than about a 128th of the run. Shorter ones affect all
 /// transforms alike and count as clusters.
-const TRANSFORMS: usize = 64;
+const TRANSFORMS: usize = 128;
 /// Values of `tau` that are tried, as parts of the longest run. Above half of the run, a longer `tau` has a lower prior
 /// probability.
 const LENGTHS: [f64; 10] = [0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2, 2.5];
