@@ -68,7 +68,9 @@ impl Blocks {
             for seconds in cpu.block_max.chunk_by(|last, next| index(last) == index(next)) {
                 let Some(first) = seconds.first() else { continue };
                 let mut block = Block { max: Nanos::ZERO, seconds: 0 };
-                seconds.iter().for_each(|(_, max)| block.join(Block { max: *max, seconds: 1 }));
+                for (_, max) in seconds {
+                    block.join(Block { max: *max, seconds: 1 });
+                }
                 list.entry(index(first)).and_modify(|mine| mine.join(block)).or_insert(block);
             }
         }
