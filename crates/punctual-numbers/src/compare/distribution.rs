@@ -50,7 +50,6 @@ pub(super) struct Distribution {
     points: Vec<(u32, Nanos)>,
     /// Cells of the activations that ran.
     cells: Vec<Filled>,
-    /// All releases due.
     histogram: Histogram,
     /// For each stretch of a list of values, the number of values due in each cell; empty if the file has no order.
     stretches: Vec<Vec<f64>>,

@@ -25,7 +25,6 @@ impl Histogram {
         histogram
     }
 
-    /// Number of samples.
     pub fn samples(&self) -> f64 {
         self.cumulative.last().copied().unwrap_or(0.0)
     }

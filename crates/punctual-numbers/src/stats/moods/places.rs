@@ -58,7 +58,6 @@ impl Excursions {
         self.off = self.off.max(other.off);
     }
 
-    /// The usual cells.
     pub fn without(&self, cells: &[Cell]) -> Vec<Cell> {
         cells.iter().zip(&self.cells).filter(|(_, order)| order.is_eq()).map(|(cell, _)| *cell).collect()
     }
