@@ -21,6 +21,7 @@ mod options;
 mod pairs;
 mod peers;
 mod real;
+mod rounds;
 mod run;
 mod table;
 
@@ -29,6 +30,7 @@ use claimed::Claimed;
 use family::Family;
 use options::Options;
 use pairs::{DIFFERENCES, Decided, Difference};
+use rounds::Rounds;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -40,6 +42,7 @@ pub struct Found {
     pub seconds: (u32, u32),
     pub claims: Option<Claimed>,
     pub pairs: Vec<Decided>,
+    pub rounds: Option<Rounds>,
     /// Names of the limits that are broken.
     pub broken: Vec<&'static str>,
     /// Names of the limits known to be broken, each with whether it still is.
@@ -114,9 +117,17 @@ fn judged(family: &Family, options: &Options) -> Found {
         one
     };
     let pairs: Vec<Decided> = differences.map(of).collect();
+    let rounds = options.rounds().map(|n| {
+        let [mut one, other] = on_two(n, |numbers| rounds::rounds(family, numbers));
+        one.merge(other);
+        one
+    });
     let mut broken = claims.as_ref().map(Claimed::broken).unwrap_or_default();
     if pairs.iter().any(Decided::is_broken) {
         broken.push("equal pairs");
+    }
+    if rounds.as_ref().is_some_and(Rounds::is_broken) {
+        broken.push("equal sides in rounds");
     }
     let open = options.open(family.name).iter().map(|limit| (*limit, broken.contains(limit))).collect();
     Found {
@@ -125,6 +136,7 @@ fn judged(family: &Family, options: &Options) -> Found {
         seconds: family.seconds,
         claims,
         pairs,
+        rounds,
         broken,
         took_seconds: started.elapsed().as_secs_f64(),
     }

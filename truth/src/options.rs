@@ -9,7 +9,7 @@ usage: cargo xtask truth [OPTIONS]
   --runs N        runs of each family, whose claims are judged (300)
   --pairs N       pairs of each family and difference (200)
   --family NAME   only families whose name contains this
-  --only PART     claims, equal (equal pairs alone) or pairs
+  --only PART     claims, equal (equal pairs alone), pairs, or rounds (sides measured in turn, a fifth of --pairs)
   --real FILE     pieces of this recording instead of families; may be given more than once
   --short         the few families and runs that CI has time for
   --json          what was found, for programs
@@ -38,6 +38,7 @@ enum Part {
     Claims,
     Equal,
     Differing,
+    Rounds,
 }
 
 /// Families of the short form: one for each way in which limits were wrong in the past.
@@ -62,7 +63,7 @@ impl Options {
             runs: 300,
             pairs: 200,
             family: None,
-            parts: &[Part::Claims, Part::Equal, Part::Differing],
+            parts: &[Part::Claims, Part::Equal, Part::Differing, Part::Rounds],
             real: Vec::new(),
             short: false,
             json: false,
@@ -91,7 +92,8 @@ impl Options {
             "claims" => &[Part::Claims],
             "equal" => &[Part::Equal],
             "pairs" => &[Part::Equal, Part::Differing],
-            other => bail!("--only takes claims, equal or pairs, not `{other}`"),
+            "rounds" => &[Part::Rounds],
+            other => bail!("--only takes claims, equal, pairs or rounds, not `{other}`"),
         };
         Ok(())
     }
@@ -113,6 +115,11 @@ impl Options {
 
     pub fn pairs_of(&self, difference: Difference) -> bool {
         self.parts.contains(if difference == Difference::None { &Part::Equal } else { &Part::Differing })
+    }
+
+    /// The number of campaigns in rounds, each of which takes as long as eight pairs; `None` if there are to be none.
+    pub fn rounds(&self) -> Option<u64> {
+        self.parts.contains(&Part::Rounds).then(|| self.pairs.div_ceil(5))
     }
 
     pub fn claims(&self) -> bool {

@@ -57,6 +57,7 @@ fn of_pieces(path: &str, bytes: &[u8], whole: &Recording, seconds: u64, options:
         seconds: (length, length),
         claims,
         pairs,
+        rounds: None,
         broken,
         took_seconds: started.elapsed().as_secs_f64(),
     })

@@ -81,6 +81,16 @@ impl<'a> Machine<'a> {
         Self { shift, ..self }
     }
 
+    /// The same machine, of which each measurement lasts this number of seconds.
+    pub fn measured_for(self, seconds: u32) -> Self {
+        Self { seconds, ..self }
+    }
+
+    /// Lets this number of seconds pass without a measurement.
+    pub fn rest(&mut self, seconds: u32) {
+        (0..seconds).for_each(|_| self.second(|_| ()));
+    }
+
     /// Whether the run so far shows that the machine has moods.
     pub fn shows_itself(&self) -> bool {
         self.moods.shows_itself()

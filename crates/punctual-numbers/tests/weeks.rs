@@ -6,16 +6,19 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "says what it found")]
 
+mod cost;
 mod header;
 
 use header::header;
 use punctual_hist::{Nanos, bucket_high, bucket_index};
+use punctual_numbers::compare::{Comparison, Options};
 use punctual_numbers::recording::schedule::interval_length;
 use punctual_numbers::recording::{
     Counters, CpuInterval, End, EndReason, Frame, Interval, RecTime, Recording, RecordingReader, Stretch, TimeSlice,
     encode, encode_preamble,
 };
 use punctual_numbers::report::Report;
+use std::io::Write as _;
 
 const HOUR: u64 = 3_600;
 const WEEK: u64 = 7 * 24 * HOUR;
@@ -154,4 +157,31 @@ fn a_day_keeps_its_detail() {
 #[ignore = "takes a minute unless optimised"]
 fn four_weeks_fit_and_keep_their_detail() {
     assert!(kept(Nanos::from_secs(4 * WEEK)) <= FILE_LIMIT);
+}
+
+/// Prints what a report and a comparison of recordings of 1e9 activations on each of eight CPUs cost. Run with
+/// `cargo test --release -p punctual-numbers --test weeks billion -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes a minute unless optimised"]
+fn a_billion_activations_on_each_cpu_are_reported_and_compared_within_limits() {
+    let length = PERIOD.times(1_000_000_000);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.punctual");
+    let mut file = std::fs::File::create(&path).unwrap();
+    write(length, |piece| file.write_all(piece).unwrap());
+    cost::forget_peak();
+    let timed = |what: &str, of: &dyn Fn()| {
+        let before = cost::cpu_seconds();
+        of();
+        let (took, peak) = (cost::cpu_seconds() - before, cost::peak_kb() >> 10);
+        println!("{what}: {took:.2} s of processor time, at most {peak} MiB of memory so far");
+        took
+    };
+    let reported = timed("report", &|| drop(Report::of(&cost::read(&path))));
+    let compared = timed("compare", &|| {
+        let (a, b) = (cost::read(&path), cost::read(&path));
+        let both = [("a".to_owned(), &a), ("b".to_owned(), &b)];
+        drop(Comparison::of(&both, Options::default()).unwrap());
+    });
+    assert!(reported <= 1.0 && compared <= 2.0 && cost::peak_kb() <= 64 << 10, "{reported} {compared}");
 }

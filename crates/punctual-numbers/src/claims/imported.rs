@@ -5,13 +5,14 @@
 //! which shows how much counts vary from stretch to stretch.
 
 use super::NewMaximum;
+use super::course::Course;
 use super::percentiles::{Worth, percentiles};
 use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, scale_of};
 use super::{Beyond, CONFIDENCE, Percentile, Refusal, phase};
 use crate::foreign::{ForeignRun, Series, Unfit};
 use crate::stats::float::float;
 use crate::stats::tail::Exceedances;
-use crate::stats::{binomial, goodness, stretches};
+use crate::stats::{binomial, goodness};
 use punctual_hist::Nanos;
 
 /// Above this number of exceedances the test of fit refuses nearly every real histogram.
@@ -118,14 +119,19 @@ impl SeriesClaims {
         if n == 0 || series.cells.is_empty() {
             return None;
         }
-        let next = time.filter(|_| missing == 0).map(|time| phase::odds(time, ties(series))).unwrap_or_default();
         let assumed = series
             .order
             .as_ref()
             .map_or(Assumed::Independent, |order| Assumed::InOrder { stretches: order.stretches() });
-        let spread = |above: u64| spread(series, above).unwrap_or(1.0);
-        let worth =
-            |above: u64| Worth { n: due, spread: Some(spread(above)), time: time.unwrap_or_default(), longer: None };
+        let course = course(series).unwrap_or_default();
+        let told = time.filter(|_| missing == 0 && !course.is_too_long());
+        let next = told.map(|time| phase::odds(time, ties(series))).unwrap_or_default();
+        let worth = |above: u64| Worth {
+            n: due,
+            spread: (!course.is_too_long()).then(|| course.effect(above)),
+            time: time.unwrap_or_default(),
+            longer: None,
+        };
         let mut percentiles = percentiles(due, series, worth);
         if missing > 0 {
             // Missing values may be larger than all others, so even a longer run would not make the largest seen value
@@ -148,18 +154,18 @@ fn ties(series: &Series) -> u64 {
     last.map_or(1, |last| last.count)
 }
 
-/// The design effect at the level that `above` values exceed, from the order of the values in the file; `None` if the
-/// file does not keep the order.
-fn spread(series: &Series, above: u64) -> Option<f64> {
+/// The moods of a list, from the order of its values; `None` if the file does not keep the order.
+fn course(series: &Series) -> Option<Course> {
     let order = series.order.as_ref()?;
-    let level = series.value_at_rank(series.counted().checked_sub(above)?.max(1))?;
-    let edges = [level, Nanos::MAX];
-    let parts = |groups: usize| {
-        let groups = order.groups(groups, &edges, series.grain)?;
-        let part = |counts: Vec<f64>| (counts.last().copied().unwrap_or(0.0), counts.iter().sum());
-        Some(groups.into_iter().map(part).collect())
+    let counted = series.counted();
+    let cells = |above: u64| {
+        let level = series.value_at_rank(counted.checked_sub(above)?.max(1))?;
+        let groups = order.groups(order.stretches(), &[level, Nanos::MAX], series.grain)?;
+        let cell = |counts: Vec<f64>| (counts.last().copied().unwrap_or(0.0), counts.iter().sum());
+        Some(groups.into_iter().map(cell).collect())
     };
-    stretches::widest(parts).map(|cut| cut.worth)
+    // Lengths are numbers of values.
+    Some(Course::of(counted, Nanos::from_ns(counted), cells))
 }
 
 impl Above {

@@ -6,8 +6,9 @@ use super::course::{Course, LARGEST};
 use super::percentiles::{Worth, misses, percentiles};
 use super::{Maxima, Methods, NewMaximum, PhaseClaims, Refusal, Sign, beyond, by_cause, signs};
 use crate::explain::Explanation;
-use crate::recording::{Recording, TimeSlice};
-use crate::stats::moods::{CELLS_MAX, Cell};
+use crate::recording::{CpuTallies, Recording, TimeSlice};
+use crate::stats::float::{float, whole};
+use crate::stats::moods::Cell;
 use crate::stats::{binomial, clusters};
 use punctual_hist::{Counts, Nanos};
 
@@ -19,6 +20,8 @@ const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 pub(super) const TIMES: [Nanos; 4] = [HOUR, DAY, MONTH, YEAR];
 /// The extremal index is reported if at least this number of blocks holds an exceedance.
 const CLUSTERS_MIN: u64 = 10;
+/// More cells than this cost time and add nothing about moods.
+const CELLS_MAX: usize = 256;
 
 /// The claims of a phase, for all its CPUs together and for each of them.
 pub(super) fn claims(recording: &Recording, explanation: Option<&Explanation>, phase: u16) -> PhaseClaims {
@@ -72,7 +75,10 @@ fn claims_of(
         methods: Methods::USED,
         extremal_index: sums.extremal_index(&maxima),
         drift,
-        misses: recording.header.scenario.budget.and_then(|budget| misses(budget, sums.missed, &worth(sums.missed))),
+        misses: recording.header.scenario.budget.and_then(|budget| {
+            let effect = is_of_next_run.then(|| course.effect_of_misses(sums.missed, &sums.missed_cells()));
+            misses(budget, sums.missed, &Worth { spread: effect, ..worth(sums.missed) })
+        }),
         next: if is_of_next_run && !sums.due.is_empty() { odds(sums.time, maxima.ties()) } else { Vec::new() },
         percentiles: percentiles(due, &sums.due, worth),
         beyond: reached,
@@ -125,15 +131,25 @@ impl<'a> Sums<'a> {
         Course::of(n, self.time, |above| Some(self.cells(self.due.value_at_rank(n.checked_sub(above)?)?)))
     }
 
-    /// Counts above the level in cells of about equal length, each at least as long as the longest slice, so that no
-    /// cell stays empty.
+    /// Counts above the level, in cells.
     fn cells(&self, level: Nanos) -> Vec<Cell> {
+        self.cells_of(|cpu| cpu.ran.above(level).saturating_add(cpu.skipped.above(level)))
+    }
+
+    /// Counts of misses, in cells.
+    fn missed_cells(&self) -> Vec<Cell> {
+        self.cells_of(|cpu| cpu.over_budget.saturating_add(cpu.skipped.count()))
+    }
+
+    /// Counts of events in cells of about equal length, each at least as long as the longest slice, so that no cell
+    /// stays empty.
+    fn cells_of(&self, events: impl Fn(&CpuTallies) -> u64) -> Vec<Cell> {
         let length = |slice: &&TimeSlice| slice.length.as_ns() as f64;
         let all = self.slices.iter().map(length).sum::<f64>();
         let longest = self.slices.iter().map(length).fold(1.0, f64::max);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of cells")]
         let size = ((all / longest) as usize).clamp(1, CELLS_MAX.min(self.slices.len().max(1)));
-        let (mut cells, mut passed) = (vec![(0u64, 0u64); size], 0.0);
+        let (mut cells, mut passed) = (vec![(0.0, 0.0); size], 0.0);
         for slice in &self.slices {
             let middle = passed + length(slice) / 2.0;
             passed += length(slice);
@@ -141,10 +157,8 @@ impl<'a> Sums<'a> {
             let place = (middle / all * size as f64) as usize;
             let Some(cell) = cells.get_mut(place) else { continue };
             for cpu in self.cpus.iter().filter_map(|cpu| slice.cpus.get(cpu)) {
-                for due in [&cpu.ran, &cpu.skipped] {
-                    cell.0 = cell.0.saturating_add(due.above(level));
-                    cell.1 = cell.1.saturating_add(due.count());
-                }
+                cell.0 += float(events(cpu));
+                cell.1 += float(cpu.ran.count().saturating_add(cpu.skipped.count()));
             }
         }
         cells
@@ -156,7 +170,7 @@ impl<'a> Sums<'a> {
         let blocks = maxima.list.len() as u64;
         let n = self.due.count();
         let level = self.due.value_at_rank(n.checked_sub(LARGEST.min(blocks / 3))?)?;
-        let above = self.cells(level).iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
+        let above = whole(self.cells(level).iter().map(|cell| cell.0).sum());
         let exceeded = maxima.list.values().filter(|max| **max > level).count() as u64;
         clusters::by_blocks(exceeded, blocks, above, n).filter(|_| exceeded >= CLUSTERS_MIN)
     }

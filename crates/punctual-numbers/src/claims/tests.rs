@@ -81,6 +81,25 @@ fn only(recording: &Recording, explanation: Option<&Explanation>) -> PhaseClaims
     phase.clone()
 }
 
+/// Fifty misses that come ten at a time are five events. Fifty that come alone are fifty.
+#[test]
+fn the_bound_of_misses_knows_how_many_come_together() {
+    let budget = Nanos::from_us(100);
+    let of = |is_late: fn(u64) -> bool| {
+        let mut usual = exponential(4);
+        let claims =
+            only(&recording(700, Some(budget), |index| if is_late(index) { 200_000.0 } else { usual(index) }), None);
+        let misses = claims.misses.unwrap();
+        assert_eq!(misses.missed, 50);
+        (misses.upper.unwrap(), misses.independent.unwrap())
+    };
+    let exact = |misses, n| binomial::upper_bound(misses, n, 0.95).unwrap();
+    let (alone, independent) = of(|index| index % 1_399 == 7 && index < 69_950);
+    assert!(alone < 1.3 * exact(50, 70_000) && independent > 50_000, "{alone} {independent}");
+    let (together, independent) = of(|index| index % 13_999 < 10 && index < 69_000);
+    assert!(together > 0.8 * exact(5, 7_000) && independent < 15_000, "{together} {independent}");
+}
+
 #[test]
 fn a_law_without_a_catch_is_claimed_on_every_rung() {
     let phase = only(&recording(700, Some(Nanos::from_us(200)), exponential(1)), None);
@@ -168,7 +187,7 @@ fn a_run_of_few_moods_has_percentiles_and_no_limits() {
 }
 
 /// The machine changes between two moods every 5 s. More than a hundred moods widen limits; one run in ten may be
-/// refused as drifting.
+/// refused as drifting. So short moods may also be taken for clusters, which have no length.
 #[test]
 fn short_moods_widen_limits_and_withhold_none() {
     let worth = |claims: &PhaseClaims| claims.percentiles[0].independent.unwrap();
@@ -187,9 +206,11 @@ fn short_moods_widen_limits_and_withhold_none() {
     };
     let steady: Vec<PhaseClaims> = (1..6).map(moody).filter(|moody| moody.drift.is_none()).collect();
     assert!(steady.len() >= 3, "{} of 5", steady.len());
+    let is_about_5_s = |length: Nanos| (2.0..15.0).contains(&length.as_secs_f64());
+    assert!(steady.iter().any(|moody| moody.moods.unwrap().length.is_some()));
     for moody in steady {
         let told = moody.moods.unwrap();
-        assert!(!told.too_long && (2.0..15.0).contains(&told.length.unwrap().as_secs_f64()), "{told:?}");
+        assert!(!told.too_long && told.length.is_none_or(is_about_5_s), "{told:?}");
         assert!(worth(&calm) > 50_000 && worth(&moody) < worth(&calm) * 9 / 10, "{} {}", worth(&calm), worth(&moody));
         assert!(moody.percentiles[0].high.is_some() && !moody.next.is_empty());
     }

@@ -1,19 +1,12 @@
-//! One CPU under one load in one recording, cut into blocks of time.
-//!
-//! Successive activations are not independent, but blocks of a run are if they are long enough. So limits are computed
-//! from the variance between blocks.
+//! One CPU under one load in one recording, in slices of time.
 
 pub(super) use crate::stats::float::float;
 
 use super::{Group, LeftOut};
 use crate::recording::{CpuTallies, EventKind, MarkKind, Recording};
-use crate::stats::blocks::Blocks;
+use crate::stats::histogram::Histogram;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The usual number of blocks of a run: few enough that long blocks hardly depend on each other, and enough to estimate
-/// their variance.
-const BLOCKS: u64 = 48;
 
 /// A group, and where a recording has its measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +37,7 @@ pub(super) struct CpuSlice {
     pub cpu: CpuTallies,
 }
 
-/// A block as a range of indices of slices.
-pub(super) type Block = std::ops::Range<usize>;
-
+/// The groups of a recording.
 pub(super) fn places(recording: &Recording) -> Vec<Place> {
     let scenario = &recording.header.scenario;
     let tracing = recording.causes.tracing.as_ref();
@@ -138,96 +129,16 @@ impl Arm {
         }
     }
 
-    /// Length of the longest slice. Blocks are cut to at least this length.
-    pub(super) fn longest(&self) -> Nanos {
-        self.slices.iter().map(|slice| slice.length).max().unwrap_or_default()
-    }
-
-    /// Blocks of about this length or more. Slices left over at the end join the last block.
-    pub(super) fn cut(&self, length: Nanos) -> Vec<Block> {
-        let mut blocks: Vec<Block> = Vec::new();
-        let (mut from, mut taken) = (0, Nanos::ZERO);
-        for (i, slice) in self.slices.iter().enumerate() {
-            taken = taken.plus(slice.length);
-            // Slices end a little early or late, so a block may be a twentieth too short.
-            if taken.as_ns() >= length.as_ns() / 20 * 19 {
-                blocks.push(from..i + 1);
-                (from, taken) = (i + 1, Nanos::ZERO);
-            }
-        }
-        match blocks.last_mut() {
-            Some(last) if from < self.slices.len() => last.end = self.slices.len(),
-            None if !self.slices.is_empty() => blocks.push(0..self.slices.len()),
-            _ => {}
-        }
-        blocks
-    }
-
-    /// The blocks that percentiles are computed from.
-    pub(super) fn blocks(&self) -> Vec<Block> {
-        self.cut(self.longest().max(Nanos::from_ns(self.length.as_ns() / BLOCKS)))
-    }
-
-    pub(super) fn of_block(&self, block: &Block) -> &[CpuSlice] {
-        self.slices.get(block.clone()).unwrap_or_default()
-    }
-
-    /// The whole run as one histogram of latency over the releases due.
-    pub(super) fn whole(&self, cells: &Cells) -> Blocks {
-        let mut counts = vec![0.0; cells.buckets.len()];
-        for (bucket, n) in self.due.nonzero() {
-            if let Some(slot) = cells.place(bucket).and_then(|place| counts.get_mut(place)) {
-                *slot += float(n);
-            }
-        }
-        Blocks::new(cells.edges(self), &[counts])
-    }
-
-    /// The blocks as histograms of latency over the releases due, on the cells of both recordings.
-    pub(super) fn histograms(&self, cells: &Cells) -> Blocks {
-        let count = |block: &Block| {
-            let mut counts = vec![0.0; cells.buckets.len()];
-            for slice in self.of_block(block) {
-                for (bucket, n) in slice.cpu.ran.nonzero().chain(slice.cpu.skipped.nonzero()) {
-                    if let Some(slot) = cells.place(bucket).and_then(|place| counts.get_mut(place)) {
-                        *slot += float(n);
-                    }
-                }
-            }
-            counts
-        };
-        let counts: Vec<Vec<f64>> = self.blocks().iter().map(count).collect();
-        Blocks::new(cells.edges(self), &counts)
-    }
-}
-
-/// The buckets of histograms on which blocks of both recordings are compared: those in which either recording has a
-/// release.
-pub(super) struct Cells {
-    buckets: Vec<usize>,
-}
-
-impl Cells {
-    pub(super) fn of(arms: [&Arm; 2]) -> Self {
-        let buckets: BTreeSet<usize> =
-            arms.iter().flat_map(|arm| arm.due.nonzero().map(|(bucket, _)| bucket)).collect();
-        Self { buckets: buckets.into_iter().collect() }
-    }
-
-    fn place(&self, bucket: usize) -> Option<usize> {
-        self.buckets.binary_search(&bucket).ok()
-    }
-
-    /// Edges of the cells in nanoseconds. The outermost edges are the exact minimum and maximum of the run.
-    fn edges(&self, arm: &Arm) -> Vec<(f64, f64)> {
-        let low = arm.due.min().map_or(0, Nanos::as_ns);
-        let high = arm.due.max().unwrap_or_default().as_ns();
-        let edge = |bucket: &usize| {
-            let (from, to) = (bucket_low(*bucket), bucket_high(*bucket));
+    /// The whole run as a histogram of latency over the releases due. The outermost edges are its exact minimum and
+    /// maximum.
+    pub(super) fn histogram(&self) -> Histogram {
+        let low = self.due.min().map_or(0, Nanos::as_ns);
+        let high = self.due.max().unwrap_or_default().as_ns();
+        Histogram::new(self.due.nonzero().map(|(bucket, n)| {
+            let (from, to) = (bucket_low(bucket), bucket_high(bucket));
             let from = if (from..=to).contains(&low) { low } else { from };
             let to = if (from..=to).contains(&high) { high } else { to.saturating_add(1) };
-            (float(from), float(to.max(from)))
-        };
-        self.buckets.iter().map(edge).collect()
+            (float(from), float(to.max(from)), float(n))
+        }))
     }
 }

@@ -3,27 +3,28 @@
 //! A histogram without times does not show how activations depend on each other, so a degree of dependence is assumed:
 //! see [`TOGETHER`]. A list of values has an order, which shows how counts vary from stretch to stretch.
 
-use super::arm::{Arm, Cells, Place, float};
-use super::rows::{self, Missed};
-use super::{Basis, Group};
+use super::arm::{Arm, Place, float};
+use super::rows::Missed;
+use super::{Basis, Group, series};
 use crate::claims::{self, Refusal};
 use crate::foreign::{ForeignRun, Quantity, Series, StatedPercentile};
 use crate::recording::Recording;
-use crate::stats::blocks::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
-use crate::stats::stretches::{self, CUTS};
-use punctual_hist::Nanos;
+use crate::stats::float::whole;
+use crate::stats::histogram::{Histogram, OrderLimits};
+use crate::stats::moods::{Cell, Events, Moods};
+use punctual_hist::{Nanos, bucket_index};
 
 /// Number of activations that count as one in a file without times, because late activations come in bursts. Bursts of
 /// up to about this size are then not called a difference. Changes from minute to minute are not allowed for.
 pub const TOGETHER: f64 = 50.0;
 
-/// A list of fewer independent parts than this saw too few moods of its machine to be compared. Another list may differ
-/// because it met other moods.
-const PARTS_MIN: f64 = 10.0;
-/// Number of stretches a list is cut into, to see whether successive stretches resemble each other.
-const STRETCHES: usize = 32;
-/// Percentiles for which stretches are compared. Moods show in frequent values.
-const BODY: [f64; 3] = [0.5, 0.9, 0.99];
+/// Fewer stretches than this do not show moods.
+const STRETCHES_MIN: usize = 8;
+/// The percentile whose events show the moods, and the least number of these events.
+const SHOWING: f64 = 0.99;
+const SHOWING_MIN: f64 = 50.0;
+/// Risk on each side of an interval.
+const RISK: f64 = 0.025;
 
 /// A cell: lower edge, upper edge (the first value beyond it), number of values in it.
 type Filled = (f64, f64, f64);
@@ -49,28 +50,13 @@ pub(super) struct Distribution {
     points: Vec<StatedPercentile>,
     /// Cells of the activations that ran.
     cells: Vec<Filled>,
-    /// All releases due as histograms, one for each block of time; a file is one block.
-    blocks: Blocks,
-    /// All releases due in stretches of equal length, for each number of stretches; empty if the file has no order.
-    cuts: Vec<Stretches>,
+    histogram: Histogram,
+    /// For each stretch of a list of values, the number of values due in each cell; empty if the file has no order.
+    stretches: Vec<Vec<f64>>,
     /// The measurements with times; `None` for a file of another program.
     arm: Option<Arm>,
-}
-
-/// A list of values, cut into stretches of equal length.
-#[derive(Clone, Debug)]
-struct Stretches {
-    blocks: Blocks,
-    /// By stretch, then by cell: number of values.
-    counts: Vec<Vec<f64>>,
-}
-
-impl Stretches {
-    /// For each stretch: (values in cells from `first` on, all values).
-    fn beyond(&self, first: usize) -> Vec<(f64, f64)> {
-        let part = |counts: &Vec<f64>| (counts.iter().skip(first).sum::<f64>(), counts.iter().sum::<f64>());
-        self.counts.iter().map(part).collect()
-    }
+    /// The moods that frequent late values show; `None` if nothing shows them.
+    moods: Option<Moods>,
 }
 
 /// One distribution for each series of a file of another program.
@@ -85,8 +71,7 @@ pub(super) fn group_of(series: &Series) -> Group {
 fn of_series(series: &Series) -> Distribution {
     let cells = filled(series);
     let due = with_missing(cells.clone(), float(series.missing()));
-    let counts: Vec<f64> = due.iter().map(|cell| cell.2).collect();
-    Distribution {
+    let distribution = Distribution {
         group: group_of(series),
         quantity: series.quantity,
         context: series.context.clone(),
@@ -97,24 +82,25 @@ fn of_series(series: &Series) -> Distribution {
         due: series.count().unwrap_or(0).saturating_add(series.missing()),
         beyond: series.beyond.filter(|beyond| beyond.count > 0).map(|beyond| beyond.from),
         points: series.points.clone(),
-        blocks: Blocks::new(due.iter().map(|cell| (cell.0, cell.1)).collect(), &[counts]),
-        cuts: CUTS.into_iter().filter_map(|stretches| cut(series, &due, stretches)).collect(),
+        stretches: stretches(series, due.len()).unwrap_or_default(),
+        histogram: Histogram::new(due.into_iter()),
         cells,
         ..Distribution::default()
-    }
+    };
+    distribution.with_moods()
 }
 
-/// The values of a list, cut into this number of stretches. Missing values are spread evenly, because their place is
-/// not known.
-fn cut(series: &Series, due: &[Filled], stretches: usize) -> Option<Stretches> {
+/// The values of a list, stretch by stretch. Missing values are spread evenly, because their place is not known. There
+/// are `cells` cells; a last one that the series does not have holds the missing values.
+fn stretches(series: &Series, cells: usize) -> Option<Vec<Vec<f64>>> {
     let highs: Vec<Nanos> = series.cells.iter().map(|cell| cell.high).collect();
-    let mut counts = series.order.as_ref()?.groups(stretches, &highs, series.grain)?;
-    let missing = float(series.missing()) / float(stretches as u64);
-    for stretch in counts.iter_mut().filter(|_| due.len() > highs.len()) {
+    let order = series.order.as_ref().filter(|order| order.stretches() >= STRETCHES_MIN)?;
+    let mut counts = order.groups(order.stretches(), &highs, series.grain)?;
+    let missing = float(series.missing()) / float(counts.len() as u64);
+    for stretch in counts.iter_mut().filter(|_| cells > highs.len()) {
         stretch.push(missing);
     }
-    let cells = due.iter().map(|cell| (cell.0, cell.1)).collect();
-    Some(Stretches { blocks: Blocks::new(cells, &counts), counts })
+    Some(counts)
 }
 
 /// The cells of a series, and one more without an upper edge for the values beyond them.
@@ -144,19 +130,19 @@ fn with_missing(mut cells: Vec<Filled>, missing: f64) -> Vec<Filled> {
 
 pub(super) fn of_place(recording: &Recording, place: &Place) -> Distribution {
     let arm = Arm::of(recording, place);
-    let blocks = arm.histograms(&Cells::of([&arm, &arm]));
     let cells = filled(&Series::of_counts(String::new(), None, &arm.ran));
-    Distribution {
+    let distribution = Distribution {
         group: place.group.clone(),
         period: Some(arm.period),
         budget: arm.budget,
         skipped: Some(arm.due.count().saturating_sub(arm.ran.count())),
         due: arm.due.count(),
         cells,
-        blocks,
+        histogram: arm.histogram(),
         arm: Some(arm),
         ..Distribution::default()
-    }
+    };
+    distribution.with_moods()
 }
 
 impl Distribution {
@@ -176,7 +162,7 @@ impl Distribution {
 
     /// Whether a percentile may lie among the values that are in no cell.
     pub(super) fn is_missing(&self, share: f64) -> bool {
-        self.is_counted() && self.blocks.samples() * (1.0 - share) < self.missing()
+        self.is_counted() && self.histogram.samples() * (1.0 - share) < self.missing()
     }
 
     /// A percentile in nanoseconds as the file states it, for a file that has percentiles instead of counts.
@@ -187,61 +173,59 @@ impl Distribution {
     /// A percentile with its limits. `None` without counts, or if the percentile lies among values that are in no cell.
     /// Also `None` if less than one value lies beyond the percentile, because it would be the maximum then.
     pub(super) fn limits(&self, share: f64) -> Option<OrderLimits<'_>> {
-        if self.blocks.samples() * (1.0 - share) < 1.0 {
+        if self.histogram.samples() * (1.0 - share) < 1.0 {
             return None;
         }
-        let limits = self.blocks.order_limits(share).filter(|limits| limits.seen.is_finite())?;
-        if self.arm.is_some() {
-            return Some(if self.blocks.len() < BLOCKS_MIN { limits.together(TOGETHER) } else { limits });
-        }
-        let place = self.place_above(limits.seen);
-        let unknown = self.missing() / self.blocks.samples();
-        match self.widest(place) {
-            Some((stretches, effect)) => Some(stretches.blocks.order_limits(share)?.together(effect).coarse(unknown)),
-            None => Some(limits.coarse(unknown).together(TOGETHER)),
-        }
+        let seen = self.histogram.quantile(share).filter(|seen| seen.is_finite())?;
+        let limits = self.histogram.order_limits(share, self.effect(self.beyond(seen).as_ref()))?;
+        let unknown = self.missing() / self.histogram.samples();
+        Some(if self.arm.is_some() { limits } else { limits.coarse(unknown) })
+    }
+
+    /// The same distribution, with its moods.
+    fn with_moods(mut self) -> Self {
+        let late = self.histogram.quantile(SHOWING).and_then(|level| self.beyond(level));
+        self.moods = late.filter(|late| late.count >= SHOWING_MIN).map(|late| Moods::of(&[&late], None));
+        self
+    }
+
+    /// The values beyond this one, stretch by stretch; `None` if the file has no order or too few stretches. A cell
+    /// that holds the value is left out.
+    pub(super) fn beyond(&self, value: f64) -> Option<Events> {
+        let cells: Vec<Cell> = if let Some(arm) = &self.arm {
+            let edge = bucket_index(whole((value - 1.0).max(0.0))).saturating_add(1);
+            series::beyond(arm, &[edge]).first()?.cells().to_vec()
+        } else {
+            let first = self.cells.partition_point(|cell| cell.0 < value);
+            let of = |counts: &Vec<f64>| (counts.iter().skip(first).sum(), counts.iter().sum());
+            self.stretches.iter().map(of).collect()
+        };
+        let due: f64 = cells.iter().map(|cell| cell.1).sum();
+        (cells.len() >= STRETCHES_MIN).then(|| Events::new(&cells, due))
+    }
+
+    /// Number of these events that count as one.
+    fn effect(&self, events: Option<&Events>) -> f64 {
+        let Some(events) = events else { return TOGETHER };
+        let moods = Moods::of(&[events], self.moods.as_ref());
+        if events.count > 0.0 && events.count < events.of { moods.effect(events, RISK) } else { TOGETHER }
     }
 
     /// What the limits know about the dependence of values on each other.
     pub(super) fn basis(&self) -> Basis {
-        match (&self.arm, self.cuts.is_empty()) {
+        match (&self.arm, self.stretches.is_empty()) {
             (Some(_), _) => Basis::Times,
             (None, false) => Basis::Order,
             (None, true) => Basis::Independent,
         }
     }
 
-    /// Whether the values of a list change so slowly that it has too few independent parts.
-    pub(super) fn has_few_moods(&self) -> bool {
-        let Some(cut) = self.cuts.iter().find(|cut| cut.counts.len() <= STRETCHES) else { return false };
-        let parts = |share: &f64| {
-            let level = self.blocks.quantile(*share)?;
-            Some(stretches::independent(&cut.beyond(self.place_above(level))))
-        };
-        BODY.iter().filter_map(parts).fold(f64::INFINITY, f64::min)
-            < PARTS_MIN.min(float(cut.counts.len() as u64) / 2.0)
-    }
-
-    /// Index of the first cell above the one that contains this value or ends at it.
-    fn place_above(&self, value: f64) -> usize {
-        self.cells.partition_point(|cell| cell.1 < value).saturating_add(1)
-    }
-
-    /// The cut that gives the widest limits of the share in cells from `first` on, and the number of values that count
-    /// as one under that cut.
-    fn widest(&self, first: usize) -> Option<(&Stretches, f64)> {
-        let of = |stretches: usize| self.cuts.iter().find(|cut| cut.counts.len() == stretches);
-        let cut = stretches::widest(|stretches| Some(of(stretches)?.beyond(first)))?;
-        Some((of(cut.stretches)?, cut.effect))
-    }
-
     /// Misses: activations later than the budget and, if the file states them, skipped releases.
     pub(super) fn missed(&self, budget: Option<Nanos>) -> Missed {
         let Some(arm) = &self.arm else { return self.missed_by_cells(budget) };
-        let blocks = rows::missed(arm, budget, budget == arm.budget);
-        let seen = clustering(&[&blocks], self.blocks.body());
-        let together = if blocks.len() < BLOCKS_MIN { seen.max(TOGETHER) } else { seen };
-        Missed::of(&blocks, together)
+        let missed = series::missed(arm, budget, budget == arm.budget);
+        let together = self.effect(Some(&missed).filter(|missed| missed.cells().len() >= STRETCHES_MIN));
+        Missed { least: missed.count, most: missed.count, due: missed.of, together }
     }
 
     /// Misses by cells. The values of a cell that holds the budget may all be misses or none, and so may the lost
@@ -255,9 +239,7 @@ impl Distribution {
         };
         let lost = float(self.lost);
         let (least, most) = (missed(|cell| cell.0), missed(|cell| cell.1 - 1.0) + lost);
-        let place = self.cells.partition_point(|cell| limit.is_none_or(|limit| cell.0 <= limit));
-        let parts = |stretches: usize| Some(self.cuts.iter().find(|cut| cut.counts.len() == stretches)?.beyond(place));
-        let together = stretches::widest(parts).map_or(TOGETHER, |cut| cut.worth);
+        let together = self.effect(limit.and_then(|limit| self.beyond(limit + 1.0)).as_ref());
         Missed { least, most, due: self.ran_count() + skipped + lost, together }
     }
 
@@ -301,7 +283,7 @@ mod tests {
         let cut = Series { beyond: Some(Beyond { from: Nanos::from_us(9), count: 3 }), ..series(&[(5, 60), (7, 37)]) };
         let distribution = of_series(&cut);
         assert_eq!(
-            (distribution.blocks.samples(), distribution.due, distribution.beyond),
+            (distribution.histogram.samples(), distribution.due, distribution.beyond),
             (100.0, 100, Some(Nanos::from_us(9)))
         );
         let median = distribution.limits(0.5).unwrap();

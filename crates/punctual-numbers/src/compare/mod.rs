@@ -15,6 +15,7 @@ mod arm;
 mod causes;
 mod comparable;
 mod distribution;
+mod excursions;
 mod imported;
 mod judge;
 mod rare;

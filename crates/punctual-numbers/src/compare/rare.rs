@@ -5,19 +5,19 @@
 //! thresholds follow from both recordings together: see `series`.
 
 use super::arm::{Arm, float};
-use super::rows::{self, Odds};
+use super::rows::{self, Body, Odds};
 use super::series;
 use super::{Change, ComparedNumber, Limits, RowResult};
 use crate::stats::float::whole;
-use crate::stats::longrun::{Chances, DesignEffect, Events};
+use crate::stats::moods::{Events, Moods};
 use crate::stats::ranks;
 use punctual_hist::{Counts, Nanos, bucket_low};
 
 /// Sizes of clusters are compared if both recordings have at least this number of clusters.
 const PEAKS_MIN: usize = 4;
 
-/// The rows of rare events. `body` is the design effect of frequent events, which shows the moods.
-pub(super) fn rows(first: &Arm, second: &Arm, body: Option<&DesignEffect>) -> Vec<RowResult> {
+/// The rows of rare events. `body` shows the moods.
+pub(super) fn rows(first: &Arm, second: &Arm, body: &Body) -> Vec<RowResult> {
     let mut all: Counts = first.due.clone();
     all.merge(&second.due);
     let edges = series::rare_edges(&all);
@@ -25,31 +25,36 @@ pub(super) fn rows(first: &Arm, second: &Arm, body: Option<&DesignEffect>) -> Ve
     let mut rows: Vec<RowResult> = Vec::new();
     let (mut sized, mut lowest) = (None, usize::MAX);
     for ((edge, a), b) in edges.iter().zip(&of_first).zip(&of_second) {
-        let effect = DesignEffect::of(a, b, body);
-        rows.push(counted((first, a), (second, b), *edge, &effect));
+        let moods = Moods::of(&[a, b], body.moods.as_ref());
+        let row = rows::of_events(what(*edge, a, b), (a, b), &moods, body.unusual.odds(a, b, &moods));
+        let stealable = is_stealable((first, a), (second, b), *edge, row.upwards);
+        rows.push(RowResult { stealable, ..row });
         if *edge < lowest {
-            (sized, lowest) = (sizes(first, second, *edge, &effect), *edge);
+            // Moods make neighbouring sizes alike, and few clusters cannot show it. So the odds are raised if moods are
+            // likely.
+            let least = (moods.odds * 0.5).max(body.unusual.least());
+            (sized, lowest) = (sizes(first, second, *edge, least), *edge);
         }
     }
     rows.extend(sized);
     rows
 }
 
-/// The row of the number of events beyond a threshold.
-fn counted((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usize, effect: &DesignEffect) -> RowResult {
-    let threshold = Nanos::from_ns(bucket_low(edge));
-    let what = ComparedNumber::Rare { threshold, first: whole(a.count), second: whole(b.count) };
-    let odds = Chances::of(a, b, effect).map(|chances| Odds { more: chances.more, less: chances.fewer });
-    let row = rows::of_events(what, (a, b), effect, odds);
-    // A stop of the whole machine by the hypervisor makes one event and takes at least as long as the threshold.
-    let (stolen, own, other) = if row.upwards { (second.stolen, b, a) } else { (first.stolen, a, b) };
-    let more = own.count - other.count * own.of / other.of.max(1.0);
-    let stolen = float(stolen.as_ns());
-    RowResult { stealable: stolen > 0.0 && more * float(threshold.as_ns()) <= stolen, ..row }
+fn what(edge: usize, a: &Events, b: &Events) -> ComparedNumber {
+    ComparedNumber::Rare { threshold: Nanos::from_ns(bucket_low(edge)), first: whole(a.count), second: whole(b.count) }
 }
 
-/// The row of the sizes of clusters beyond a threshold, compared by their ranks.
-fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Option<RowResult> {
+/// Whether time that the hypervisor took explains the larger number of events beyond a threshold. A stop of the whole
+/// machine makes one event and takes at least as long as the threshold.
+fn is_stealable((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usize, upwards: bool) -> bool {
+    let (stolen, own, other) = if upwards { (second.stolen, b, a) } else { (first.stolen, a, b) };
+    let more = own.count - other.count * own.of / other.of.max(1.0);
+    let stolen = float(stolen.as_ns());
+    stolen > 0.0 && more * float(bucket_low(edge)) <= stolen
+}
+
+/// The row of the sizes of clusters beyond a threshold, compared by their ranks. Its odds are at least `least`.
+fn sizes(first: &Arm, second: &Arm, edge: usize, least: f64) -> Option<RowResult> {
     let (a, b) = (series::peaks(first, edge), series::peaks(second, edge));
     if a.len().min(b.len()) < PEAKS_MIN {
         return None;
@@ -68,9 +73,7 @@ fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Optio
         second: Some(seen_b),
         change: Some(Change::Difference(change)),
         stealable: stolen > 0.0 && by.abs() * float(clusters as u64) <= stolen,
-        // Moods make neighbouring sizes alike, and few clusters cannot show it. So the odds are raised if moods are
-        // likely.
-        odds: row.odds.map(|odds| odds.max(effect.moody.min(1.0) * 0.5)),
+        odds: row.odds.map(|odds| odds.max(least)),
         ..row
     })
 }

@@ -46,8 +46,9 @@ impl GroupResult {
     fn of(first: (&Recording, &Place), second: (&Recording, &Place), options: &Options) -> Self {
         let (a, b) = (Arm::of(first.0, first.1), Arm::of(second.0, second.1));
         let body = rows::body(&a, &b, options);
+        let rare = rare::rows(&a, &b, &body);
         let mut rows = body.rows;
-        rows.extend(rare::rows(&a, &b, body.effect.as_ref()));
+        rows.extend(rare);
         let other = &second.1.group;
         Self {
             group: first.1.group.clone(),
@@ -56,7 +57,7 @@ impl GroupResult {
             due: (a.due.count(), b.due.count()),
             delta: rows::delta(&a.ran, &b.ran),
             rows,
-            mood: body.mood.map(|seconds| Mood::of(seconds, a.length.min(b.length), body.too_long)),
+            mood: body.tau.map(|seconds| Mood::of(seconds, a.length.min(b.length), body.too_long)),
             basis: Basis::Times,
             if_independent: None,
             verdict: Compared::NotEnoughData,

@@ -1,22 +1,27 @@
 //! The rows of percentiles and misses of one group, and Cliff's delta.
 //!
 //! A percentile is compared by the number of releases beyond a threshold between the percentiles of the two runs: equal
-//! machines have equal shares there. So every row is a comparison of event counts, for which `stats::longrun` gives
+//! machines have equal shares there. So every row is a comparison of event counts, for which `stats::chances` gives
 //! odds that allow for moods.
 
-use super::arm::{Arm, Cells, float};
+use super::arm::{Arm, float};
+use super::excursions::Unusual;
 use super::series;
 use super::{CONFIDENCE, Change, Compared, ComparedNumber, Limits, Mood, Options, RowResult};
-use crate::stats::blocks::{self, Blocks, OrderLimits};
+use crate::stats::chances;
 use crate::stats::float::whole;
-use crate::stats::longrun::{self, Chances, DesignEffect, Events};
+use crate::stats::histogram::{self, Histogram, OrderLimits};
+use crate::stats::moods::{Events, Moods};
 use crate::stats::ratio::Counted;
-use punctual_hist::{Counts, Nanos, bucket_index};
+use punctual_hist::{Counts, Nanos};
 
 /// The percentiles that are compared, in parts per million.
 pub(super) const PERCENTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
 /// Percentiles up to this one have odds. Farther ones have limits only, because rare events have rows of their own.
 const ODDS_PPM: u32 = 999_000;
+/// Excursions of the machine are searched in this number of percentiles, from the first on. Cells hold too few values
+/// beyond farther ones.
+const EXCURSIONS_IN: usize = 2;
 /// With fewer slices of time than this moods cannot be known, and rows have no odds.
 const SLICES_MIN: usize = 6;
 /// A percentile of files without times has had enough data if its limits are within this number of margins, or within
@@ -29,8 +34,8 @@ const TOLD_RATIO: f64 = 2.0;
 const MARGIN_LEAST: f64 = 0.01;
 /// Moods are reported from this probability on.
 const MOODY: f64 = 0.5;
-/// For rare events, the design effect of a frequent percentile is the starting point: of the furthest percentile above
-/// the first number with at least the second number of releases beyond it.
+/// For rare events, the moods that a frequent percentile shows are the starting point: the furthest percentile above the
+/// first number with at least the second number of releases beyond it.
 const MEDIAN_PPM: u32 = 500_000;
 const BEYOND_MIN: f64 = 50.0;
 /// Risk on each side of an interval.
@@ -38,9 +43,17 @@ const RISK: f64 = (1.0 - CONFIDENCE) / 2.0;
 
 /// Probabilities that chance alone makes the second side larger by at least this much, and smaller by at least this
 /// much.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Odds {
     pub more: f64,
     pub less: f64,
+}
+
+impl Odds {
+    #[must_use]
+    pub(super) fn at_least(self, more: f64, less: f64) -> Self {
+        Self { more: self.more.max(more), less: self.less.max(less) }
+    }
 }
 
 /// Number of misses of one side, between two bounds.
@@ -81,54 +94,57 @@ impl RowResult {
 /// The rows of frequent events, and the moods of the machine that they show.
 pub(super) struct Body {
     pub rows: Vec<RowResult>,
-    /// The design effect of the furthest percentile that has enough releases beyond it.
-    pub effect: Option<DesignEffect>,
+    /// The moods that the furthest percentile shows that has enough releases beyond it.
+    pub moods: Option<Moods>,
     /// Length of the moods in seconds, the longest that any percentile shows; `None` without moods.
-    pub mood: Option<f64>,
+    pub tau: Option<f64>,
     /// The probability that moods are too long for the runs, the largest that any percentile shows.
     pub too_long: f64,
+    pub unusual: Unusual,
 }
 
 /// One row for each percentile, and one of misses.
 pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
     let mut all = first.due.clone();
     all.merge(&second.due);
-    let cells = Cells::of([first, second]);
-    let blocks = (first.whole(&cells), second.whole(&cells));
+    let histograms = (first.histogram(), second.histogram());
     let edge = |ppm: u32| {
         let share = f64::from(ppm) / 1e6;
-        let between = blocks.0.quantile(share).zip(blocks.1.quantile(share)).map(|(a, b)| (a * b).sqrt());
+        let between = histograms.0.quantile(share).zip(histograms.1.quantile(share)).map(|(a, b)| (a * b).sqrt());
         between.map_or(0, |between| series::edge_at(&all, between, 1.0 - share))
     };
     let edges = PERCENTILES_PPM.map(edge);
     let (of_first, of_second) = (series::beyond(first, &edges), series::beyond(second, &edges));
     let enough = first.slices.len().min(second.slices.len()) >= SLICES_MIN;
     let shortest = first.length.min(second.length);
-    let mut body = Body { rows: Vec::new(), effect: None, mood: None, too_long: 0.0 };
+    let unusual = Unusual::of(of_first.iter().zip(&of_second).take(EXCURSIONS_IN));
+    let mut body = Body { rows: Vec::new(), moods: None, tau: None, too_long: 0.0, unusual };
     for (ppm, (a, b)) in PERCENTILES_PPM.iter().zip(of_first.iter().zip(&of_second)) {
-        let effect = DesignEffect::of(a, b, body.effect.as_ref());
+        let moods = Moods::of(&[a, b], body.moods.as_ref());
         let beyond = a.of.min(b.of) * (1.0 - f64::from(*ppm) / 1e6);
-        let Some(effect) = Some(effect).filter(|_| enough && beyond >= 1.0) else {
-            body.rows.push(untold(*ppm, (&blocks.0, &blocks.1), shortest, beyond));
+        let Some(moods) = Some(moods).filter(|_| enough && beyond >= 1.0) else {
+            body.rows.push(untold(*ppm, &histograms, shortest, beyond));
             continue;
         };
-        if effect.moody >= MOODY && *ppm <= ODDS_PPM {
-            body.mood = Some(body.mood.map_or(effect.mood, |mood: f64| mood.max(effect.mood)));
-            body.too_long = body.too_long.max(effect.longer_than(Mood::longest(shortest)));
+        if moods.odds >= MOODY && *ppm <= ODDS_PPM {
+            body.tau = Some(body.tau.map_or(moods.tau, |tau: f64| tau.max(moods.tau)));
+            body.too_long = body.too_long.max(moods.longer_than(Mood::longest(shortest)));
         }
-        let shown = percentile(*ppm, (&blocks.0, &blocks.1), (a, b), &effect);
+        let odds = body.unusual.odds(a, b, &moods).filter(|_| *ppm <= ODDS_PPM);
+        let shown = percentile(*ppm, &histograms, (a, b), &moods, odds);
         body.rows.push(shown.told_by(shortest, options));
         // The median is too far from the tail to show its moods.
         if *ppm > MEDIAN_PPM && beyond >= BEYOND_MIN {
-            body.effect = Some(effect);
+            body.moods = Some(moods);
         }
     }
-    body.rows.push(misses(first, second, body.effect.as_ref(), options));
+    let misses = misses(first, second, &body, options);
+    body.rows.push(misses);
     body
 }
 
 /// The row of a percentile for which too little was measured to give limits.
-fn untold(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, beyond: f64) -> RowResult {
+fn untold(ppm: u32, (a, b): &(Histogram, Histogram), length: Nanos, beyond: f64) -> RowResult {
     let share = f64::from(ppm) / 1e6;
     let row = RowResult::new(ComparedNumber::Percentile { ppm }, None, false);
     // If less than one value lies beyond a percentile, the percentile is the maximum, and maxima are not compared.
@@ -138,21 +154,24 @@ fn untold(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, beyond: f64) -> R
     RowResult { first: a.quantile(share), second: b.quantile(share), ..row }
 }
 
-fn percentile(ppm: u32, blocks: (&Blocks, &Blocks), (a, b): (&Events, &Events), effect: &DesignEffect) -> RowResult {
+fn percentile(
+    ppm: u32,
+    histograms: &(Histogram, Histogram),
+    (a, b): (&Events, &Events),
+    moods: &Moods,
+    odds: Option<Odds>,
+) -> RowResult {
     let share = f64::from(ppm) / 1e6;
     let what = ComparedNumber::Percentile { ppm };
-    let (of_first, of_second) = effect.for_limits(RISK);
-    let limits = |blocks: &Blocks, effect: f64| {
-        blocks.order_limits(share).map(|limits| {
-            let (low, high) = limits.together(effect).at(RISK);
-            (limits.seen, low, high)
-        })
+    let (of_first, of_second) = (moods.effect(a, RISK), moods.effect(b, RISK));
+    let limits = |histogram: &Histogram, effect: f64| {
+        let limits = histogram.order_limits(share, effect)?;
+        let (low, high) = limits.at(RISK);
+        Some((limits.seen, low, high))
     };
-    let (Some(first), Some(second)) = (limits(blocks.0, of_first), limits(blocks.1, of_second)) else {
+    let (Some(first), Some(second)) = (limits(&histograms.0, of_first), limits(&histograms.1, of_second)) else {
         return RowResult::new(what, None, false);
     };
-    let odds = Chances::of(a, b, effect).filter(|_| ppm <= ODDS_PPM);
-    let odds = odds.map(|chances| Odds { more: chances.more, less: chances.fewer });
     RowResult {
         first: Some(first.0),
         second: Some(second.0),
@@ -200,14 +219,15 @@ fn longer(length: Nanos, factor: f64) -> Option<Nanos> {
 
 /// Limits and odds of the difference of a percentile, by ranks alone.
 pub(super) fn by_ranks(a: &OrderLimits<'_>, b: &OrderLimits<'_>, options: &Options) -> (Limits, Odds) {
-    let (low, high) = blocks::difference_limits(a, b, 1.0, RISK);
+    let (low, high) = histogram::difference_limits(a, b, 1.0, RISK);
     let times = 1.0 + options.margin;
-    let odds = Odds { more: blocks::chance_of_larger(a, b, times), less: blocks::chance_of_smaller(a, b, 1.0 / times) };
+    let odds =
+        Odds { more: histogram::chance_of_larger(a, b, times), less: histogram::chance_of_smaller(a, b, 1.0 / times) };
     (Limits { seen: Some(b.seen - a.seen), low, high }, odds)
 }
 
-/// The row of misses. `body` is the design effect of frequent events, which shows the moods.
-fn misses(first: &Arm, second: &Arm, body: Option<&DesignEffect>, options: &Options) -> RowResult {
+/// The row of misses. `body` shows the moods.
+fn misses(first: &Arm, second: &Arm, body: &Body, options: &Options) -> RowResult {
     let same = first.budget == second.budget;
     let budget = options.budget.or(first.budget).filter(|_| options.budget.is_some() || same);
     // Recordings count misses of their own budget exactly; another budget is compared with whole buckets.
@@ -217,40 +237,32 @@ fn misses(first: &Arm, second: &Arm, body: Option<&DesignEffect>, options: &Opti
     if a.of <= 0.0 || b.of <= 0.0 || first.slices.len().min(second.slices.len()) < SLICES_MIN {
         return RowResult::new(what, None, false);
     }
-    let effect = DesignEffect::of(&a, &b, body);
-    let odds = Chances::of(&a, &b, &effect).map(|chances| Odds { more: chances.more, less: chances.fewer });
-    of_events(what, (&a, &b), &effect, odds)
+    let moods = Moods::of(&[&a, &b], body.moods.as_ref());
+    let odds = body.unusual.odds(&a, &b, &moods);
+    of_events(what, (&a, &b), &moods, odds)
 }
 
 /// The row of events of two sides, as a ratio of rates.
 pub(super) fn of_events(
     what: ComparedNumber,
     (a, b): (&Events, &Events),
-    effect: &DesignEffect,
+    moods: &Moods,
     odds: Option<Odds>,
 ) -> RowResult {
-    let limits = longrun::ratio_limits(a, b, effect, RISK).map(|(low, high)| Limits {
+    let effect = moods.effect(a, RISK).max(moods.effect(b, RISK));
+    let limits = chances::ratio_limits(a, b, effect, RISK).map(|(low, high)| Limits {
         seen: (a.count > 0.0).then(|| b.rate() / a.rate()),
         low,
         high,
     });
     let none = a.count + b.count <= 0.0;
     let told = limits.is_some_and(|limits| limits.low >= 1.0 / TOLD_RATIO && limits.high <= TOLD_RATIO);
-    let (of_first, of_second) = effect.for_limits(RISK);
     RowResult {
         first: Some(a.rate() * 1e6),
         second: Some(b.rate() * 1e6),
         change: limits.map(Change::Ratio),
-        design_effect: Some(of_first.max(of_second)),
+        design_effect: Some(effect),
         ..RowResult::new(what, odds, told || none)
-    }
-}
-
-impl Missed {
-    /// Adds up blocks of (misses, releases due).
-    pub(super) fn of(blocks: &[(f64, f64)], together: f64) -> Self {
-        let (missed, due) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
-        Self { least: missed, most: missed, due, together }
     }
 }
 
@@ -280,24 +292,6 @@ pub(super) fn missed_row(what: ComparedNumber, a: &Missed, b: &Missed, options: 
         change: limits.map(Change::Ratio),
         ..RowResult::new(what, (!none).then_some(odds), told || none)
     }
-}
-
-/// For each block of `arm`: (misses, releases due).
-pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Vec<(f64, f64)> {
-    let limit = budget.map(|budget| bucket_index(budget.as_ns()));
-    let of = |block: &super::arm::Block| {
-        let (mut missed, mut due) = (0.0, 0.0);
-        for slice in arm.of_block(block) {
-            let cpu = &slice.cpu;
-            let over = cpu.ran.nonzero().filter(|(bucket, _)| limit.is_some_and(|limit| *bucket > limit));
-            let over = if counted { cpu.over_budget } else { over.fold(0u64, |sum, (_, n)| sum.saturating_add(n)) };
-            let skipped = float(cpu.skipped.count());
-            missed += float(over) + skipped;
-            due += skipped + cpu.ran.nonzero().map(|(_, n)| float(n)).sum::<f64>();
-        }
-        (missed, due)
-    };
-    arm.blocks().iter().map(of).collect()
 }
 
 /// Cliff's delta of two histograms. Values in one bucket count as equal.

@@ -4,7 +4,7 @@
 //! gives one value of each number. Sides are compared by Student's t test on logarithms. Rounds are compared by their
 //! differences: by the exact test of all signs (Fisher 1935) from eight rounds on, by Student's test for fewer.
 
-use super::arm::{self, Arm, Cells, Place, float};
+use super::arm::{self, Arm, Place, float};
 use super::rows::{Odds, PERCENTILES_PPM};
 use super::{
     Against, Basis, CONFIDENCE, Change, Compared, ComparedNumber, Comparison, Design, Group, GroupResult, Limits,
@@ -213,7 +213,7 @@ impl Sides {
         let share = f64::from(ppm) / 1e6;
         let value = |arm: &Arm| {
             let enough = float(arm.due.count()) * (1.0 - share) >= 1.0;
-            let value = arm.whole(&Cells::of([arm, arm])).quantile(share).filter(|_| enough)?;
+            let value = arm.histogram().quantile(share).filter(|_| enough)?;
             Some(value.max(1.0).ln())
         };
         let of = |first| self.of(first).iter().map(value).collect::<Option<Vec<f64>>>();

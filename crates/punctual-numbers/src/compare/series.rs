@@ -3,7 +3,7 @@
 //! Thresholds are computed from the pooled latencies of both recordings, so that they favour neither.
 
 use super::arm::{Arm, float};
-use crate::stats::longrun::Events;
+use crate::stats::moods::Events;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_index, bucket_low};
 
 /// At most this part of all releases is beyond the threshold of rare events.

@@ -64,10 +64,14 @@ impl Blocks {
     pub(super) fn add(&mut self, interval: &Interval) {
         for cpu in &interval.cpus {
             let list = self.lists.entry((interval.phase, cpu.cpu)).or_default();
-            for (second, max) in &cpu.block_max {
-                let block = Block { max: *max, seconds: 1 };
-                let index = second / self.seconds;
-                list.entry(index).and_modify(|mine| mine.join(block)).or_insert(block);
+            let index = |(second, _): &(u32, Nanos)| second / self.seconds;
+            for seconds in cpu.block_max.chunk_by(|last, next| index(last) == index(next)) {
+                let Some(first) = seconds.first() else { continue };
+                let mut block = Block { max: Nanos::ZERO, seconds: 0 };
+                for (_, max) in seconds {
+                    block.join(Block { max: *max, seconds: 1 });
+                }
+                list.entry(index(first)).and_modify(|mine| mine.join(block)).or_insert(block);
             }
         }
         while self.too_many() {

@@ -20,6 +20,8 @@ pub struct TimeLine {
     list: Vec<TimeSlice>,
     target: Nanos,
     covered: Nanos,
+    /// Number of buckets in all slices but the last, which still grows.
+    buckets: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,7 @@ impl TimeLine {
         let mut slice =
             TimeSlice { start: interval.start, length: Nanos::ZERO, phase: interval.phase, cpus: BTreeMap::new() };
         slice.add(interval);
+        self.buckets = self.buckets.saturating_add(self.list.last().map_or(0, TimeSlice::size));
         self.list.push(slice);
         while self.too_many() {
             self.thin();
@@ -57,8 +60,7 @@ impl TimeLine {
     }
 
     fn too_many(&self) -> bool {
-        let size = |cpu: &CpuTallies| cpu.ran.size().saturating_add(cpu.skipped.size());
-        let buckets = || self.list.iter().flat_map(|slice| slice.cpus.values()).map(size).sum::<usize>();
+        let buckets = || self.buckets.saturating_add(self.list.last().map_or(0, TimeSlice::size));
         self.list.len() > SLICES_MAX || (self.list.len() > SLICES_MIN && buckets() > BUCKETS_MAX)
     }
 
@@ -95,10 +97,16 @@ impl TimeLine {
             }
         }
         self.list = joined;
+        self.buckets = self.list.split_last().map_or(0, |(_, before)| before.iter().map(TimeSlice::size).sum());
     }
 }
 
 impl TimeSlice {
+    /// Number of buckets of all CPUs.
+    fn size(&self) -> usize {
+        self.cpus.values().map(|cpu| cpu.ran.size().saturating_add(cpu.skipped.size())).sum()
+    }
+
     fn add(&mut self, interval: &Interval) {
         self.length = self.length.plus(interval.length);
         for cpu in &interval.cpus {

@@ -1,12 +1,12 @@
 //! Statistics: limits, tests and fits on plain numbers. Nothing here knows what the numbers measure.
 
 pub mod binomial;
-pub mod blocks;
+pub mod chances;
 pub mod clusters;
 pub mod dependence;
 pub mod float;
 pub mod goodness;
-pub mod longrun;
+pub mod histogram;
 pub mod modes;
 pub mod moods;
 pub mod multiplicity;
@@ -17,7 +17,6 @@ pub mod ranks;
 pub mod ratio;
 pub mod residues;
 pub mod rhythm;
-pub mod stretches;
 pub mod tail;
 #[cfg(test)]
 pub(crate) mod tests;

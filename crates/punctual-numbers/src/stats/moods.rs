@@ -1,177 +1,232 @@
-//! Estimates from one run how long a machine stays in one mood, and how much that widens limits of counts.
+//! The moods of a machine: how long they last, and by how much they make counts vary from run to run. Claims about one
+//! run and comparisons of two use this one estimate.
 //!
-//! A mood is a stretch of time in which a machine behaves alike. The counts of exceedances in equal cells of the run
-//! are decomposed into cosines. Independent values give the same power at each frequency; moods add power at
-//! frequencies below the inverse of their length. The powers are compared with a family of laws: white noise plus an
-//! autoregressive process of each of several strengths and lengths, weighed by its likelihood (Whittle 1953). Limits
-//! use the mixture of all laws, so that a run that leaves its moods uncertain gets wide limits, as with Student's t for
-//! an unknown variance. Müller and Watson (2008) judge means of strongly dependent series by their lowest frequencies
-//! in the same way.
+//! A mood is a stretch of time in which a machine behaves alike: a neighbour on the host, a warm processor, a nightly
+//! job. The number of moods, and not the number of activations, limits what a run shows. The design effect says by how
+//! much more counts vary from run to run than counts of independent events. A single estimate of the design effect is
+//! uncertain, and on average too small if a run holds few moods. Therefore many models of the moods are weighed by how
+//! well they explain the first cosine transforms of the runs (Whittle 1953; Mueller 2014; Lazarus, Lewis, Stock and
+//! Watson 2018). Every probability is the mean over the models.
+//!
+//! A model has moods of one strength whose correlation falls exponentially with the time `tau`, and independent
+//! clusters of events. A mood much longer than the runs cannot be seen in them.
 
-#![allow(clippy::cast_precision_loss, reason = "numbers of cells and counts, far below 2^53")]
+mod likelihood;
+mod places;
 
+pub use places::{Cell, Excursions, PLACES_MIN, spread_over};
+
+use super::float::float;
 use super::normal;
-use std::f64::consts::{PI, SQRT_2};
+use likelihood::{Powers, cluster_sizes, evidence, of_all_sizes, of_mean};
+use std::f64::consts::PI;
 
-/// A run of fewer cells than this is too short to show moods.
-pub const CELLS_MIN: usize = 16;
-/// More cells than this cost time and add nothing about the lowest frequencies.
-pub const CELLS_MAX: usize = 256;
-/// Prior probability that a machine has no moods.
-const CALM: f64 = 0.8;
-/// Lengths of moods that are tried, as exponents of the square root of 2 of the number of correlation times in the run:
-/// from half the run down to a 362nd of it.
-const TIMES: std::ops::Range<i32> = 2..18;
-/// Number of strengths of moods that are tried. A strength is the power at frequency 0 over that of the noise; the
-/// strengths are powers of 2, the first of which is a quarter.
-const STRENGTHS: i32 = 19;
-/// Standard normal quantile of a one-sided test at 5 %.
-const ONE_SIDED_5: f64 = 1.645;
-/// Laws that are less probable than this are left out, because they change no limit.
-const WEIGHT_MIN: f64 = 1e-6;
+/// Number of cosine transforms of one run. They show moods longer than about a 128th of the run. Shorter ones affect all
+/// transforms alike and count as clusters.
+const TRANSFORMS: usize = 128;
+/// Values of `tau` that are tried, as parts of the longest run. Above half of the run, a longer `tau` has a lower prior
+/// probability.
+const LENGTHS: [f64; 10] = [0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2, 2.5];
+/// Strengths of moods that are tried: the variance that moods add to the count of an endless run, as a multiple of its
+/// variance without moods.
+const STRENGTHS: [f64; 8] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 10_000.0];
+/// Prior probabilities that events are independent, and that they come in clusters without moods. All models with moods
+/// share the rest.
+const INDEPENDENT: f64 = 0.35;
+const CLUSTERS: f64 = 0.4;
+/// Part of the prior for rare events that follows from the frequent events of the same runs, and the factors by which
+/// moods may be stronger in rare events.
+const OF_BODY: f64 = 0.8;
+const STRONGER: [f64; 2] = [1.0, 5.0];
+/// Models with a smaller posterior probability than this are left out.
+const NEGLIGIBLE: f64 = 1e-5;
 
-/// (exceedances, values) of a cell of the run.
-pub type Cell = (u64, u64);
-
-/// The laws of moods that the spectrum of counts leaves possible.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spectrum {
-    laws: Vec<Law>,
+/// Events of one run, such as activations beyond a threshold.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    pub count: f64,
+    /// Number of activations, each of which could have been an event.
+    pub of: f64,
+    /// Length of the run, in any unit that all runs of one estimate share.
+    length: f64,
+    /// Squares of the cosine transforms. Each is 1 in the mean for independent events.
+    powers: Vec<f64>,
+    cells: Vec<Cell>,
 }
 
-/// One law of moods.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Law {
-    /// Posterior probability of this law.
-    weight: f64,
-    /// Variance of the mean over that of the mean of independent values.
-    effect: f64,
-    /// Number of independent stretches in the run; infinite without moods.
-    stretches: f64,
+impl Events {
+    /// Builds the events from cells of time in their order.
+    pub fn new(cells: &[Cell], length: f64) -> Self {
+        let (count, of) = cells.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
+        let events = Self { count, of, length, powers: Vec::new(), cells: cells.to_vec() };
+        let (rate, variance) = (events.rate(), events.variance());
+        if variance <= 0.0 {
+            return events;
+        }
+        let mut sums = vec![0.0; TRANSFORMS.min(cells.len() / 2)];
+        let mut before = 0.0;
+        for (n, of_cell) in cells {
+            let cosine = (PI * (before + of_cell / 2.0) / of).cos();
+            before += of_cell;
+            let rest = n - rate * of_cell;
+            // The cosine of each multiple of the angle follows from the two before it.
+            let (mut last, mut now) = (1.0, cosine);
+            for sum in &mut sums {
+                *sum += rest * now;
+                (last, now) = (now, 2.0 * cosine * now - last);
+            }
+        }
+        Self { powers: sums.iter().map(|sum| 2.0 * sum * sum / variance).collect(), ..events }
+    }
+
+    /// The share of activations that are events.
+    pub fn rate(&self) -> f64 {
+        if self.of > 0.0 { self.count / self.of } else { 0.0 }
+    }
+
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The events of the usual cells alone.
+    #[must_use]
+    pub fn without(&self, excursions: &Excursions) -> Self {
+        let cells = excursions.without(&self.cells);
+        let of: f64 = cells.iter().map(|cell| cell.1).sum();
+        Self::new(&cells, self.length * of / self.of.max(1.0))
+    }
+
+    /// Variance of the count if events were independent.
+    fn variance(&self) -> f64 {
+        self.count * (1.0 - self.rate())
+    }
 }
 
-impl Spectrum {
-    /// The spectrum of these cells; `None` with fewer than [`CELLS_MIN`] of them, or if all or no values are
-    /// exceedances.
-    pub fn of(cells: &[Cell]) -> Option<Self> {
-        let powers = powers(cells)?;
-        let calm = fit(&powers, |_| 1.0);
-        let candidates = || TIMES.flat_map(|time| (-2..STRENGTHS - 2).map(move |strength| (time, strength)));
-        let each = (1.0 - CALM) / candidates().count() as f64;
-        let mut laws = vec![Law { weight: calm.0 + CALM.ln(), effect: calm.1, stretches: f64::INFINITY }];
-        laws.extend(candidates().map(|(time, strength)| {
-            let (times, strength) = (SQRT_2.powi(time), 2.0f64.powi(strength));
-            let kept = (-times / cells.len() as f64).exp();
-            let shape = |cosine: f64| 1.0 + strength * (1.0 - kept).powi(2) / (1.0 - 2.0 * kept * cosine + kept * kept);
-            let (ln, white) = fit(&powers, shape);
-            // The mean over a run of few correlation times varies less than the power at frequency 0 says.
-            let of_run = 1.0 - (1.0 - (-times).exp()) / times;
-            Law { weight: ln + each.ln(), effect: white * (1.0 + strength * of_run), stretches: times / 2.0 }
+/// One model of the moods of a machine, with its posterior probability.
+#[derive(Clone, Debug)]
+struct Model {
+    odds: f64,
+    /// Length and strength of moods; both are 0 without moods.
+    tau: f64,
+    strength: f64,
+    /// Equally probable numbers of events that come as one cluster.
+    sizes: Vec<f64>,
+}
+
+impl Model {
+    /// The factor by which moods enlarge the variance of the count of a run of this length.
+    fn of_moods(&self, length: f64) -> f64 {
+        1.0 + self.strength * of_mean(self.tau / length.max(f64::MIN_POSITIVE))
+    }
+
+    /// The mean over the sizes of clusters of a function of the size.
+    fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
+        self.sizes.iter().map(|size| of(*size)).sum::<f64>() / float(self.sizes.len())
+    }
+}
+
+/// The models of the moods that one or more runs leave possible.
+#[derive(Clone, Debug)]
+pub struct Moods {
+    models: Vec<Model>,
+    /// Variance of the counts of all runs if events were independent.
+    variance: f64,
+    /// The probability that there are moods.
+    pub odds: f64,
+    /// Length of a mood in the unit of the length of the runs: the geometric mean of `tau` over the models with moods;
+    /// 0 without moods.
+    pub tau: f64,
+}
+
+impl Moods {
+    /// Estimates the moods from the events of runs that are taken to have moods of one kind. `body` is the estimate
+    /// from more frequent events of the same runs: rare events have moods at least as strong, which few events cannot
+    /// show.
+    pub fn of(runs: &[&Events], body: Option<&Self>) -> Self {
+        let variance = runs.iter().map(|run| run.variance()).sum();
+        let longest = runs.iter().map(|run| run.length).fold(0.0, f64::max);
+        let runs: Vec<Powers<'_>> = runs.iter().map(|run| (run.length, run.powers.as_slice())).collect();
+        let n: f64 = runs.iter().map(|(_, powers)| float(powers.len())).sum();
+        let independent = evidence(&runs, 0.0, 0.0).0;
+        let [alone, clustered] = without_moods(body);
+        let mut models =
+            vec![Model { odds: alone.ln() - independent / 2.0, tau: 0.0, strength: 0.0, sizes: vec![1.0] }];
+        let moody = with_moods(longest, body, variance);
+        models.extend(std::iter::once((clustered, 0.0, 0.0)).chain(moody).map(|(prior, tau, strength)| {
+            let (squares, logarithm) = evidence(&runs, tau, strength);
+            let odds = prior.ln() + logarithm + of_all_sizes(squares, n);
+            // The sizes of clusters are computed for the models that are kept; until then the sum stands for them.
+            Model { odds, tau, strength, sizes: vec![squares] }
         }));
-        let top = laws.iter().map(|law| law.weight).fold(f64::NEG_INFINITY, f64::max);
-        for law in &mut laws {
-            law.weight = (law.weight - top).exp();
+        let best = models.iter().map(|model| model.odds).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = models.iter().map(|model| (model.odds - best).exp()).sum();
+        for model in &mut models {
+            model.odds = (model.odds - best).exp() / total;
         }
-        let sum: f64 = laws.iter().map(|law| law.weight).sum();
-        for law in &mut laws {
-            law.weight /= sum;
+        for model in models.iter_mut().skip(1) {
+            let squares = model.sizes.first().copied().unwrap_or_default();
+            model.sizes = if model.odds < NEGLIGIBLE { Vec::new() } else { cluster_sizes(squares, n) };
         }
-        laws.retain(|law| law.weight > WEIGHT_MIN);
-        Some(Self { laws })
+        models.retain(|model| model.odds >= NEGLIGIBLE);
+        let moody = || models.iter().filter(|model| model.tau > 0.0);
+        let odds: f64 = moody().map(|model| model.odds).sum::<f64>().min(1.0);
+        let length: f64 = moody().map(|model| model.odds * model.tau.ln()).sum();
+        let tau = if odds > 0.0 { (length / odds).exp() } else { 0.0 };
+        Self { models, variance, odds, tau }
     }
 
-    /// The design effect, 1 or more, that gives a normal interval of this two-sided confidence the width that the
-    /// mixture of all laws needs.
-    pub fn effect(&self, confidence: f64) -> f64 {
-        let z = normal::quantile(f64::midpoint(confidence, 1.0));
-        let inside = |effect: f64| -> f64 {
-            let of = |law: &Law| law.weight * (1.0 - 2.0 * normal::below(-z * (effect / law.effect).sqrt()));
-            self.laws.iter().map(of).sum()
+    /// The probability that there are moods with a `tau` above this length.
+    pub fn longer_than(&self, length: f64) -> f64 {
+        self.models.iter().filter(|model| model.tau > length).map(|model| model.odds).sum()
+    }
+
+    /// The mean over the models of a function of the design effects of two runs.
+    pub fn mean(&self, first: &Events, second: &Events, of: impl Fn(f64, f64) -> f64) -> f64 {
+        let total: f64 = self.models.iter().map(|model| model.odds).sum();
+        let of_model = |model: &Model| {
+            let (a, b) = (model.of_moods(first.length), model.of_moods(second.length));
+            model.odds * model.mean(|size| of(size * a, size * b))
         };
-        let (mut low, mut high) = (1.0f64, 1e12f64);
-        for _ in 0..50 {
+        self.models.iter().map(of_model).sum::<f64>() / total
+    }
+
+    /// The design effect, 1 or more, that gives normal limits of this run with `risk` on each side the width that the
+    /// mixture of all models needs.
+    pub fn effect(&self, run: &Events, risk: f64) -> f64 {
+        let normal = -normal::quantile(risk);
+        let beyond = |z: f64| self.mean(run, run, |effect, _| normal::below(-z / effect.sqrt()));
+        let (mut low, mut high) = (normal, 1e6f64);
+        // An error of a thousandth changes no limit that is printed.
+        while high > low * 1.001 {
             let middle = (low * high).sqrt();
-            if inside(middle) < confidence { low = middle } else { high = middle }
+            if beyond(middle) > risk { low = middle } else { high = middle }
         }
-        low
-    }
-
-    /// The probability that the machine has moods.
-    pub fn odds(&self) -> f64 {
-        let moody = self.laws.iter().filter(|law| law.stretches.is_finite());
-        moody.map(|law| law.weight).sum::<f64>().clamp(0.0, 1.0)
-    }
-
-    /// The number of independent stretches in the run, as a quantile: if there are moods, the run has at most this
-    /// number of stretches with `probability`.
-    pub fn stretches(&self, probability: f64) -> f64 {
-        let mut laws: Vec<&Law> = self.laws.iter().filter(|law| law.stretches.is_finite()).collect();
-        laws.sort_by(|a, b| a.stretches.total_cmp(&b.stretches));
-        let wanted = self.odds() * probability;
-        let mut sum = 0.0;
-        let reached = laws.iter().find(|law| {
-            sum += law.weight;
-            sum >= wanted
-        });
-        reached.map_or(f64::INFINITY, |law| law.stretches)
+        (low / normal).powi(2)
     }
 }
 
-/// Over how many of `stretches` equal parts of the run the exceedances are spread. The second number is the same for
-/// the surplus of each part over the quietest quarter of the parts. Each number is the square of the sum over the sum
-/// of squares, which is the number of parts if all hold equally many.
-pub fn spread_over(cells: &[Cell], stretches: f64) -> (f64, f64) {
-    let parts = stretches.clamp(1.0, cells.len().max(1) as f64);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and the number of cells")]
-    let size = (cells.len() as f64 / parts).ceil() as usize;
-    let counts = cells.chunks(size.max(1)).map(|part| part.iter().map(|cell| cell.0 as f64).sum::<f64>());
-    let mut counts: Vec<f64> = counts.collect();
-    counts.sort_by(f64::total_cmp);
-    let quiet = counts.get(counts.len() / 4).copied().unwrap_or_default();
-    let spread = |base: f64| {
-        let beyond = counts.iter().map(|count| (count - base).max(0.0));
-        let (sum, squares) = beyond.fold((0.0, 0.0), |(sum, squares), k| (sum + k, squares + k * k));
-        if squares > 0.0 { sum * sum / squares } else { 0.0 }
-    };
-    (spread(0.0), spread(quiet))
+/// Prior probabilities that events are independent, and that they come in clusters without moods.
+fn without_moods(body: Option<&Moods>) -> [f64; 2] {
+    let part = body.map_or(1.0, |body| 1.0 - OF_BODY + OF_BODY * (1.0 - body.odds) / (INDEPENDENT + CLUSTERS));
+    [INDEPENDENT * part, CLUSTERS * part]
 }
 
-/// The log-likelihood of these powers under a law whose mean power is `white * shape`, and the `white`, 1 or more, that
-/// maximises it. `shape` gets the cosine of the frequency.
-fn fit(powers: &[(f64, f64)], shape: impl Fn(f64) -> f64) -> (f64, f64) {
-    let freedom = powers.len() as f64;
-    let (mut product, mut ln, mut sum) = (1.0f64, 0.0, 0.0);
-    for (cosine, power) in powers {
-        let shape = shape(*cosine);
-        sum += power / shape;
-        product *= shape;
-        // One logarithm serves many factors, each of which is below 1e6.
-        if product > 1e200 {
-            ln += product.ln();
-            product = 1.0;
+/// (probability, `tau`, strength) of each model with moods before the runs are seen. The longest run is `longest` long.
+fn with_moods(longest: f64, body: Option<&Moods>, variance: f64) -> Vec<(f64, f64, f64)> {
+    let part = if body.is_some() { 1.0 - OF_BODY } else { 1.0 };
+    let each = part * (1.0 - INDEPENDENT - CLUSTERS) / float(LENGTHS.len() * STRENGTHS.len());
+    let prior = |length: f64| each * (0.5 / length).min(1.0).powi(2);
+    let all = LENGTHS.iter().flat_map(|length| STRENGTHS.map(|strength| (prior(*length), length * longest, strength)));
+    let mut all: Vec<(f64, f64, f64)> = all.collect();
+    if let Some(body) = body {
+        let scale = variance / body.variance.max(f64::MIN_POSITIVE);
+        for model in body.models.iter().filter(|model| model.tau > 0.0) {
+            let each = OF_BODY * model.odds / float(STRONGER.len());
+            all.extend(STRONGER.map(|stronger| (each, model.tau, model.strength * scale * stronger)));
         }
     }
-    ln += product.ln();
-    let mean = sum / freedom;
-    let white = if mean < 1.0 + ONE_SIDED_5 * (2.0 / freedom).sqrt() { 1.0 } else { mean };
-    (-0.5 * (ln + freedom * white.ln() + sum / white), white)
+    all
 }
 
-/// (cosine of the frequency, power) for rising frequencies, of which the first has half a cycle in the run. Independent
-/// values have a mean power of 1.
-fn powers(cells: &[Cell]) -> Option<Vec<(f64, f64)>> {
-    let (above, n) = cells.iter().fold((0.0, 0.0), |(k, n), cell| (k + cell.0 as f64, n + cell.1 as f64));
-    if cells.len() < CELLS_MIN || above <= 0.0 || above >= n {
-        return None;
-    }
-    let (share, size) = (above / n, cells.len());
-    let scale = 2.0 / (share * (1.0 - share) * n);
-    let cosines: Vec<f64> = (0..4 * size).map(|i| (PI * i as f64 / (2 * size) as f64).cos()).collect();
-    let cosine = |i: usize| cosines.get(i % (4 * size)).copied().unwrap_or_default();
-    let off: Vec<f64> = cells.iter().map(|(k, n)| *k as f64 - share * *n as f64).collect();
-    let power = |j: usize| {
-        let sum: f64 = off.iter().enumerate().map(|(i, x)| x * cosine(j * (2 * i + 1))).sum();
-        (cosine(2 * j), sum * sum * scale)
-    };
-    Some((1..size).map(power).collect())
-}
+#[cfg(test)]
+mod tests;

@@ -162,14 +162,6 @@ pub fn hodges_lehmann(first: &[f64], second: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Correlation of the ranks of neighbours, -1 to 1; 0 with fewer than four values or if all are equal.
-pub fn neighbours(values: &[f64]) -> f64 {
-    if values.len() < 4 {
-        return 0.0;
-    }
-    dependence::autocorrelations(&of(values), 1).first().map_or(0.0, |r| r.clamp(-1.0, 1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,7 +210,6 @@ mod tests {
         assert!((same.chance_of_larger - 1.0).abs() < 1e-12 && same.delta.abs() < 1e-12);
         assert_eq!(shift(&[], &[1.0]), None);
         assert_eq!(hodges_lehmann(&[], &[1.0]), None);
-        assert!(neighbours(&[1.0; 9]).abs() < 1e-12);
     }
 
     #[test]
@@ -226,9 +217,6 @@ mod tests {
         let first: Vec<f64> = (0..21).map(f64::from).collect();
         let second: Vec<f64> = first.iter().map(|v| v + 7.0).collect();
         assert_eq!(hodges_lehmann(&first, &second), Some(7.0));
-        assert!(neighbours(&first) > 0.7, "a ramp");
-        let saw: Vec<f64> = (0..40).map(|i| f64::from(i % 2)).collect();
-        assert!(neighbours(&saw) < -0.9);
     }
 
     #[test]
@@ -292,7 +280,7 @@ mod tests {
                 prop_assert!((0.0..=1.0001).contains(&shift.chance_of_larger));
                 prop_assert!((0.0..=1.0001).contains(&shift.chance_of_smaller));
             }
-            let _ = (hodges_lehmann(&first, &second), neighbours(&first));
+            let _ = hodges_lehmann(&first, &second);
         }
     }
 }

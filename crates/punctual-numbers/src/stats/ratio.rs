@@ -1,8 +1,7 @@
 //! Compares the rates of events in two runs exactly.
 //!
 //! Given the number of events in both runs together, the number in the second run is binomial. So the ratio of the two
-//! rates has exact limits, whatever the rates are. Events that come in clusters are counted as clusters: see
-//! [`dispersion`].
+//! rates has exact limits, whatever the rates are. Events that come in clusters are counted as clusters.
 
 use super::binomial;
 use super::float::{float, whole};
@@ -71,38 +70,16 @@ impl Counted {
         turned.chance_of_more(1.0 / times)
     }
 
-    /// The same counts with every `dispersion` events counted as one.
+    /// The same counts with every `effect` events counted as one.
     #[must_use]
-    pub fn thinned(&self, dispersion: f64) -> Self {
-        let thin = |n: u64| rounded(float(n) / dispersion.max(1.0));
+    pub fn thinned(&self, effect: f64) -> Self {
+        let thin = |n: u64| rounded(float(n) / effect.max(1.0));
         Self { first: thin(self.first), second: thin(self.second), ..*self }
     }
 }
 
 fn rounded(n: f64) -> u64 {
     whole(n.round())
-}
-
-/// Mean number of events that come together: the variance of the counts of blocks over that of independent events, at
-/// least 1. Each block is (events, exposure) and is compared with the rate of its own run.
-pub fn dispersion(runs: &[&[(f64, f64)]]) -> f64 {
-    let (mut deviation, mut freedom) = (0.0, 0.0);
-    for run in runs {
-        let (events, exposure) = run.iter().fold((0.0, 0.0), |(e, x), block| (e + block.0, x + block.1));
-        if events <= 0.0 || exposure <= 0.0 || run.len() < 2 {
-            continue;
-        }
-        let rate = events / exposure;
-        // Pearson's statistic; a share near 1 varies less than independent events would.
-        let of = |(events, exposure): &(f64, f64)| {
-            let wanted = rate * exposure;
-            let variance = wanted * (1.0 - rate).max(1e-12);
-            if wanted > 0.0 { (events - wanted).powi(2) / variance } else { 0.0 }
-        };
-        deviation += run.iter().map(of).sum::<f64>();
-        freedom += float(run.len() as u64 - 1);
-    }
-    if freedom > 0.0 { (deviation / freedom).max(1.0) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -150,11 +127,6 @@ mod tests {
 
     #[test]
     fn bursts_count_as_one() {
-        let bursts: Vec<(f64, f64)> = (0..60).map(|i| (if i % 20 == 0 { 50.0 } else { 0.0 }, 1000.0)).collect();
-        let spread: Vec<(f64, f64)> = (0..60).map(|i| (f64::from(2 + i % 2), 1000.0)).collect();
-        assert!((40.0..60.0).contains(&dispersion(&[&bursts])), "{}", dispersion(&[&bursts]));
-        assert!((dispersion(&[&spread]) - 1.0).abs() < 1e-12);
-        assert!((dispersion(&[]) - 1.0).abs() < 1e-12);
         assert_eq!(equal(150, 0).thinned(50.0).first, 3);
     }
 

@@ -3,7 +3,7 @@
 
 mod properties;
 
-use super::moods::Spectrum;
+use super::moods::{Events, Moods};
 use super::tail::{Exceedances, Law};
 use super::{binomial, clusters, dependence, goodness, modes, moods, normal, order, ranks, trend};
 use crate::stats::float::{float, whole};
@@ -289,19 +289,27 @@ fn moody(strength: f64, seed: u64) -> Vec<moods::Cell> {
     let cell = |_| {
         mood = kept * mood + (1.0 - kept * kept).sqrt() * normal();
         let expected = 100.0 * (1.0 + strength * mood);
-        let above = whole((expected + expected.max(0.0).sqrt() * normal()).max(0.0).round());
-        (above, 10_000)
+        ((expected + expected.max(0.0).sqrt() * normal()).max(0.0).round(), 10_000.0)
     };
     (0..256).map(cell).collect()
 }
 
+/// The moods that cells of length 1 show, and the design effect at 95 %.
+fn shown(cells: &[moods::Cell]) -> (Moods, f64) {
+    let events = Events::new(cells, 256.0);
+    let moods = Moods::of(&[&events], None);
+    let effect = moods.effect(&events, 0.025);
+    (moods, effect)
+}
+
 #[test]
 fn counts_without_moods_are_worth_what_they_are() {
-    let spectra: Vec<Spectrum> = (0..20).filter_map(|seed| Spectrum::of(&moody(0.0, seed))).collect();
-    assert_eq!(spectra.len(), 20);
-    let calm = spectra.iter().filter(|spectrum| spectrum.odds() < 0.1 && spectrum.effect(0.95) < 1.1);
-    assert!(calm.count() >= 15, "{:?}", spectra.iter().map(|spectrum| spectrum.effect(0.95)).collect::<Vec<_>>());
-    assert!(spectra.iter().all(|spectrum| spectrum.odds() < 0.9));
+    let all: Vec<(f64, f64)> =
+        (0..20).map(|seed| shown(&moody(0.0, seed))).map(|(m, effect)| (m.odds, effect)).collect();
+    let calm = all.iter().filter(|(odds, effect)| *odds < 0.2 && *effect < 1.3);
+    assert!(calm.count() >= 15 && all.iter().all(|(odds, _)| *odds < 0.9), "{all:?}");
+    let (_, even) = shown(&[(7.0, 100.0); 64]);
+    assert!(even < 1.1, "{even}");
 }
 
 /// Moods of 0.3 of the mean: variance of the mean is 1 + 30^2 / 99 * 10 = 92 times that of independent values.
@@ -309,36 +317,26 @@ fn counts_without_moods_are_worth_what_they_are() {
 fn moods_have_their_length_and_widen_the_mean_by_more_than_their_variance() {
     let mut effects = Vec::new();
     for seed in 0..11 {
-        let spectrum = Spectrum::of(&moody(0.3, seed)).unwrap();
-        assert!(spectrum.odds() > 0.999, "{}", spectrum.odds());
-        let (effect, stretches) = (spectrum.effect(0.95), spectrum.stretches(0.5));
+        let (moods, effect) = shown(&moody(0.3, seed));
+        assert!(moods.odds > 0.99, "{}", moods.odds);
+        assert!((1.6..16.0).contains(&moods.tau), "seed {seed}: {} where it is 5", moods.tau);
         effects.push(effect);
-        assert!((8.0..80.0).contains(&stretches), "seed {seed}: {stretches} where there are 25.6");
-        assert!(spectrum.stretches(0.1) <= stretches && effect <= spectrum.effect(0.99));
     }
     effects.sort_by(f64::total_cmp);
     assert!(effects[0] > 20.0 && (60.0..300.0).contains(&effects[5]), "{effects:?}");
 }
 
 #[test]
-fn cells_that_tell_nothing_have_no_spectrum() {
-    assert_eq!(Spectrum::of(&vec![(1, 100); moods::CELLS_MIN - 1]), None);
-    assert_eq!(Spectrum::of(&[(0, 100); 64]), None);
-    assert_eq!(Spectrum::of(&[(100, 100); 64]), None);
-    assert!(Spectrum::of(&[(7, 100); 64]).is_some_and(|spectrum| spectrum.effect(0.95) < 1.01));
-}
-
-#[test]
 fn exceedances_are_spread_over_the_places_they_are_in() {
-    let each = [(1, 10); 32];
+    let each = [(1.0, 10.0); 32];
     assert_eq!(moods::spread_over(&each, 32.0), (32.0, 0.0), "none is busier than the others");
     assert_eq!(moods::spread_over(&each, 8.0), (8.0, 0.0));
-    let mut one = [(0, 10); 32];
-    one[5] = (9, 10);
+    let mut one = [(0.0, 10.0); 32];
+    one[5] = (9.0, 10.0);
     assert_eq!(moods::spread_over(&one, 32.0), (1.0, 1.0));
-    let mut two = [(2, 10); 32];
-    (two[5], two[9]) = ((9, 10), (9, 10));
+    let mut two = [(2.0, 10.0); 32];
+    (two[5], two[9]) = ((9.0, 10.0), (9.0, 10.0));
     let (places, busy) = moods::spread_over(&two, 32.0);
     assert!(places > 18.0 && (busy - 2.0).abs() < 1e-12, "{places} {busy}");
-    assert_eq!(moods::spread_over(&[(0, 10); 32], 32.0), (0.0, 0.0));
+    assert_eq!(moods::spread_over(&[(0.0, 10.0); 32], 32.0), (0.0, 0.0));
 }

@@ -11,7 +11,7 @@ use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::claims::{Claims, PhaseClaims};
 use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime, Recording};
 use punctual_numbers::scenario::Amount;
-use punctual_numbers::stats::moods::Spectrum;
+use punctual_numbers::stats::moods::{Events, Moods};
 use punctual_numbers::stats::order;
 
 /// Length of a run in seconds. Each second has `EACH` activations.
@@ -196,9 +196,10 @@ fn by_ranks(values: &[f64], truths: &[f64; 3], outcome: &mut RungOutcome) {
     let (top, _, _) = sorted.select_nth_unstable_by(N / 20, |a, b| b.total_cmp(a));
     top.sort_by(|a, b| b.total_cmp(a));
     let spread = |above: usize| {
-        let part = |part: &[f64]| (part.iter().filter(|x| **x > top[above]).count() as u64, part.len() as u64);
-        let parts: Vec<(u64, u64)> = values.chunks(N / 64).map(part).collect();
-        Spectrum::of(&parts).unwrap().effect(0.95)
+        let part = |part: &[f64]| (part.iter().filter(|x| **x > top[above]).count() as f64, part.len() as f64);
+        let parts: Vec<(f64, f64)> = values.chunks(N / 64).map(part).collect();
+        let events = Events::new(&parts, f64::from(SECONDS));
+        Moods::of(&[&events], None).effect(&events, 0.025)
     };
     let spreads = [N / 100, 200].map(|above| spread(above).max(1.0));
     for (place, (_, one_in)) in ASKED.iter().enumerate() {

@@ -27,8 +27,9 @@ pub fn none_under_way() -> Result<()> {
 fn refuse(measuring: Option<UnderWay>) -> Result<()> {
     let Some(UnderWay { pid, folder }) = measuring else { return Ok(()) };
     bail!(
-        "a campaign of punctual optimize measures this machine (process {pid}, {folder}), and each would disturb the \
-         other: wait until it has ended, or end it with kill -INT {pid}; punctual optimize --resume {folder} goes on later"
+        "a campaign of punctual optimize or compare measures this machine (process {pid}, {folder}), and each would \
+         disturb the other: wait until it has ended, or end it with kill -INT {pid}; the same command with \
+         --resume {folder} goes on later"
     )
 }
 

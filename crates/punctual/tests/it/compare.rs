@@ -154,7 +154,7 @@ fn rounds_are_planned_kept_and_gone_on_with() {
     let begin = |a: &str, more: &[&str]| {
         let words =
             ["compare", "--interleave", a, "echo b >> did", "--rounds", "2", "--duration", "300ms", "--settle", "1ms"];
-        run.punctual(&[&words[..], &["--cpus", "0", "--seed", "7"], more].concat())
+        run.beside_others(&[&words[..], &["--cpus", "0", "--seed", "7"], more].concat())
     };
     let planned = begin("echo a >> did", &["--dry-run"]);
     assert!(planned.code == 0 && planned.out.contains("measurements of 300"), "{planned:?}");
@@ -166,15 +166,38 @@ fn rounds_are_planned_kept_and_gone_on_with() {
     begin("test -e ready && echo a >> did", &["--out", "state"]).refused(&["sets up A failed", "compare --resume"]);
     fs::write(run.path("ready"), "").unwrap();
     fs::remove_file(run.path("did")).ok();
-    let ended = run.punctual(&["compare", "--resume", "state", "--json"]);
+    let ended = run.beside_others(&["compare", "--resume", "state", "--json"]);
     assert!([0, 2, 3].contains(&ended.code), "{ended:?}");
     let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(document["others"][0]["design"], serde_json::json!({"kind": "rounds", "rounds": 2}));
     let did = fs::read_to_string(run.path("did")).unwrap().replace('\n', "");
     assert!(order.ends_with(&did), "{did} of {order}: what was done before counts");
-    let again = run.punctual(&["compare", "--resume", "state", "--json"]);
+    let again = run.beside_others(&["compare", "--resume", "state", "--json"]);
     assert!(again.code == ended.code, "{again:?}");
-    run.punctual(&["compare", "--resume", "nowhere"]).refused(&["nowhere"]);
+    run.beside_others(&["compare", "--resume", "nowhere"]).refused(&["nowhere"]);
+    interrupted_rounds_are_gone_on_with();
+}
+
+/// Ctrl-C before the second measurement ends the rounds, and what it prevented is measured later. This is no test of its
+/// own, because two campaigns on one machine refuse each other.
+fn interrupted_rounds_are_gone_on_with() {
+    let run = Run::new();
+    // The second command that sets up a side sends the signal of Ctrl-C to the program that runs it.
+    let side = |name: &str| format!("echo {name} >> did; test $(wc -l < did) -ne 2 || kill -INT $PPID");
+    let (a, b) = (side("a"), side("b"));
+    let begun = ["compare", "--interleave", &a, &b, "--rounds", "2", "--duration", "300ms", "--settle", "1ms"];
+    let said = run.beside_others(&[&begun[..], &["--cpus", "0", "--out", "state"]].concat());
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("Interrupted; to go on: punctual compare --resume "), "{said:?}");
+    let measured = || {
+        let kept = fs::read_to_string(run.path("state").join("turns.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&kept).unwrap()["measured"].clone()
+    };
+    assert_eq!(measured(), 1, "the first measurement is kept");
+    let ended = run.beside_others(&["compare", "--resume", "state", "--json"]);
+    assert!([0, 2, 3].contains(&ended.code) && measured() == 4, "{ended:?}");
+    let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(document["others"][0]["design"], serde_json::json!({"kind": "rounds", "rounds": 2}));
 }
 
 #[test]

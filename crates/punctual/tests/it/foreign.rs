@@ -46,6 +46,16 @@ fn every_file_is_told_by_a_document_that_fits_its_schema_or_refused_with_a_reaso
     assert!(told > 20 && refused > 3, "{told} told, {refused} refused");
 }
 
+/// Of the 270 values of the first thread, four lie beyond the last cell, and p99 is the largest but two.
+#[test]
+fn a_percentile_beyond_the_cells_has_a_lower_bound() {
+    let document = Run::new().json(&["report", &fixture("cyclictest-sparse.txt"), "--json"]);
+    let thread = &document["cpus"][0];
+    assert_eq!(thread["ran"], 270, "{thread}");
+    // The last cell ends at 64 999 ns. The median lies in a cell, and p99.9 would take 1000 values.
+    assert_eq!(thread["latency_at_least"], serde_json::json!([{"ppm": 990_000, "at_least_ns": 65_000}]), "{thread}");
+}
+
 #[test]
 fn what_was_repaired_or_doubted_stands_in_the_notes() {
     let run = Run::new();

@@ -108,11 +108,11 @@ pub fn bound(report: &Report) -> Option<String> {
     let why = match (verdict.missed, worth) {
         (0, None) => format!(" {due} without a miss cannot show more."),
         (0, Some(worth)) => format!(
-            " {due} without a miss count as {worth} here, because large latencies come in clusters, and n releases \
-             without a miss show fewer than 3 in n."
+            " Large latencies come in clusters, so these {due} count as {worth} independent ones. None of them missed, so \
+             the limit is 3 in {worth}."
         ),
         (_, None) => String::new(),
-        (_, Some(worth)) => format!(" These {due} count as {worth}, because large latencies come in clusters."),
+        (_, Some(worth)) => format!(" Misses come in clusters, so these {due} count as {worth} independent ones."),
     };
     Some(format!("{long_run}{why}"))
 }
@@ -160,9 +160,9 @@ mod tests {
             "{seen}"
         );
         let bound = plain(&words.bound.unwrap());
-        assert!(bound.starts_with("In the long run fewer than 1 in 14 000 releases miss (95 % confidence)"), "{bound}");
-        let clusters = "60 000 releases without a miss count as ";
-        assert!(bound.contains(clusters) && bound.contains("because large latencies come in clusters"), "{bound}");
+        assert!(bound.starts_with("In the long run fewer than 1 in 13 000 releases miss (95 % confidence)"), "{bound}");
+        let clusters = "Large latencies come in clusters, so these 60 000 releases count as ";
+        assert!(bound.contains(clusters) && bound.contains("None of them missed, so the limit is 3 in "), "{bound}");
         let but = plain(&words.but.unwrap());
         assert!(but.starts_with("That stands, although the hypervisor took 40 ms"), "{but}");
         let mut report = sample::two_cpus();

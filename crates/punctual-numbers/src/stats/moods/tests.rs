@@ -3,10 +3,11 @@
 #![allow(clippy::cast_precision_loss, reason = "counts of tests are small")]
 
 use super::*;
+use crate::stats::chances::{Chances, ratio_limits};
 use punctual_hist::SplitMix;
 
 /// The logarithm of the level of each second of a run, an autoregressive series of this memory and standard deviation.
-fn moods(random: &mut SplitMix, seconds: usize, tau: f64, sd: f64) -> Vec<f64> {
+fn levels(random: &mut SplitMix, seconds: usize, tau: f64, sd: f64) -> Vec<f64> {
     let mut draw = || normal::quantile(random.unit());
     let keep = if tau > 0.0 { (-1.0 / tau).exp() } else { 0.0 };
     let mut level = draw();
@@ -49,10 +50,10 @@ fn told(seconds: usize, tau: f64, times: f64, threshold: f64) -> u32 {
     let pair = |rep: u64| {
         let mut random = SplitMix::new(rep * 7_919 + 13);
         let sd = if tau > 0.0 { 0.15 } else { 0.0 };
-        let a = moods(&mut random, seconds, tau, sd);
-        let b: Vec<f64> = moods(&mut random, seconds, tau, sd).iter().map(|level| level + times.ln()).collect();
+        let a = levels(&mut random, seconds, tau, sd);
+        let b: Vec<f64> = levels(&mut random, seconds, tau, sd).iter().map(|level| level + times.ln()).collect();
         let (a, b) = (events(&mut random, &a, threshold), events(&mut random, &b, threshold));
-        let chances = Chances::of(&a, &b, &DesignEffect::of(&a, &b, None)).unwrap();
+        let chances = Chances::of(&a, &b, &Moods::of(&[&a, &b], None)).unwrap();
         2.0 * chances.more.min(chances.fewer) < 0.05
     };
     u32::try_from((0..60).filter(|rep| pair(*rep)).count()).unwrap()
@@ -77,13 +78,14 @@ fn a_difference_of_independent_runs_is_found() {
 #[test]
 fn moods_are_seen_with_their_length() {
     let mut random = SplitMix::new(5);
-    let levels = [moods(&mut random, 600, 60.0, 0.15), moods(&mut random, 600, 60.0, 0.15)];
+    let levels = [levels(&mut random, 600, 60.0, 0.15), levels(&mut random, 600, 60.0, 0.15)];
     let [a, b] = levels.map(|levels| events(&mut random, &levels, 0.0));
-    let effect = DesignEffect::of(&a, &b, None);
-    assert!(effect.moody > 0.99 && (15.0..250.0).contains(&effect.mood), "{} {}", effect.moody, effect.mood);
+    let moods = Moods::of(&[&a, &b], None);
+    assert!(moods.odds > 0.99 && (15.0..250.0).contains(&moods.tau), "{} {}", moods.odds, moods.tau);
     let quiet = [0, 1].map(|_| events(&mut random, &[0.0; 600], 0.0));
-    let effect = DesignEffect::of(&quiet[0], &quiet[1], None);
-    assert!(effect.moody < 0.1 && effect.for_limits(0.025).0 < 1.2, "{} {:?}", effect.moody, effect.for_limits(0.025));
+    let moods = Moods::of(&[&quiet[0], &quiet[1]], None);
+    let effect = moods.effect(&quiet[0], 0.025);
+    assert!(moods.odds < 0.1 && effect < 1.2, "{} {effect}", moods.odds);
 }
 
 /// A single excursion of the latency is one event, whatever its height, and must not decide.
@@ -94,21 +96,8 @@ fn one_excursion_decides_nothing() {
         Events::new(&(0..120).map(slice).collect::<Vec<_>>(), 120.0)
     };
     let (a, b) = (of(false), of(true));
-    let chances = Chances::of(&a, &b, &DesignEffect::of(&a, &b, None)).unwrap();
+    let chances = Chances::of(&a, &b, &Moods::of(&[&a, &b], None)).unwrap();
     assert!(chances.more > 0.03, "{chances:?}");
-}
-
-/// Values of the binomial distribution by hand: at most 3 of 34, and none of 5.
-#[test]
-fn reference_values() {
-    let at_most_three = (1.0 + 34.0 + 561.0 + 5_984.0) / 2f64.powi(34);
-    assert!((falls(31.0, 34.0, 0.5) / at_most_three - 1.0).abs() < 1e-9);
-    assert!((falls(5.0, 5.0, 0.5) - 1.0 / 32.0).abs() < 1e-12);
-    // For 20 and 8 events of runs of equal length, scipy gives the limits 0.152 and 0.948 of the ratio.
-    let of = |n: f64| Events { count: n, of: 1e6, length: 1.0, powers: Vec::new() };
-    let effect = DesignEffect::of(&of(20.0), &of(8.0), None);
-    let (low, high) = ratio_limits(&of(20.0), &of(8.0), &effect, 0.025).unwrap();
-    assert!(low <= 0.16 && high >= 0.94, "{low} {high}");
 }
 
 #[test]
@@ -121,12 +110,13 @@ fn nothing_panics() {
     ];
     for a in &odd {
         for b in &odd {
-            let effect = DesignEffect::of(a, b, Some(&DesignEffect::of(b, a, None)));
-            assert!(effect.for_limits(0.025).0 >= 1.0);
-            if let Some(chances) = Chances::of(a, b, &effect) {
+            let moods = Moods::of(&[a, b], Some(&Moods::of(&[b, a], None)));
+            let effect = moods.effect(a, 0.025);
+            assert!(effect >= 1.0);
+            if let Some(chances) = Chances::of(a, b, &moods) {
                 assert!((0.0..=1.0).contains(&chances.more) && (0.0..=1.0).contains(&chances.fewer), "{chances:?}");
             }
-            let _ = ratio_limits(a, b, &effect, 0.025);
+            let _ = ratio_limits(a, b, effect, 0.025);
         }
     }
 }
@@ -137,7 +127,7 @@ fn events_that_come_evenly_are_no_clusters() {
     let a = Events::new(&[(0.0, 1_000.0); 20], 20.0);
     let slices: Vec<(f64, f64)> = (0..20).map(|at| (15.0, 1_000.0 + f64::from(at * 37 % 50))).collect();
     let b = Events::new(&slices, 20.0);
-    let chances = Chances::of(&a, &b, &DesignEffect::of(&a, &b, None)).unwrap();
+    let chances = Chances::of(&a, &b, &Moods::of(&[&a, &b], None)).unwrap();
     assert!(chances.more < 1e-3, "{chances:?}");
     assert!(cluster_sizes(0.1, 10.0).iter().all(|size| (1.0..4.0).contains(size)), "{:?}", cluster_sizes(0.1, 10.0));
 }
