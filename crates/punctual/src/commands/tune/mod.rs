@@ -73,6 +73,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
 }
 
 /// Whether a boot empties the journal's folder but keeps the files that configure later boots, as on a live image.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the types are numbers of 32 bits")]
 fn is_forgotten_at_boot() -> bool {
     let is_in_memory = |path: &str| statfs(path).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32)));
     is_in_memory("/var/lib") && !(is_in_memory("/etc") && is_in_memory("/boot"))
