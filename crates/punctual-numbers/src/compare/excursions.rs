@@ -4,7 +4,7 @@
 //! things follow. A difference must also show in the usual cells alone. And if one run may have been in a mood of the
 //! other one all the time, there is no decision.
 
-use super::rows::Odds;
+use super::odds::Odds;
 use crate::stats::chances::Chances;
 use crate::stats::moods::{Events, Excursions, Moods};
 use std::cmp::Ordering;

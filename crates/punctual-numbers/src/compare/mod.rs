@@ -18,6 +18,7 @@ mod distribution;
 mod excursions;
 mod imported;
 mod judge;
+mod odds;
 mod rare;
 mod recorded;
 mod result;

@@ -5,7 +5,8 @@
 //! thresholds follow from both recordings together: see `series`.
 
 use super::arm::{Arm, float};
-use super::rows::{self, Body, Odds};
+use super::odds::Odds;
+use super::rows::{self, Body};
 use super::series;
 use super::{Change, ComparedNumber, Limits, RowResult};
 use crate::stats::float::whole;

@@ -6,6 +6,7 @@
 
 use super::arm::{Arm, float};
 use super::excursions::Unusual;
+use super::odds::Odds;
 use super::series;
 use super::{CONFIDENCE, Change, Compared, ComparedNumber, Limits, Mood, Options, RowResult};
 use crate::stats::chances;
@@ -40,21 +41,6 @@ const MEDIAN_PPM: u32 = 500_000;
 const BEYOND_MIN: f64 = 50.0;
 /// Risk on each side of an interval.
 const RISK: f64 = (1.0 - CONFIDENCE) / 2.0;
-
-/// Probabilities that chance alone makes the second side larger by at least this much, and smaller by at least this
-/// much.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Odds {
-    pub more: f64,
-    pub less: f64,
-}
-
-impl Odds {
-    #[must_use]
-    pub(super) fn at_least(self, more: f64, less: f64) -> Self {
-        Self { more: self.more.max(more), less: self.less.max(less) }
-    }
-}
 
 /// Number of misses of one side, between two bounds.
 pub(super) struct Missed {

@@ -5,7 +5,8 @@
 //! differences: by the exact test of all signs (Fisher 1935) from eight rounds on, by Student's test for fewer.
 
 use super::arm::{self, Arm, Place, float};
-use super::rows::{Odds, PERCENTILES_PPM};
+use super::odds::Odds;
+use super::rows::PERCENTILES_PPM;
 use super::{
     Against, Basis, CONFIDENCE, Change, Compared, ComparedNumber, Comparison, Design, Group, GroupResult, Limits,
     Options, Refused, RowResult, Side, Undecided, comparable, judge, rows, series,

@@ -7,7 +7,8 @@
 
 use super::distribution::Distribution;
 use super::excursions::Unusual;
-use super::rows::{Odds, PERCENTILES_PPM, TOLD_LEAST, TOLD_MARGINS, by_ranks, is_within, missed_row};
+use super::odds::Odds;
+use super::rows::{PERCENTILES_PPM, TOLD_LEAST, TOLD_MARGINS, by_ranks, is_within, missed_row};
 use super::{Change, ComparedNumber, Limits, Options, RowResult, Withheld};
 use crate::stats::moods::{Events, Moods};
 
