@@ -60,9 +60,12 @@ fn known() -> String {
 /// Everything that is made for one kind of machine.
 fn all_of(root: &Path, platform: &Platform, folder: &Path, made: u64) -> Result<Vec<PathBuf>> {
     let built = build::build(root, platform)?;
-    let program = package::program(root, &built)?;
-    let packages =
-        [&program, &package::library(root, &built, platform)?, &package::development(root, &built, platform)?];
+    let program = package::program(root, &built, made)?;
+    let packages = [
+        &program,
+        &package::library(root, &built, platform, made)?,
+        &package::development(root, &built, platform, made)?,
+    ];
     let mut files = vec![archive::write(&program, platform, folder, made)?];
     for package in packages {
         files.push(deb::write(package, platform, folder, made)?);

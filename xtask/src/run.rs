@@ -136,12 +136,28 @@ pub fn read(command: &mut Command) -> Result<String> {
 }
 
 /// Runs a command and returns its standard output.
-pub fn read_bytes(command: &mut Command) -> Result<Vec<u8>> {
+fn read_bytes(command: &mut Command) -> Result<Vec<u8>> {
     let shown = shown(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("start `{shown}`"))?;
     if !output.status.success() {
         bail!("`{shown}` ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
+    Ok(output.stdout)
+}
+
+/// Passes `input` to a command and returns its standard output.
+pub fn filter(command: &mut Command, input: &[u8]) -> Result<Vec<u8>> {
+    let shown = shown(command);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().with_context(|| format!("start `{shown}`"))?;
+    let stdin = child.stdin.take();
+    // Written by another thread: the command may write before it has read everything.
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
+        child.wait_with_output()
+    });
+    let output = output.with_context(|| format!("wait for `{shown}`"))?;
+    ensure!(output.status.success(), "`{shown}` ended with {}", output.status);
     Ok(output.stdout)
 }
 
@@ -165,6 +181,13 @@ mod tests {
     #[test]
     fn commands_are_shown_as_typed() {
         assert_eq!(shown(Command::new("/opt/x/bin/cargo").args(["fmt", "--check"])), "cargo fmt --check");
+    }
+
+    #[test]
+    fn a_filter_gets_all_of_its_input() {
+        let input = vec![b'x'; 1 << 20];
+        assert!(filter(&mut Command::new("cat"), &input).unwrap() == input);
+        assert!(filter(Command::new("sh").args(["-c", "exit 3"]), b"").is_err());
     }
 
     #[test]

@@ -50,7 +50,7 @@ const PUT_BACK: &str = "if [ -e /var/lib/punctual/journal ]; then\n    punctual 
 const FORGET: &str = "rm -rf /var/lib/punctual\n";
 
 /// The program with its manual pages and completions.
-pub fn program(root: &Path, built: &Built) -> Result<Package> {
+pub fn program(root: &Path, built: &Built, made: u64) -> Result<Package> {
     let mut files = vec![Placed { path: "usr/bin/punctual".into(), what: What::Program(built.program.clone()) }];
     for page in listed(&root.join("man"))? {
         let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -67,21 +67,24 @@ pub fn program(root: &Path, built: &Built) -> Result<Package> {
         let path = format!("usr/share/doc/punctual/examples/realtime-group/{name}");
         files.push(Placed { path, what: What::File(root.join("examples/realtime-group").join(name)) });
     }
+    let permitted = "punctual: statically-linked-binary [usr/bin/punctual]\n\
+        punctual: shared-library-lacks-prerequisites [usr/bin/punctual]\n";
+    files.push(bytes("usr/share/lintian/overrides/punctual".into(), permitted.into()));
     Ok(Package {
         name: "punctual",
         section: "utils",
         summary: "what stands between a Linux machine and real time",
-        description: "Audits a machine, measures how late its threads wake up while it works, tells who\nmade them late, and \
-            says whether a stated need is held. Changes settings when told\nto, and puts back exactly what was there.",
+        description: "Audits a machine, measures how late its threads wake up while it works,\ntells who made them late, \
+            and says whether a stated need is held. Changes\nsettings when told to, and puts back exactly what was there.",
         depends: Vec::new(),
-        files: documented(root, "punctual", files)?,
+        files: documented(root, "punctual", files, made)?,
         before_removal: Some(PUT_BACK),
         at_purge: Some(FORGET),
     })
 }
 
 /// The shared library that programs need at run time.
-pub fn library(root: &Path, built: &Built, platform: &Platform) -> Result<Package> {
+pub fn library(root: &Path, built: &Built, platform: &Platform, made: u64) -> Result<Package> {
     let folder = format!("usr/lib/{}", platform.gnu);
     let file = format!("libpunctual_rt.so.{VERSION}");
     let path = built.library.join("lib").join(&file);
@@ -96,14 +99,14 @@ pub fn library(root: &Path, built: &Built, platform: &Platform) -> Result<Packag
         summary: "keeps an application's period (shared library)",
         description: "Releases, deadlines, waits and shared data for the loops of real-time programs.",
         depends: vec![needs, "libgcc-s1".into()],
-        files: documented(root, "libpunctual-rt0", files)?,
+        files: documented(root, "libpunctual-rt0", files, made)?,
         before_removal: None,
         at_purge: None,
     })
 }
 
 /// What is needed to build programs with the library.
-pub fn development(root: &Path, built: &Built, platform: &Platform) -> Result<Package> {
+pub fn development(root: &Path, built: &Built, platform: &Platform, made: u64) -> Result<Package> {
     let folder = format!("usr/lib/{}", platform.gnu);
     let of = |name: &str| built.library.join(name);
     let mut files = vec![
@@ -125,7 +128,7 @@ pub fn development(root: &Path, built: &Built, platform: &Platform) -> Result<Pa
         summary: "keeps an application's period (headers, static library)",
         description: "Headers for C and C++, pkg-config files and the static library of punctual-rt.",
         depends: vec![format!("libpunctual-rt0 (= {VERSION})"), "libc6-dev".into()],
-        files: documented(root, "libpunctual-rt-dev", files)?,
+        files: documented(root, "libpunctual-rt-dev", files, made)?,
         before_removal: None,
         at_purge: None,
     })
@@ -135,12 +138,17 @@ fn bytes(path: String, bytes: Vec<u8>) -> Placed {
     Placed { path, what: What::Bytes(bytes) }
 }
 
-/// Adds what Debian wants in every package: the licence and the changes.
-fn documented(root: &Path, name: &str, mut files: Vec<Placed>) -> Result<Vec<Placed>> {
+/// Adds what Debian wants in every package: the licence, and the changes in its own form, which point to ours.
+fn documented(root: &Path, name: &str, mut files: Vec<Placed>, made: u64) -> Result<Vec<Placed>> {
     let folder = format!("usr/share/doc/{name}");
     let licence = fs::read_to_string(root.join("LICENSE-MIT")).context("read LICENSE-MIT")?;
     files.push(bytes(format!("{folder}/copyright"), copyright(&licence).into_bytes()));
-    files.push(bytes(format!("{folder}/changelog.gz"), zipped(&root.join("CHANGELOG.md"))?));
+    let date = run::read(Command::new("date").args(["-u", "-R", "-d", &format!("@{made}")]).env("LC_ALL", "C"))?;
+    let changes = format!(
+        "{name} ({VERSION}) unstable; urgency=medium\n\n  * What is new for users is in NEWS.gz.\n\n -- {MAINTAINER}  {date}"
+    );
+    files.push(bytes(format!("{folder}/changelog.gz"), zip(changes.as_bytes())?));
+    files.push(bytes(format!("{folder}/NEWS.gz"), zipped(&root.join("CHANGELOG.md"))?));
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
 }
@@ -157,10 +165,13 @@ fn copyright(mit: &str) -> String {
     )
 }
 
-/// Compressed without a name or a time, so that equal contents give equal bytes.
 fn zipped(path: &Path) -> Result<Vec<u8>> {
-    let mut gzip = Command::new("gzip");
-    run::read_bytes(gzip.args(["-9", "-n", "-c"]).arg(path))
+    zip(&fs::read(path).with_context(|| format!("read {}", path.display()))?)
+}
+
+/// Compressed without a name or a time, so that equal contents give equal bytes.
+fn zip(bytes: &[u8]) -> Result<Vec<u8>> {
+    run::filter(Command::new("gzip").args(["-9", "-n", "-c"]), bytes)
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
