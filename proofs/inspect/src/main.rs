@@ -1,0 +1,2 @@
+//! Plants.
+fn main() {}
