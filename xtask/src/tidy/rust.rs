@@ -54,12 +54,13 @@ const MAY_NAME_PATHS: [&str; 18] = [
 const MACHINE_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Files that may print, and so may disable the lints against printing.
-const MAY_PRINT: [&str; 8] = [
+const MAY_PRINT: [&str; 9] = [
     "crates/punctual/src/main.rs",
     "crates/punctual/src/render/",
     "fuzz/",
     "lab/",
     "proofs/causes/",
+    "proofs/inspect/",
     "truth/",
     "xtask/",
     // A build script prints instructions for Cargo.

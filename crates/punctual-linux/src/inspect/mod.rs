@@ -10,6 +10,7 @@ mod calls;
 mod child;
 mod observe;
 mod process;
+mod procfs;
 mod report;
 mod settings;
 mod symbols;

@@ -1,5 +1,6 @@
 //! Reads what the kernel tells about a process and its threads.
 
+use super::procfs::{number_after, text};
 use super::settings::settings;
 use punctual_hist::Nanos;
 use punctual_numbers::inspect::{Counters, Setup};
@@ -12,11 +13,6 @@ pub struct Thread {
     pub name: String,
     pub setup: Option<Setup>,
     pub counters: Option<Counters>,
-}
-
-pub fn text(path: &str) -> Option<String> {
-    // A name may hold any bytes.
-    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 pub fn name(id: u32) -> Option<String> {
@@ -65,10 +61,6 @@ pub fn threads(pid: u32, tids: &[u32]) -> BTreeMap<u32, Thread> {
         Some((*tid, Thread { name, setup: settings(*tid, &status, &limits), counters: counters(pid, *tid) }))
     };
     tids.iter().filter_map(read).collect()
-}
-
-pub fn number_after(text: &str, label: &str) -> Option<u32> {
-    text.lines().find_map(|line| line.strip_prefix(label)?.split_whitespace().next()?.parse().ok())
 }
 
 fn counters(pid: u32, tid: u32) -> Option<Counters> {

@@ -66,7 +66,7 @@ fn of_thread(tid: u32, thread: &Seen, records: &[&Record], is_traced: bool, orde
     if !is_traced {
         let call = thread.found_in.iter().max_by_key(|(_, count)| **count).map(|((number, _), _)| *number);
         let name = |number| order.calls.iter().find(|call| call.number == number).map(|call| call.name.to_owned());
-        report.pace = Pace::Unknown { call: call.and_then(name) };
+        report.pace = Pace::NotSeen { call: call.and_then(name) };
         let sleeps =
             thread.found_in.keys().find_map(|(number, arguments)| numbers::sleeping(*number, *arguments, order.calls));
         report.findings = numbers::findings(report.setup.as_ref(), sleeps);
@@ -83,7 +83,7 @@ fn rank(thread: &ThreadReport) -> u8 {
         Pace::Sleep { .. } | Pace::Timerfd { .. } | Pace::TimeOut { .. } => 0,
         _ if is_real_time(thread) => 1,
         Pace::Woken { .. } | Pace::NeverWaits => 2,
-        Pace::Unknown { .. } => 3,
+        Pace::NotSeen { .. } => 3,
         Pace::Idle => 4,
     }
 }
@@ -157,7 +157,7 @@ fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls:
 }
 
 fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
-    let unread = threads.iter().filter(|thread| thread.setup.is_none()).map(|thread| Blind::Settings(thread.tid));
+    let unread = threads.iter().filter(|thread| thread.setup.is_none()).map(|thread| Blind::SettingsOf(thread.tid));
     let mut blind: Vec<Blind> = unread.collect();
     if seen.records.is_none() {
         blind.push(Blind::Cycles);

@@ -1,6 +1,6 @@
 //! Reads how a thread is set up.
 
-use super::process::{number_after, text};
+use super::procfs::{number_after, text};
 use crate::sys::sched;
 use punctual_hist::Nanos;
 use punctual_numbers::inspect::{CpuMax, Policy, Setup};

@@ -1,6 +1,6 @@
 //! From addresses in a process to places in its code.
 
-use super::process::text;
+use super::procfs::text;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use punctual_numbers::inspect::Code;
 use punctual_numbers::trace::Address;

@@ -68,7 +68,6 @@ impl ProgramTrace {
         self.each().try_for_each(|watch| watch.instance.switch(true))
     }
 
-    /// Stops recording.
     pub fn end(&self) {
         self.each().for_each(|watch| {
             let _ = watch.instance.switch(false);
@@ -169,7 +168,7 @@ impl Watch {
                 match read(&reader.fd, &mut **buffer) {
                     Ok(0) | Err(Errno::AGAIN) => break,
                     Ok(length) => {
-                        reader.take(buffer.get(..length).unwrap_or_default(), layout, decoder, records, &keeps)
+                        reader.take(buffer.get(..length).unwrap_or_default(), layout, decoder, records, &keeps);
                     }
                     Err(Errno::INTR) => {}
                     // The CPU is offline, so its trace ends here.

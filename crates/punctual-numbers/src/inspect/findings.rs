@@ -13,19 +13,12 @@ const PRIORITY_MAX: u32 = 96;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// `SCHED_OTHER`.
     Other,
-    /// `SCHED_FIFO`.
     Fifo,
-    /// `SCHED_RR`.
     RoundRobin,
-    /// `SCHED_DEADLINE`.
     Deadline,
-    /// `SCHED_BATCH`.
     Batch,
-    /// `SCHED_IDLE`.
     Idle,
-    /// `SCHED_EXT`.
     Ext,
 }
 

@@ -11,7 +11,7 @@ const WAITS_MIN: u64 = 10;
 const OTHERS_PER_ABSOLUTE: u64 = 5;
 /// `ETIMEDOUT`, as a system call returns it.
 const TIMED_OUT: i64 = -110;
-/// `TIMER_ABSTIME`.
+/// The flag `TIMER_ABSTIME` of `clock_nanosleep`.
 const ABSOLUTE: u64 = 1;
 
 /// What releases a thread: a timer, seen in one kind of system call.

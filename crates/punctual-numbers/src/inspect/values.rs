@@ -32,7 +32,7 @@ pub enum Engine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
-    /// The engine.
+    /// The better engine that was tried.
     pub engine: Engine,
     /// Why it was not used.
     pub why: String,
@@ -54,7 +54,7 @@ pub enum Blind {
     /// Which wait a thread is in, because the kernel does not show it to this user.
     Waits,
     /// Settings of this thread could not be read.
-    Settings(u32),
+    SettingsOf(u32),
 }
 
 /// Why the observation ended.
@@ -64,7 +64,6 @@ pub enum Blind {
 pub enum End {
     /// The time was up.
     Duration,
-    /// The program ended.
     ProgramEnded,
     /// The user interrupted it.
     Interrupted,
@@ -76,7 +75,7 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inspection {
-    /// The inspected process.
+    /// The process that was inspected.
     pub program: Program,
     /// How the program was observed.
     pub engine: Engine,
@@ -143,7 +142,7 @@ pub struct ThreadReport {
 pub enum Pace {
     /// A timer for which the thread sleeps.
     Sleep {
-        /// The system call.
+        /// The system call that the thread sleeps in.
         call: String,
         /// Whether the thread sleeps until an absolute time.
         absolute: bool,
@@ -174,7 +173,7 @@ pub enum Pace {
     /// The thread did not run at all.
     Idle,
     /// This engine does not show it. The system call is the one that the thread was found in most often.
-    Unknown {
+    NotSeen {
         /// The system call, if one was found.
         call: Option<String>,
     },
@@ -186,7 +185,7 @@ pub enum Pace {
 pub struct WokenBy {
     /// The name of the thread that woke it; null for an interrupt.
     pub name: Option<String>,
-    /// How often.
+    /// How often it woke the thread.
     pub count: u64,
     /// Whether the waker has a lower priority than the thread.
     pub is_lower: bool,
@@ -264,7 +263,7 @@ pub enum PeriodErrorsShow {
 pub struct PeriodErrors {
     /// The autocorrelation at lag 1.
     pub rho1: f64,
-    /// What it shows.
+    /// What the autocorrelation shows.
     pub shows: PeriodErrorsShow,
 }
 
@@ -296,7 +295,6 @@ pub struct CycleTimes {
 pub enum Intruder {
     /// The address space was changed, as allocators do.
     Memory,
-    /// A page fault.
     Fault,
     /// The thread slept besides its pacing wait.
     Sleep,
@@ -306,7 +304,7 @@ pub enum Intruder {
     Write,
     /// A system call in which the thread waited.
     BlockingCall,
-    /// Another system call.
+    /// A system call of another kind.
     Call,
     /// A signal was delivered.
     Signal,
@@ -343,7 +341,7 @@ pub struct Code {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InTheWay {
-    /// What it is.
+    /// What happened in the cycle.
     pub intruder: Intruder,
     /// The system call, if it is one.
     pub call: Option<String>,
@@ -379,7 +377,7 @@ pub struct WorstCycle {
     /// Pre-empted, in nanoseconds.
     #[serde(rename = "preempted_ns")]
     pub preempted: Nanos,
-    /// Blocked, in nanoseconds.
+    /// Time in which the thread was blocked, in nanoseconds.
     #[serde(rename = "blocked_ns")]
     pub blocked: Nanos,
     /// Woken and not yet running, in nanoseconds.

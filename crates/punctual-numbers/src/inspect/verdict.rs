@@ -47,7 +47,6 @@ pub enum FailOn {
     Syscall,
     /// A wait for a lock in a cycle.
     Lock,
-    /// Latency above this.
     Late(Nanos),
 }
 

@@ -10,7 +10,7 @@ use punctual_numbers::inspect::{Counters, Engine, InTheWay, Quantiles, ThreadCyc
 /// Number of things in the cycles that are told.
 const ROWS: usize = 6;
 /// Number of findings that are told.
-const FINDINGS: usize = 5;
+const FINDINGS: usize = 4;
 /// Width of the labels before the lines of a thread.
 const LABEL: usize = 8;
 

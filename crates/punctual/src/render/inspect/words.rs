@@ -37,8 +37,8 @@ pub fn pace(thread: &ThreadReport) -> String {
         }
         Pace::NeverWaits => "Ran without ever waiting".to_owned(),
         Pace::Idle => "Did not run".to_owned(),
-        Pace::Unknown { call: Some(call) } => format!("Found waiting in {call}"),
-        Pace::Unknown { call: None } => "What it waits for was not seen".to_owned(),
+        Pace::NotSeen { call: Some(call) } => format!("Found waiting in {call}"),
+        Pace::NotSeen { call: None } => "What it waits for was not seen".to_owned(),
     }
 }
 
@@ -109,7 +109,7 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
                 latency(limit.quota),
                 latency(limit.period)
             ),
-            own("nothing: the limit is outside the program"),
+            own("nothing, for the limit is outside the program"),
             Some(own("CPUQuota= (empty)")),
         ),
         Finding::UclampMax(max) => (
@@ -267,7 +267,7 @@ pub fn unseen(inspection: &Inspection) -> String {
             Blind::CallSites => "where in the program system calls are made".to_owned(),
             Blind::Event(event) => format!("the kernel's event {event}"),
             Blind::Waits => "which wait a thread is in, which this kernel shows to root only".to_owned(),
-            Blind::Settings(tid) => format!("the settings of thread {tid}"),
+            Blind::SettingsOf(tid) => format!("the settings of thread {tid}"),
         });
     }
     told.join("; ")
