@@ -67,7 +67,7 @@ fn wrong(plant: &Plant, thread: &Value, rows: &[&Value], count: u64, document: &
     }
     if kind.intruder().is_none() && plant.is_alone {
         return (!rows.is_empty())
-            .then(|| format!("false findings: {}", Value::from_iter(rows.iter().copied().cloned())));
+            .then(|| format!("false findings: {}", rows.iter().copied().cloned().collect::<Value>()));
     }
     let expected = plant.cycles / plant.every;
     if kind.is_counted() && count + 2 < expected * SEEN_MIN / 1000 {
