@@ -4,10 +4,11 @@ use super::pacing::Pacing;
 use super::record::{Call, Clock, Offsets};
 use super::steps::{CallMade, Step, StepKind};
 use punctual_hist::{MonoTime, Nanos};
+use std::ops::RangeInclusive;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// When the timer was to expire; `None` if its arming was not seen.
+    /// When the timer was to expire; `None` if its arming was not seen, or if the time was no release of this loop.
     pub release: Option<MonoTime>,
     pub woke: MonoTime,
     /// When the thread entered its next wait.
@@ -45,6 +46,8 @@ pub fn cycles(steps: &[Step], pacing: Pacing, calls: &[Call], offsets: &Offsets)
     // When a timer that is read from expires next.
     let mut pending = None;
     let mut after_loss = false;
+    // No release is before this one. Before the first, it is the time from which on the thread was observed.
+    let mut earliest = steps.iter().map(|step| step.from).min().unwrap_or_default();
     for (index, step) in steps.iter().enumerate() {
         let call = match &step.kind {
             StepKind::Lost => {
@@ -60,7 +63,8 @@ pub fn cycles(steps: &[Step], pacing: Pacing, calls: &[Call], offsets: &Offsets)
                 continue;
             }
         };
-        let release = release(call, pacing, pending, offsets, step.to);
+        let release = release(call, pacing, pending, offsets, earliest..=step.to);
+        earliest = release.unwrap_or(earliest);
         pending = call.armed.filter(|_| matches!(pacing, Pacing::Timerfd { .. })).or(pending);
         if let Some(mut cycle) = open.take() {
             cycle.overran = release.is_some_and(|release| release < step.from);
@@ -90,20 +94,22 @@ fn rearmed(kind: &StepKind, pacing: Pacing) -> Option<i64> {
     }
 }
 
+/// The expiry that ended this wait, if it is `possible`. The timer cannot have expired after the thread returned. A time
+/// before the release before it, such as the 1 ns of a sleep that is to return at once, releases nothing. A release that
+/// had passed when the thread asked for it is one all the same: a loop that is behind catches up like this.
 fn release(
     call: &CallMade,
     pacing: Pacing,
     pending: Option<i64>,
     offsets: &Offsets,
-    woke: MonoTime,
+    possible: RangeInclusive<MonoTime>,
 ) -> Option<MonoTime> {
     let release = match pacing {
         Pacing::Sleep { absolute: true, clock, .. } => offsets.monotonic(call.armed?, clock),
         Pacing::Sleep { .. } | Pacing::TimeOut { .. } => offsets.monotonic(call.armed?, Clock::Monotonic),
-        Pacing::Timerfd { .. } => offsets.nearest(pending?, woke),
+        Pacing::Timerfd { .. } => offsets.nearest(pending?, *possible.end()),
     };
-    // A timer cannot have expired after the thread returned.
-    Some(release).filter(|release| *release <= woke)
+    Some(release).filter(|release| possible.contains(release))
 }
 
 fn inside(cycle: &mut Cycle, index: usize, step: &Step) {

@@ -25,6 +25,9 @@ const ERRORS_MIN: usize = 50;
 const NEARLY_NONE: f64 = 0.25;
 /// Releases have a period if at least 8 of 10 distances are within this part (1/50) of a multiple of it.
 const PERIOD_PART: u64 = 50;
+/// A gap of more periods than this is a pause of the program: releases in it were not skipped. This also limits the
+/// memory for them to 8 MB for each gap.
+const SKIPPED_MAX: u64 = 1_000_000;
 /// One cycle of this many is among the slowest.
 const SLOW_PART: usize = 100;
 
@@ -190,7 +193,7 @@ fn latencies_due(cycles: &[Cycle], period: Option<Nanos>) -> (Vec<Nanos>, u64) {
         last = last.filter(|_| !cycle.after_loss);
         if let (Some(before), Some(period)) = (last, period) {
             let steps = (release.since(before).as_ns() + period.as_ns() / 2) / period.as_ns();
-            for number in 1..steps {
+            for number in (1..steps).take_while(|_| steps <= SKIPPED_MAX) {
                 due.push(cycle.woke.since(before.plus(period.times(number))));
                 skipped += 1;
             }

@@ -216,6 +216,47 @@ fn an_overrun_is_seen_by_the_release_that_had_passed() {
 }
 
 #[test]
+fn a_time_long_past_is_no_release_and_a_loop_that_catches_up_keeps_its_own() {
+    let mut script = Script::default();
+    let past = |script: &mut Script, at: u64| {
+        script.enter(at, SLEEP, [1, 1]);
+        script.armed(at + 100, 1);
+        script.exit(at + US, SLEEP, 0);
+    };
+    past(&mut script, START - 5 * PERIOD);
+    // The cycle that begins at release 50 takes 3.5 periods, so that three releases have passed when it is over.
+    let mut free = START - 500 * US;
+    for cycle in 0..=100_u64 {
+        let release = START + cycle * PERIOD;
+        let woke = if free > release { free + LATENCY } else { release + LATENCY };
+        script.enter(free, SLEEP, [1, 1]);
+        script.armed(free + 100, release);
+        script.exit(woke, SLEEP, 0);
+        free = woke + if cycle == 50 { 3 * PERIOD + 500 * US } else { BODY };
+        if cycle == 80 {
+            past(&mut script, free);
+            free += BODY;
+        }
+    }
+    let cycles = script.report().cycles.unwrap();
+    assert_eq!((cycles.count, cycles.skipped), (102, 0), "both sleeps into the past begin cycles of their own");
+    assert_eq!(cycles.latency.max, Some(Nanos::from_ns(2 * PERIOD + 500 * US + 2 * LATENCY)));
+    assert_eq!(cycles.latency.max, cycles.latency_due.max);
+    assert_eq!(cycles.overruns, 3);
+}
+
+#[test]
+fn a_gap_of_very_many_periods_is_a_pause() {
+    for (periods, skipped) in [(1_000_000, 999_999), (1_000_001, 0), (1 << 40, 0)] {
+        let mut script = Script::grid(100, |_, _, _| ());
+        let release = START + (100 + periods) * PERIOD;
+        script.sleeps(release - 500 * US, release, [1, 1], LATENCY);
+        script.sleeps(release + LATENCY + BODY, release + PERIOD, [1, 1], LATENCY);
+        assert_eq!(script.report().cycles.unwrap().skipped, skipped, "{periods} periods");
+    }
+}
+
+#[test]
 fn relative_sleeps_drift_and_other_clocks_are_converted() {
     let mut script = Script::default();
     let mut now = START;
