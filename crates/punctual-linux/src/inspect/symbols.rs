@@ -182,7 +182,7 @@ mod tests {
     fn an_address_of_this_program_has_its_function() {
         let maps = Maps::read(std::process::id()).unwrap();
         let places = Places::new(maps, std::process::id());
-        let here = Address(an_address_of_this_program_has_its_function as usize as u64);
+        let here = Address(an_address_of_this_program_has_its_function as *const () as usize as u64);
         let code = places.locate(&[Address(1), here]).unwrap();
         let symbol = code.symbol.unwrap();
         assert!(symbol.contains("an_address_of_this_program_has_its_function"), "{symbol}");
