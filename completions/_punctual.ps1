@@ -33,6 +33,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Measure latency in a stated scenario, into a recording')
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Merge several runs of one scenario into one recording')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Rank the causes of latency in a recording: who made it late')
+            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Observe a running program: its periodic threads, what is in their cycles, how they are set up')
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or another program''s result, in another program''s format')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
@@ -189,6 +190,21 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;inspect' {
+            [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'Report only this thread, by its number or its name')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to observe; a COMMAND that still runs is then ended')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with; releases above it are counted')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if that was not seen')
+            [CompletionResult]::new('--no-trace', '--no-trace', [CompletionResultType]::ParameterName, 'Do not use the kernel''s trace, only counters')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Say what would be observed and how, and do nothing')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document instead of text')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -408,6 +424,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Measure latency in a stated scenario, into a recording')
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Merge several runs of one scenario into one recording')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Rank the causes of latency in a recording: who made it late')
+            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Observe a running program: its periodic threads, what is in their cycles, how they are set up')
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or another program''s result, in another program''s format')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
@@ -443,6 +460,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;explain' {
+            break
+        }
+        'punctual;help;inspect' {
             break
         }
         'punctual;help;export' {

@@ -46,6 +46,9 @@ _punctual() {
             punctual,init)
                 cmd="punctual__subcmd__init"
                 ;;
+            punctual,inspect)
+                cmd="punctual__subcmd__inspect"
+                ;;
             punctual,lint)
                 cmd="punctual__subcmd__lint"
                 ;;
@@ -103,6 +106,9 @@ _punctual() {
             punctual__subcmd__help,init)
                 cmd="punctual__subcmd__help__subcmd__init"
                 ;;
+            punctual__subcmd__help,inspect)
+                cmd="punctual__subcmd__help__subcmd__inspect"
+                ;;
             punctual__subcmd__help,lint)
                 cmd="punctual__subcmd__help__subcmd__lint"
                 ;;
@@ -143,7 +149,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version init check lint status revert measure merge explain export report compare snapshot torture man completions audit tune optimize help"
+            opts="-h -V --help --version init check lint status revert measure merge explain inspect export report compare snapshot torture man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -469,7 +475,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="init check lint status revert measure merge explain export report compare snapshot torture man completions audit tune optimize help"
+            opts="init check lint status revert measure merge explain inspect export report compare snapshot torture man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -581,6 +587,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__init)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__inspect)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -772,6 +792,36 @@ _punctual() {
                     return 0
                     ;;
                 --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__inspect)
+            opts="-q -h --thread --duration --budget --fail-on --no-trace --dry-run --quiet --brief --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --thread)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -30,6 +30,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand measure 'Measure latency in a stated scenario, into a recording'
             cand merge 'Merge several runs of one scenario into one recording'
             cand explain 'Rank the causes of latency in a recording: who made it late'
+            cand inspect 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
             cand export 'Write a recording, or another program''s result, in another program''s format'
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
@@ -178,6 +179,20 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --brief 'Print one line and no progress, for scripts and CI logs'
             cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand --json 'Print one JSON document'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;inspect'= {
+            cand --thread 'Report only this thread, by its number or its name'
+            cand --duration 'How long to observe; a COMMAND that still runs is then ended'
+            cand --budget 'Largest latency you can live with; releases above it are counted'
+            cand --fail-on 'Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if that was not seen'
+            cand --no-trace 'Do not use the kernel''s trace, only counters'
+            cand --dry-run 'Say what would be observed and how, and do nothing'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
+            cand --json 'Print one JSON document instead of text'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -386,6 +401,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand measure 'Measure latency in a stated scenario, into a recording'
             cand merge 'Merge several runs of one scenario into one recording'
             cand explain 'Rank the causes of latency in a recording: who made it late'
+            cand inspect 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
             cand export 'Write a recording, or another program''s result, in another program''s format'
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
@@ -413,6 +429,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;merge'= {
         }
         &'punctual;help;explain'= {
+        }
+        &'punctual;help;inspect'= {
         }
         &'punctual;help;export'= {
         }

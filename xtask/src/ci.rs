@@ -6,7 +6,9 @@
 mod beside;
 
 use crate::step::{self, Done, StepOutcome, table, verdict};
-use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy, truth};
+use crate::{
+    arrows, causes, codegen, duplicates, inspect_truth, lab, packages, panic_free, run, screenshots, tidy, truth,
+};
 use anyhow::{Context, Result, bail, ensure};
 use beside::Beside;
 use std::fs::OpenOptions;
@@ -51,6 +53,7 @@ const STEPS: &[Step] = &[
     // These steps measure times of real threads, so they begin when all other steps have ended.
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
+    ("inspect-truth", |root, _| inspect_truth::step(root)),
 ];
 
 /// Steps that a full run does in a second process, beginning with the step [`WITH`]. They build in folders of their

@@ -15,6 +15,7 @@ mod codegen;
 mod dist;
 mod duplicates;
 mod header;
+mod inspect_truth;
 mod lab;
 mod packages;
 mod panic_free;
@@ -47,6 +48,8 @@ usage: cargo xtask COMMAND
                  (bench waits --seconds 30 --json)
   causes [--quick] [--kind KIND]...
                  plant delays of known cause and hold `punctual explain` against them; as root
+  inspect-truth [--quick] [--cycles N]
+                 plant defects in small loops and hold `punctual inspect` against them; as root
   screenshots [FOLDER]
                  the pages of samples in Chromium, checked and as pictures (target/screenshots)
   truth [WORDS...]
@@ -77,6 +80,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["dist", names @ ..] => dist::run(&root, names),
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["causes", rest @ ..] => causes::run(&root, rest),
+        ["inspect-truth", rest @ ..] => inspect_truth::run(&root, rest),
         ["screenshots", rest @ ..] => screenshots::run(&root, rest),
         ["truth", rest @ ..] => truth::run(&root, rest),
         ["words", kernels @ ..] => words::run(&root, kernels),

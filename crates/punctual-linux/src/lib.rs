@@ -4,12 +4,13 @@
 //! [`live`] reads the machine, [`measure`] runs a scenario and produces the frames of its recording, [`probe`] contains
 //! the measuring threads, [`load`] the loads that disturb them, and [`trace`] looks for causes. [`recording`] is the
 //! recording file that a [`keeper`] fills, [`result_file`] the file of another program, and [`merge`] combines several.
-//! [`apply`] changes the machine through its [`hand`], and restores it from the [`journal`]. [`privilege`] explains
-//! refusals, [`torture`] tries to break what the kernel promises, and [`under_way`] warns other programs of a running campaign.
+//! [`apply`] changes the machine through its [`hand`], and restores it from the [`journal`]. [`inspect`] observes a program of
+//! the user. [`privilege`] explains refusals, [`torture`] tries to break what the kernel promises, and [`under_way`] warns other programs of a running campaign.
 
 pub mod apply;
 pub mod hand;
 pub mod in_force;
+pub mod inspect;
 pub mod interrupt;
 pub mod journal;
 pub mod keeper;

@@ -12,6 +12,7 @@ pub mod compare;
 pub mod explain;
 pub mod export;
 pub mod foreign;
+pub mod inspect;
 pub mod placement;
 mod published;
 pub mod recording;

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Measure(args) => commands::measure::run(&args),
         Command::Merge(args) => commands::merge::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Optimize(args) => commands::optimize::run(&args),

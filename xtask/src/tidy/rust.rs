@@ -31,12 +31,13 @@ const FORMATS: [&str; 4] = [
 /// name files everywhere, as data, but cannot open them.
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// Modules that may name files of the machine, because exactly these files are their subject.
-const MAY_NAME_PATHS: [&str; 17] = [
+const MAY_NAME_PATHS: [&str; 18] = [
     "crates/punctual/src/commands/files.rs",
     "crates/punctual/src/render/live/terminal.rs",
     "crates/punctual-linux/src/apply/machine/",
     "crates/punctual-linux/src/in_force.rs",
     "crates/punctual-linux/src/live/",
+    "crates/punctual-linux/src/inspect/",
     "crates/punctual-linux/src/load/",
     "crates/punctual-linux/src/measure",
     "crates/punctual-linux/src/privilege.rs",
@@ -53,12 +54,13 @@ const MAY_NAME_PATHS: [&str; 17] = [
 const MACHINE_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Files that may print, and so may disable the lints against printing.
-const MAY_PRINT: [&str; 8] = [
+const MAY_PRINT: [&str; 9] = [
     "crates/punctual/src/main.rs",
     "crates/punctual/src/render/",
     "fuzz/",
     "lab/",
     "proofs/causes/",
+    "proofs/inspect/",
     "truth/",
     "xtask/",
     // A build script prints instructions for Cargo.

@@ -34,3 +34,10 @@ impl Usage {
         }
     }
 }
+
+/// CPU time that this process has used.
+pub fn own_cpu() -> punctual_hist::Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    punctual_hist::Nanos::from_secs(part(time.tv_sec)).plus(punctual_hist::Nanos::from_ns(part(time.tv_nsec)))
+}

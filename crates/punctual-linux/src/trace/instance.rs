@@ -149,7 +149,8 @@ fn parse(name: &str) -> Option<(Owner, &str)> {
     let (pid, rest) = number(name.strip_prefix(OURS)?)?;
     let (started, suffix) = number(rest.strip_prefix('-')?)?;
     let owner = Owner { pid: u32::try_from(pid).ok()?, started };
-    (suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix)).then_some((owner, suffix))
+    (suffix.is_empty() || suffix == ELSEWHERE || suffix == STACKS || timerlat::is_suffix(suffix))
+        .then_some((owner, suffix))
 }
 
 /// Splits a text into the number at its beginning and the rest.
@@ -161,6 +162,8 @@ fn number(text: &str) -> Option<(u64, &str)> {
 
 /// Suffix of the name of the instance that watches the other CPUs.
 pub const ELSEWHERE: &str = "-else";
+/// Suffix of the name of the instance that records call stacks of a program.
+pub const STACKS: &str = "-stacks";
 
 /// CPUs as a mask in the kernel's format: groups of 32 in hexadecimal digits, the highest first.
 fn mask(cpus: &CpuSet) -> String {
@@ -196,7 +199,9 @@ mod tests {
         }
         let owner = Owner { pid: 77, started: 4711 };
         assert_eq!(parse("punctual-77-4711"), Some((owner, "")));
-        assert_eq!(parse(&name_of(owner, ELSEWHERE)), Some((owner, ELSEWHERE)));
+        for suffix in [ELSEWHERE, STACKS] {
+            assert_eq!(parse(&name_of(owner, suffix)), Some((owner, suffix)));
+        }
         let noise = "-osnoise=on=0-3,7";
         assert_eq!(parse(&name_of(owner, noise)), Some((owner, noise)));
         for suffix in ["-mine", "-osnoise", "-osnoise=on", "=on=0"] {

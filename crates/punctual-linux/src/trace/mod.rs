@@ -7,6 +7,7 @@
 //! around -> Window                         adds counters, also where there is no trace
 //! engine: tracefs (all above) or bpf       return records; `open` chooses one of them
 //! flight                                   is the thread that does all this, on housekeeping CPUs
+//! program                                  records what the threads of one program do
 //! ```
 //! Raw pages are read and held for some seconds. `punctual-numbers` decodes only those that a window needs, and decides
 //! about causes.
@@ -26,6 +27,7 @@ mod names;
 mod open;
 mod pages;
 mod place;
+mod program;
 mod reserve;
 mod self_test;
 mod timerlat;
@@ -37,6 +39,7 @@ pub use flight::{Flight, Found};
 pub use instance::CLOCK;
 pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
 pub use open::{Opened, open};
+pub use program::{Looking, ProgramTrace};
 pub use reserve::Reserve;
 
 /// Whether this process may create a tracing instance here.

@@ -108,9 +108,18 @@ impl TraceFolder {
         }
     }
 
-    /// Writes in one call, as the kernel requires.
+    /// Writes in one call, as the kernel requires. What the file said before is replaced.
     pub fn write(&self, path: &str, text: &str) -> Result<(), TraceError> {
-        let fd = self.open(path, OFlags::WRONLY | OFlags::TRUNC)?;
+        self.write_to(path, OFlags::WRONLY | OFlags::TRUNC, text)
+    }
+
+    /// Adds to a list that the kernel keeps.
+    pub fn append(&self, path: &str, text: &str) -> Result<(), TraceError> {
+        self.write_to(path, OFlags::WRONLY, text)
+    }
+
+    fn write_to(&self, path: &str, flags: OFlags, text: &str) -> Result<(), TraceError> {
+        let fd = self.open(path, flags)?;
         loop {
             match write(&fd, text.as_bytes()) {
                 Ok(_) => return Ok(()),

@@ -9,42 +9,42 @@ use super::{Address, Names, NoiseKind, Tid, TraceEvent};
 use punctual_hist::Nanos;
 
 /// Largest number of numeric fields, and of text fields, that are read from any event.
-pub(super) const NUMBERS: usize = 5;
-pub(super) const TEXTS: usize = 2;
+pub(crate) const NUMBERS: usize = 5;
+pub(crate) const TEXTS: usize = 2;
 
 /// The fields of one event, at the positions that they have in its [`Wanted`](super::Wanted).
-pub(super) struct Fields<'a> {
-    pub(super) numbers: &'a [Number; NUMBERS],
-    pub(super) texts: &'a [Text; TEXTS],
-    pub(super) event: &'a RawEvent<'a>,
-    pub(super) names: &'a mut Names,
+pub(crate) struct Fields<'a> {
+    pub(crate) numbers: &'a [Number; NUMBERS],
+    pub(crate) texts: &'a [Text; TEXTS],
+    pub(crate) event: &'a RawEvent<'a>,
+    pub(crate) names: &'a mut Names,
     /// The CPU the record is about, if the event names a mask of CPUs.
-    pub(super) cpu: u32,
+    pub(crate) cpu: u32,
 }
 
 impl Fields<'_> {
-    pub(super) fn number(&self, place: usize) -> u64 {
+    pub(crate) fn number(&self, place: usize) -> u64 {
         self.numbers[place].read(self.event.payload)
     }
 
-    pub(super) fn small(&self, place: usize) -> u32 {
+    pub(crate) fn small(&self, place: usize) -> u32 {
         low(self.number(place))
     }
 
-    pub(super) fn int(&self, place: usize) -> i32 {
+    pub(crate) fn int(&self, place: usize) -> i32 {
         int(self.number(place))
     }
 
-    pub(super) fn signed(&self, place: usize) -> i64 {
+    pub(crate) fn signed(&self, place: usize) -> i64 {
         signed(self.number(place))
     }
 
-    pub(super) fn address(&self, place: usize) -> Address {
+    pub(crate) fn address(&self, place: usize) -> Address {
         Address(self.number(place))
     }
 
     /// Reads a task id and notes the task's name. No name is noted for id 0, which the idle tasks of all CPUs share.
-    pub(super) fn task(&mut self, place: usize, text: usize) -> Tid {
+    pub(crate) fn task(&mut self, place: usize, text: usize) -> Tid {
         let tid = self.int(place);
         let bytes = self.texts[text].read(self.event.payload);
         match self.names.tasks.get_mut(&tid) {
@@ -56,28 +56,28 @@ impl Fields<'_> {
     }
 
     /// Reads the number of an interrupt line and notes the name of its handler.
-    pub(super) fn line(&mut self, place: usize, text: usize) -> u32 {
+    pub(crate) fn line(&mut self, place: usize, text: usize) -> u32 {
         let irq = self.small(place);
         replace(&mut self.names.irqs.entry(irq).or_default().action, self.texts[text].read(self.event.payload));
         irq
     }
 
-    pub(super) fn ipi(&self, target: u32) -> TraceEvent {
+    pub(crate) fn ipi(&self, target: u32) -> TraceEvent {
         TraceEvent::IpiSend { target, callsite: self.address(0), callback: self.address(1) }
     }
 
-    pub(super) fn fault(&self, user: bool) -> TraceEvent {
+    pub(crate) fn fault(&self, user: bool) -> TraceEvent {
         TraceEvent::Fault { address: self.address(0), ip: self.address(1), user }
     }
 
     /// Makes a noise record. Its start is computed from the end, because the kernel's field `start` always counts on
     /// the clock `local`, even if the trace uses another clock.
-    pub(super) fn noise(&self, kind: NoiseKind) -> TraceEvent {
+    pub(crate) fn noise(&self, kind: NoiseKind) -> TraceEvent {
         let took = took(self.number(0));
         TraceEvent::Noise { kind, id: self.int(1), start: self.event.at.minus(took), took }
     }
 
-    pub(super) fn timerlat(&self) -> TraceEvent {
+    pub(crate) fn timerlat(&self) -> TraceEvent {
         let [context, ..] = self.number(0).to_le_bytes();
         TraceEvent::Timerlat { context, latency: took(self.number(1)) }
     }
@@ -97,23 +97,23 @@ fn replace(known: &mut String, bytes: &[u8]) {
 
 /// The position of a number in the payload. A number of size 0 is read as 0.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Number {
+pub(crate) struct Number {
     at: usize,
-    pub(super) size: usize,
+    pub(crate) size: usize,
     signed: bool,
 }
 
 impl Number {
-    pub(super) fn of(field: &Field) -> Option<Self> {
+    pub(crate) fn of(field: &Field) -> Option<Self> {
         let fits = field.kind == Kind::Number && matches!(field.size, 1 | 2 | 4 | 8);
         fits.then(|| Self { at: field.offset.into(), size: field.size.into(), signed: field.signed })
     }
 
-    pub(super) fn end(self) -> usize {
+    pub(crate) fn end(self) -> usize {
         self.at + self.size
     }
 
-    pub(super) fn read(self, payload: &[u8]) -> u64 {
+    pub(crate) fn read(self, payload: &[u8]) -> u64 {
         let bytes = payload.get(self.at..).unwrap_or_default();
         let number = match self.size {
             4 => bytes.first_chunk().map(|bytes| u64::from(u32::from_le_bytes(*bytes))),
@@ -132,15 +132,15 @@ impl Number {
 
 /// The position of a text in the payload: fixed, or given by a number (16 bits offset, 16 bits length) at `at`.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Text {
+pub(crate) enum Text {
     Fixed { at: usize, size: usize },
     Located { at: usize, from: usize },
 }
 
 impl Text {
-    pub(super) const NONE: Self = Self::Fixed { at: 0, size: 0 };
+    pub(crate) const NONE: Self = Self::Fixed { at: 0, size: 0 };
 
-    pub(super) fn of(field: &Field) -> Option<Self> {
+    pub(crate) fn of(field: &Field) -> Option<Self> {
         let (at, size) = (usize::from(field.offset), usize::from(field.size));
         match field.kind {
             Kind::Number => None,
@@ -150,14 +150,14 @@ impl Text {
         }
     }
 
-    pub(super) fn end(self) -> usize {
+    pub(crate) fn end(self) -> usize {
         match self {
             Self::Fixed { at, size } => at + size,
             Self::Located { at, .. } => at + 4,
         }
     }
 
-    pub(super) fn read(self, payload: &[u8]) -> &[u8] {
+    pub(crate) fn read(self, payload: &[u8]) -> &[u8] {
         let (at, size) = match self {
             Self::Fixed { at, size } => (at, size),
             Self::Located { at, from } => {
@@ -175,7 +175,7 @@ fn low(number: u64) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-pub(super) fn int(number: u64) -> i32 {
+pub(crate) fn int(number: u64) -> i32 {
     i32::from_le_bytes(low(number).to_le_bytes())
 }
 
@@ -184,11 +184,11 @@ fn signed(number: u64) -> i64 {
 }
 
 /// Converts the kernel's signed length of time; a negative length becomes zero.
-pub(super) fn took(number: u64) -> Nanos {
+pub(crate) fn took(number: u64) -> Nanos {
     Nanos::from_ns(u64::try_from(signed(number)).unwrap_or(0))
 }
 
-pub(super) fn set(mask: &[u8]) -> impl Iterator<Item = u32> + '_ {
+pub(crate) fn set(mask: &[u8]) -> impl Iterator<Item = u32> + '_ {
     (0_u32..)
         .step_by(8)
         .zip(mask)

@@ -33,7 +33,7 @@ pub enum FormatFault {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Number,
     /// The field itself consists of the bytes of the text.
     Array,
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Field {
+pub(crate) struct Field {
     pub name: String,
     pub kind: Kind,
     pub offset: u16,
@@ -53,7 +53,7 @@ pub(super) struct Field {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct EventFormat {
+pub(crate) struct EventFormat {
     pub id: u16,
     pub fields: Vec<Field>,
 }
@@ -74,7 +74,7 @@ impl EventFormat {
 }
 
 /// The fields that a `format` file declares. They end at the line `print fmt:`.
-pub(super) fn fields(text: &str) -> Result<Vec<Field>, FormatFault> {
+pub(crate) fn fields(text: &str) -> Result<Vec<Field>, FormatFault> {
     text.lines()
         .take_while(|line| !line.starts_with("print fmt:"))
         .filter_map(|line| line.trim_start().strip_prefix("field:"))

@@ -7,8 +7,8 @@
 
 mod decode;
 mod decode_events;
-mod decode_fields;
-mod format;
+pub(crate) mod decode_fields;
+pub(crate) mod format;
 pub mod keep;
 pub mod ledger;
 mod page;

@@ -4,6 +4,7 @@
 
 mod compare;
 mod explain;
+mod inspect;
 mod long;
 mod names;
 mod need;
@@ -16,6 +17,7 @@ mod value;
 
 pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
+pub use inspect::InspectArgs;
 pub use long::{MergeArgs, ResumeArgs};
 pub use names::Printed;
 pub use need::{InitArgs, NeedArgs};
@@ -85,6 +87,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Rank the causes of latency in a recording: who made it late
     Explain(ExplainArgs),
+    /// Observe a running program: its periodic threads, what is in their cycles, how they are set up
+    Inspect(InspectArgs),
     /// Write a recording, or another program's result, in another program's format
     Export(ExportArgs),
     /// Show the report of a recording, or of another program's result

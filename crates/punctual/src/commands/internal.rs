@@ -83,6 +83,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-tune", &["sudo punctual tune --cpus 2-3 --dry-run", "sudo punctual tune --for ./my_controller"]),
     ("punctual-measure", &["sudo punctual measure --cpus 3 --period 250us --duration 1h --explain"]),
     ("punctual-explain", &["punctual explain", "punctual explain run.punctual --spike 1"]),
+    (
+        "punctual-inspect",
+        &["sudo punctual inspect my_controller", "sudo punctual inspect --fail-on alloc,late=50us -- ./my_loop"],
+    ),
     ("punctual-compare", &["punctual compare before.punctual after.punctual", "punctual compare --full"]),
     (
         "punctual-report",

@@ -10,6 +10,7 @@ pub mod export;
 mod files;
 mod here;
 pub mod init;
+pub mod inspect;
 pub mod internal;
 pub mod lint;
 pub mod measure;

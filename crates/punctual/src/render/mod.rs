@@ -14,6 +14,7 @@ pub mod export;
 #[cfg(test)]
 mod golden;
 pub mod html;
+pub mod inspect;
 pub mod json;
 mod junit;
 pub mod lint;

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 /// A mount of tracefs for one test, which is removed with the value.
-struct Tracefs(tempfile::TempDir);
+pub struct Tracefs(tempfile::TempDir);
 
 impl Tracefs {
     /// Mounts tracefs; `None` if the kernel has none.
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         mount("none", dir.path(), "tracefs", MountFlags::empty(), None).ok()?;
         Some(Self(dir))
@@ -28,6 +28,13 @@ impl Tracefs {
     fn top(&self) -> BTreeMap<&'static str, String> {
         let files = ["tracing_on", "trace_clock", "set_event", "buffer_size_kb", "tracing_cpumask", "current_tracer"];
         files.into_iter().map(|file| (file, std::fs::read_to_string(self.path().join(file)).unwrap())).collect()
+    }
+
+    /// Names of the trace instances that begin like this.
+    pub fn left(&self, name: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path().join("instances")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        names.filter(|instance| instance.starts_with(name)).collect()
     }
 
     /// Trace instances of the process with this number.

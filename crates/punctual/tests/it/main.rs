@@ -14,6 +14,8 @@ mod documents;
 mod explain;
 mod figures;
 mod foreign;
+mod inspect;
+mod inspect_privileged;
 mod interrupted;
 mod lint;
 mod live;

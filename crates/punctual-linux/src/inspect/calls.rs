@@ -1,0 +1,70 @@
+//! Names and purposes of this machine's system calls.
+
+use punctual_numbers::inspect::{Call, CallKind};
+
+macro_rules! calls {
+    ($($kind:ident: $($name:ident $number:ident),+;)+) => {
+        &[$($((libc::$number, stringify!($name), CallKind::$kind)),+),+]
+    };
+}
+
+/// System calls of every architecture. Others have only a number.
+const EVERYWHERE: &[(libc::c_long, &str, CallKind)] = calls! {
+    ClockSleep: clock_nanosleep SYS_clock_nanosleep;
+    Sleep: nanosleep SYS_nanosleep;
+    Futex: futex SYS_futex;
+    Poll: epoll_pwait SYS_epoll_pwait, ppoll SYS_ppoll, pselect6 SYS_pselect6;
+    Read: read SYS_read, readv SYS_readv, recvfrom SYS_recvfrom, recvmsg SYS_recvmsg, recvmmsg SYS_recvmmsg,
+        pread64 SYS_pread64, rt_sigtimedwait SYS_rt_sigtimedwait;
+    Write: write SYS_write, writev SYS_writev, pwrite64 SYS_pwrite64, sendto SYS_sendto, sendmsg SYS_sendmsg,
+        sendmmsg SYS_sendmmsg, fsync SYS_fsync, fdatasync SYS_fdatasync, sendfile SYS_sendfile;
+    Memory: mmap SYS_mmap, munmap SYS_munmap, brk SYS_brk, mprotect SYS_mprotect, madvise SYS_madvise,
+        mremap SYS_mremap, mlock SYS_mlock, mlockall SYS_mlockall;
+    Other: openat SYS_openat, newfstatat SYS_newfstatat, statx SYS_statx, getdents64 SYS_getdents64, close SYS_close, ioctl SYS_ioctl, fcntl SYS_fcntl, lseek SYS_lseek, fstat SYS_fstat,
+        clock_gettime SYS_clock_gettime, gettimeofday SYS_gettimeofday, getpid SYS_getpid, gettid SYS_gettid,
+        getppid SYS_getppid, sched_yield SYS_sched_yield, sched_setscheduler SYS_sched_setscheduler,
+        sched_setaffinity SYS_sched_setaffinity, sched_getaffinity SYS_sched_getaffinity, sched_setattr SYS_sched_setattr,
+        getcpu SYS_getcpu, getrusage SYS_getrusage, rt_sigprocmask SYS_rt_sigprocmask, rt_sigaction SYS_rt_sigaction,
+        rt_sigreturn SYS_rt_sigreturn, tgkill SYS_tgkill, kill SYS_kill, timerfd_settime SYS_timerfd_settime,
+        timer_settime SYS_timer_settime, epoll_ctl SYS_epoll_ctl, clone SYS_clone, clone3 SYS_clone3, execve SYS_execve,
+        exit SYS_exit, exit_group SYS_exit_group, wait4 SYS_wait4, prctl SYS_prctl, getrandom SYS_getrandom,
+        restart_syscall SYS_restart_syscall, rseq SYS_rseq, uname SYS_uname, setpriority SYS_setpriority,
+        eventfd2 SYS_eventfd2, timerfd_create SYS_timerfd_create, socket SYS_socket, connect SYS_connect;
+};
+
+/// System calls that only older architectures have.
+#[cfg(target_arch = "x86_64")]
+const ALSO: &[(libc::c_long, &str, CallKind)] = calls! {
+    Poll: epoll_wait SYS_epoll_wait, poll SYS_poll, select SYS_select;
+    Other: open SYS_open, stat SYS_stat, pause SYS_pause, fork SYS_fork, vfork SYS_vfork, time SYS_time;
+};
+#[cfg(not(target_arch = "x86_64"))]
+const ALSO: &[(libc::c_long, &str, CallKind)] = &[];
+
+pub fn calls() -> Vec<Call> {
+    let call = |(number, name, kind): &(libc::c_long, &'static str, CallKind)| {
+        Some(Call { number: u32::try_from(*number).ok()?, name, kind: *kind })
+    };
+    EVERYWHERE.iter().chain(ALSO).filter_map(call).collect()
+}
+
+/// Numbers of the calls that loops usually wait in, and in which the place in the program is of no interest.
+pub fn waits(calls: &[Call]) -> Vec<u32> {
+    let is_wait = |call: &&Call| matches!(call.kind, CallKind::ClockSleep | CallKind::Poll);
+    calls.iter().filter(is_wait).map(|call| call.number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_call_has_one_name_and_the_waits_are_among_them() {
+        let calls = calls();
+        let numbers: BTreeSet<u32> = calls.iter().map(|call| call.number).collect();
+        assert_eq!(numbers.len(), calls.len());
+        let sleep = u32::try_from(libc::SYS_clock_nanosleep).unwrap();
+        assert!(waits(&calls).contains(&sleep) && !waits(&calls).contains(&u32::try_from(libc::SYS_read).unwrap()));
+    }
+}

@@ -1,0 +1,77 @@
+//! Observes a program of the user: which of its threads are periodic, and what is in their cycles.
+//!
+//! ```text
+//! target -> observe (trace, or counters) -> Observed -> report -> Inspection
+//!           process, settings                           symbols
+//! ```
+//! What the records mean is decided in `punctual-numbers`. The program is neither stopped nor changed.
+
+mod calls;
+mod child;
+mod observe;
+mod process;
+mod procfs;
+mod report;
+mod settings;
+mod symbols;
+mod target;
+
+use crate::trace::{Looking, ProgramTrace, TraceError};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+use punctual_numbers::inspect::Inspection;
+use std::sync::atomic::AtomicBool;
+use thiserror::Error;
+
+pub use target::{Target, ThreadFilter, find};
+
+/// What is to be inspected, and how.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub target: Target,
+    /// Threads to report; all if `None`.
+    pub thread: Option<ThreadFilter>,
+    pub duration: Nanos,
+    /// Latencies above this are counted.
+    pub limit: Option<Nanos>,
+    /// Whether the kernel's trace may be used.
+    pub may_trace: bool,
+    pub cpus: CpuSet,
+}
+
+#[derive(Debug, Error)]
+pub enum InspectError {
+    #[error("no process has the number {0}; list processes with ps -e")]
+    NoProcess(u32),
+    #[error("no running program is called {0:?}; list programs with ps -e")]
+    NoName(String),
+    #[error("several processes are called {name:?}: {}; name one by its number", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))]
+    Several { name: String, pids: Vec<u32> },
+    #[error("no thread of process {pid} is called {wanted}; list its threads with ps -T -p {pid}")]
+    NoThread { pid: u32, wanted: String },
+    #[error("{0} is a thread of the kernel, not a program")]
+    Kernel(u32),
+    #[error("start {program}: {error}")]
+    Start { program: String, error: std::io::Error },
+    #[error(
+        "the program ended before any of its threads could be observed; give it more to do, or look at its own messages"
+    )]
+    EndedAtOnce,
+}
+
+/// Observes the program until the time is up, the program ends or `interrupted` is set.
+pub fn run(wanted: &Wanted, interrupted: &AtomicBool) -> Result<Inspection, InspectError> {
+    let calls = calls::calls();
+    let (trace, refused) = match wanted.may_trace.then(|| open(&wanted.cpus, &calls)) {
+        Some(Ok(trace)) => (Some(trace), None),
+        Some(Err(error)) => (None, Some(error.to_string())),
+        None => (None, None),
+    };
+    let observed = observe::observe(wanted, trace, interrupted)?;
+    report::report(wanted, &observed, refused, &calls)
+}
+
+fn open(cpus: &CpuSet, calls: &[punctual_numbers::inspect::Call]) -> Result<ProgramTrace, TraceError> {
+    crate::trace::sweep();
+    ProgramTrace::open(&Looking { cpus, waits: &calls::waits(calls) })
+}

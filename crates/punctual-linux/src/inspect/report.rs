@@ -1,0 +1,172 @@
+//! Turns what was seen into the report.
+
+use super::observe::{Observed, Seen};
+use super::process;
+use super::symbols::Places;
+use super::{InspectError, Wanted};
+use punctual_hist::MonoTime;
+use punctual_numbers::inspect::{
+    self as numbers, Blind, Call, CallKind, Engine, Inspection, Offsets, Order, Pace, Program, Record, Refused, Setup,
+    StartUp, ThreadReport,
+};
+use punctual_numbers::trace::{Address, Tid};
+use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub fn report(
+    wanted: &Wanted,
+    seen: &Observed,
+    refused: Option<String>,
+    calls: &[Call],
+) -> Result<Inspection, InspectError> {
+    let places = seen.maps.clone().map(|maps| Places::new(maps, seen.pid));
+    let locate = |stack: &[Address]| places.as_ref()?.locate(stack);
+    let people = people(seen);
+    let order = Order { calls, offsets: offsets(), people: &people, locate: &locate, limit: wanted.limit };
+    let by_thread = by_thread(seen);
+    let is_wanted =
+        |tid: u32, thread: &Seen| wanted.thread.as_ref().is_none_or(|filter| filter.has(tid, &thread.last.name));
+    let mut threads: Vec<ThreadReport> = seen
+        .threads
+        .iter()
+        .filter(|(tid, thread)| is_wanted(**tid, thread))
+        .map(|(tid, thread)| {
+            let records = by_thread.get(tid).map(Vec::as_slice).unwrap_or_default();
+            of_thread(*tid, thread, records, seen.records.is_some(), &order)
+        })
+        .collect();
+    if let (true, Some(filter)) = (threads.is_empty(), &wanted.thread) {
+        return Err(InspectError::NoThread { pid: seen.pid, wanted: filter.to_string() });
+    }
+    threads.sort_by_key(|thread| {
+        let priority = thread.setup.as_ref().and_then(Setup::kernel_priority);
+        (rank(thread), priority.unwrap_or(i32::MAX), thread.tid)
+    });
+    let start_up = seen.started.map(|started| start_up(started, seen, &threads, calls));
+    Ok(Inspection {
+        program: Program { pid: seen.pid, name: seen.name.clone(), threads: seen.threads.len() as u64 },
+        engine: if seen.records.is_some() { Engine::Tracefs } else { Engine::Counters },
+        refused: refused.into_iter().map(|why| Refused { engine: Engine::Tracefs, why }).collect(),
+        blind: blind(seen, &threads),
+        observed: seen.length,
+        end: seen.end,
+        records: seen.records.as_ref().map_or(0, |records| records.len() as u64),
+        lost: seen.lost,
+        own_cpu: seen.own_cpu,
+        start_up,
+        threads,
+    })
+}
+
+fn of_thread(tid: u32, thread: &Seen, records: &[&Record], is_traced: bool, order: &Order<'_>) -> ThreadReport {
+    let name = thread.last.name.clone();
+    let kernel_tid = Tid::try_from(tid).unwrap_or_default();
+    let mut report = numbers::thread(kernel_tid, name, records, thread.last.setup.clone(), order);
+    report.counters = thread.growth();
+    if !is_traced {
+        let call = thread.found_in.iter().max_by_key(|(_, count)| **count).map(|((number, _), _)| *number);
+        let name = |number| order.calls.iter().find(|call| call.number == number).map(|call| call.name.to_owned());
+        report.pace = Pace::NotSeen { call: call.and_then(name) };
+        let sleeps =
+            thread.found_in.keys().find_map(|(number, arguments)| numbers::sleeping(*number, *arguments, order.calls));
+        report.findings = numbers::findings(report.setup.as_ref(), sleeps);
+    }
+    report
+}
+
+/// Threads that a timer paces come first, then those that are woken.
+fn rank(thread: &ThreadReport) -> u8 {
+    let is_real_time = |thread: &ThreadReport| {
+        thread.setup.as_ref().and_then(|setup| setup.policy).is_some_and(numbers::Policy::is_real_time)
+    };
+    match &thread.pace {
+        Pace::Sleep { .. } | Pace::Timerfd { .. } | Pace::TimeOut { .. } => 0,
+        _ if is_real_time(thread) => 1,
+        Pace::Woken { .. } | Pace::NeverWaits => 2,
+        Pace::NotSeen { .. } => 3,
+        Pace::Idle => 4,
+    }
+}
+
+/// The records of each thread: its own, those about its waking and running, and all losses.
+fn by_thread(seen: &Observed) -> BTreeMap<u32, Vec<&Record>> {
+    let mut by_thread: BTreeMap<u32, Vec<&Record>> = seen.threads.keys().map(|tid| (*tid, Vec::new())).collect();
+    for record in seen.records.iter().flatten() {
+        if record.seen == numbers::Seen::Lost {
+            for records in by_thread.values_mut() {
+                records.push(record);
+            }
+            continue;
+        }
+        let about: BTreeSet<Tid> = match record.seen {
+            numbers::Seen::Switch { prev, next, .. } => [prev, next].into(),
+            numbers::Seen::Waking { tid } => [tid].into(),
+            _ => [record.tid].into(),
+        };
+        for tid in about.into_iter().filter_map(|tid| u32::try_from(tid).ok()) {
+            by_thread.entry(tid).and_modify(|records| records.push(record));
+        }
+    }
+    by_thread
+}
+
+/// Names and priorities of all threads that woke others.
+fn people(seen: &Observed) -> BTreeMap<Tid, (String, Option<i32>)> {
+    let wakes = |record: &&Record| matches!(record.seen, numbers::Seen::Waking { .. });
+    let tids: BTreeSet<Tid> = seen.records.iter().flatten().filter(wakes).map(|record| record.tid).collect();
+    let known = |tid: Tid| {
+        let id = u32::try_from(tid).ok()?;
+        // A thread of the program may have ended; it is known from before.
+        let ours = seen.threads.get(&id).map(|thread| &thread.last);
+        let name = ours.map(|thread| thread.name.clone()).or_else(|| process::name(id))?;
+        let priority = ours.and_then(|thread| thread.setup.as_ref()).and_then(Setup::kernel_priority);
+        Some((tid, (name, priority.or_else(|| process::kernel_priority(id)))))
+    };
+    tids.into_iter().filter_map(known).collect()
+}
+
+fn offsets() -> Offsets {
+    let ns = |time: Timespec| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+    let ahead = |time: Timespec| ns(time) - ns(clock_gettime(ClockId::Monotonic));
+    Offsets {
+        realtime: ahead(clock_gettime(ClockId::Realtime)),
+        boottime: ahead(clock_gettime(ClockId::Boottime)),
+        // Every kernel that this program runs on has this clock.
+        tai: clock_gettime_dynamic(DynamicClockId::Tai).map(ahead).unwrap_or_default(),
+    }
+}
+
+fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls: &[Call]) -> StartUp {
+    let first = threads.iter().filter_map(|thread| thread.cycles.as_ref()?.first).min();
+    let before = seen.records.iter().flatten().take_while(|record| first.is_none_or(|first| record.at < first));
+    let mut start_up =
+        StartUp { length: first.map(|first| first.since(started)), faults: 0, memory_calls: 0, calls: 0 };
+    let ours = |record: &&Record| u32::try_from(record.tid).is_ok_and(|tid| seen.threads.contains_key(&tid));
+    for record in before.filter(ours) {
+        match record.seen {
+            numbers::Seen::Fault { .. } => start_up.faults += 1,
+            numbers::Seen::Enter { number, .. } => {
+                let is_memory = |call: &&Call| call.number == number && call.kind == CallKind::Memory;
+                start_up.calls += 1;
+                start_up.memory_calls += u64::from(calls.iter().find(is_memory).is_some());
+            }
+            _ => {}
+        }
+    }
+    start_up
+}
+
+fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
+    let unread = threads.iter().filter(|thread| thread.setup.is_none()).map(|thread| Blind::SettingsOf(thread.tid));
+    let mut blind: Vec<Blind> = unread.collect();
+    if seen.records.is_none() {
+        blind.push(Blind::Cycles);
+        blind.extend(seen.waits_hidden.then_some(Blind::Waits));
+        return blind;
+    }
+    blind.push(Blind::SmallAllocations);
+    for event in &seen.blind_events {
+        blind.push(if event == "ftrace:user_stack" { Blind::CallSites } else { Blind::Event(event.clone()) });
+    }
+    blind
+}

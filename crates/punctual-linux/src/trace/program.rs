@@ -1,0 +1,211 @@
+//! Records what the threads of one program do: their system calls, timers, page faults, and when they run.
+//!
+//! The kernel filters by thread, so that other programs leave no records. A second instance records call stacks, only at
+//! system calls other than those that loops wait in. Both instances are removed when the value is dropped.
+
+use super::TraceError;
+use super::instance::{Instance, STACKS};
+use super::place::{TraceFolder, tracefs};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::MonoTime;
+use punctual_numbers::inspect::{PROGRAM_EVENTS, ProgramDecoder, Record, Seen};
+use punctual_numbers::trace::{Context, PageLayout};
+use rustix::io::{Errno, read};
+use std::os::fd::OwnedFd;
+
+/// Buffers of each CPU, in bytes: 80,000 records of 100 bytes, between two readings 20 ms apart.
+const BUFFER_BYTES: u64 = 8 << 20;
+const STACKS_BYTES: u64 = 1 << 20;
+/// Pages of one CPU that are read before other CPUs get their turn.
+const PAGES_AT_ONCE: usize = 4096;
+/// Thread ids in one write; the kernel reads them in pages.
+const IDS_AT_ONCE: usize = 256;
+/// Events of the second instance.
+const STACK_EVENTS: [&str; 2] = ["raw_syscalls:sys_enter", "ftrace:user_stack"];
+
+/// What an inspection wants to see.
+#[derive(Clone, Copy, Debug)]
+pub struct Looking<'a> {
+    pub cpus: &'a CpuSet,
+    /// Numbers of system calls that loops wait in, which need no call stack.
+    pub waits: &'a [u32],
+}
+
+/// The trace of one program. The order of fields matters: files must be closed before the instances are removed.
+pub struct ProgramTrace {
+    main: Watch,
+    stacks: Option<Watch>,
+    /// Paths of events that are missing or cannot be read here.
+    pub blind: Vec<String>,
+}
+
+impl ProgramTrace {
+    /// Opens both instances. Nothing is recorded yet.
+    pub fn open(looking: &Looking<'_>) -> Result<Self, TraceError> {
+        let tracefs = tracefs()?;
+        let header = tracefs.read("events/header_page")?;
+        let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
+        let mut blind = Vec::new();
+        let is_main = |path: &str| path != "ftrace:user_stack";
+        let main = Watch::open(&tracefs, "", layout, looking.cpus, BUFFER_BYTES, &is_main, &mut blind)?;
+        for needed in ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch", "sched:sched_waking"] {
+            if !main.decoder.knows(needed) {
+                return Err(TraceError::NotUnderstood(format!("the kernel's event {needed} cannot be read")));
+            }
+        }
+        let stacks = stacks(&tracefs, layout, looking).map_err(|_| blind.push("ftrace:user_stack".to_owned())).ok();
+        blind.sort();
+        blind.dedup();
+        Ok(Self { main, stacks, blind })
+    }
+
+    /// Records these threads, and those that they start later.
+    pub fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
+        self.each().try_for_each(|watch| watch.follow(tids))
+    }
+
+    pub fn begin(&self) -> Result<(), TraceError> {
+        self.each().try_for_each(|watch| watch.instance.switch(true))
+    }
+
+    pub fn end(&self) {
+        self.each().for_each(|watch| {
+            let _ = watch.instance.switch(false);
+        });
+    }
+
+    /// Adds all records that can be read without waiting.
+    pub fn drain(&mut self, records: &mut Vec<Record>) {
+        self.main.drain(records, |_| true);
+        if let Some(stacks) = &mut self.stacks {
+            stacks.drain(records, |seen| matches!(seen, Seen::Stack { .. }));
+        }
+    }
+
+    /// Records of the program that the kernel lost so far.
+    pub fn lost(&self) -> u64 {
+        self.main.readers.iter().map(|reader| self.main.instance.recorded(reader.cpu).lost).sum()
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Watch> {
+        std::iter::once(&self.main).chain(&self.stacks)
+    }
+}
+
+fn stacks(tracefs: &TraceFolder, layout: PageLayout, looking: &Looking<'_>) -> Result<Watch, TraceError> {
+    let is_stack = |path: &str| STACK_EVENTS.contains(&path);
+    let mut blind = Vec::new();
+    let watch = Watch::open(tracefs, STACKS, layout, looking.cpus, STACKS_BYTES, &is_stack, &mut blind)?;
+    if let Some(missing) = blind.first() {
+        return Err(TraceError::NotUnderstood(missing.clone()));
+    }
+    let others: Vec<String> = looking.waits.iter().map(|number| format!("id!={number}")).collect();
+    let folder = watch.instance.folder();
+    folder.write("events/raw_syscalls/sys_enter/filter", &others.join("&&"))?;
+    folder.write("options/userstacktrace", "1")?;
+    Ok(watch)
+}
+
+/// One instance with the events that it records.
+struct Watch {
+    readers: Vec<Reader>,
+    layout: PageLayout,
+    decoder: ProgramDecoder,
+    buffer: Box<[u8]>,
+    instance: Instance,
+}
+
+struct Reader {
+    cpu: u32,
+    fd: OwnedFd,
+    /// Time of the latest record.
+    last: MonoTime,
+}
+
+impl Watch {
+    fn open(
+        tracefs: &TraceFolder,
+        suffix: &str,
+        layout: PageLayout,
+        cpus: &CpuSet,
+        bytes: u64,
+        wanted: &dyn Fn(&str) -> bool,
+        blind: &mut Vec<String>,
+    ) -> Result<Self, TraceError> {
+        let instance = Instance::new(tracefs, suffix)?;
+        instance.set_up(cpus, bytes)?;
+        let folder = instance.folder();
+        let mut decoder = ProgramDecoder::default();
+        for event in PROGRAM_EVENTS.iter().filter(|event| wanted(&event.path())) {
+            let format = tracefs.read(&format!("events/{}/{}/format", event.group, event.name));
+            let learned = format.is_ok_and(|format| decoder.learn(event, &format).is_ok());
+            let enable = || folder.write(&format!("events/{}/{}/enable", event.group, event.name), "1");
+            if !learned || (event.switchable && enable().is_err()) {
+                blind.push(event.path());
+            }
+        }
+        // Without this option, threads that the program starts later are not seen until they are listed.
+        let _ = folder.write("options/event-fork", "1");
+        let reader = |cpu| Ok(Reader { cpu, fd: instance.raw(cpu)?, last: MonoTime::default() });
+        let readers = cpus.iter().map(reader).collect::<Result<Vec<_>, TraceError>>()?;
+        let buffer = vec![0; layout.size()].into_boxed_slice();
+        Ok(Self { readers, layout, decoder, buffer, instance })
+    }
+
+    fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
+        for (index, some) in tids.chunks(IDS_AT_ONCE).enumerate() {
+            let ids: Vec<String> = some.iter().map(u32::to_string).collect();
+            let (folder, text) = (self.instance.folder(), ids.join(" "));
+            if index == 0 { folder.write("set_event_pid", &text) } else { folder.append("set_event_pid", &text) }?;
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self, records: &mut Vec<Record>, keeps: impl Fn(&Seen) -> bool) {
+        let Self { readers, layout, decoder, buffer, .. } = self;
+        for reader in readers {
+            for _ in 0..PAGES_AT_ONCE {
+                match read(&reader.fd, &mut **buffer) {
+                    Ok(0) | Err(Errno::AGAIN) => break,
+                    Ok(length) => {
+                        reader.take(buffer.get(..length).unwrap_or_default(), layout, decoder, records, &keeps);
+                    }
+                    Err(Errno::INTR) => {}
+                    // The CPU is offline, so its trace ends here.
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+}
+
+impl Reader {
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        layout: &PageLayout,
+        decoder: &ProgramDecoder,
+        records: &mut Vec<Record>,
+        keeps: &impl Fn(&Seen) -> bool,
+    ) {
+        let cpu = self.cpu;
+        let lost = |at| Record { at, cpu, tid: 0, context: Context::default(), seen: Seen::Lost };
+        let Ok(page) = layout.page(bytes) else {
+            records.extend(keeps(&Seen::Lost).then(|| lost(self.last)));
+            return;
+        };
+        if page.missed.is_some() && keeps(&Seen::Lost) {
+            records.push(lost(self.last));
+        }
+        for event in page.events() {
+            let Ok(event) = event else {
+                records.extend(keeps(&Seen::Lost).then(|| lost(self.last)));
+                return;
+            };
+            self.last = self.last.max(event.at);
+            if let Some((tid, context, seen)) = decoder.decode(&event).filter(|(.., seen)| keeps(seen)) {
+                records.push(Record { at: event.at, cpu, tid, context, seen });
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Finds the cycles of a program's threads in the kernel's trace, and what is in them that should not be there.
+//!
+//! ```text
+//! RawEvent -> Record -> Step (calls, faults, waits for the CPU) -> Pacing -> Cycle -> Inspection
+//!    decode               steps                          pacing    cycles   summary, findings
+//! ```
+//! This module has no access to the machine: system calls have the numbers and names that the reader of the trace gave
+//! them, and what threads are set up with arrives as values.
+
+mod cycles;
+mod decode;
+mod findings;
+mod pacing;
+mod record;
+mod steps;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod values;
+mod verdict;
+
+pub use cycles::{Cycle, cycles};
+pub use decode::{PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
+pub use findings::{CpuMax, Finding, Policy, Setup, findings};
+pub use pacing::{Pacing, pacing, sleeping};
+pub use record::{Call, CallKind, Clock, Offsets, Record, Seen};
+pub use steps::{CallMade, Step, StepKind, Waker, steps};
+pub use summary::{Order, thread};
+pub use values::{
+    Blind, Code, Counters, CycleTimes, End, Engine, InTheWay, Inspection, Intruder, Locate, Pace, PeriodErrors,
+    PeriodErrorsShow, Program, Quantiles, Refused, StartUp, ThreadCycles, ThreadReport, WokenBy, WorstCycle,
+};
+pub use verdict::{Answer, FailOn, Gate, gate};

@@ -1,0 +1,349 @@
+//! The report of one thread, from its records.
+
+use super::cycles::{Cycle, cycles};
+use super::findings::{Setup, findings};
+use super::pacing::{Pacing, kind, pacing};
+use super::record::{Call, CallKind, Offsets, Record, Seen};
+use super::steps::{CallMade, Step, StepKind, Waker, steps};
+use super::values::{
+    Code, CycleTimes, InTheWay, Intruder, Locate, Pace, PeriodErrors, PeriodErrorsShow, Quantiles, ThreadCycles,
+    ThreadReport, WokenBy, WorstCycle,
+};
+use crate::stats::dependence::autocorrelations;
+use crate::stats::float::float;
+use crate::trace::Tid;
+use punctual_hist::{MonoTime, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Number of worst cycles that are told one by one.
+const WORST: usize = 5;
+/// A percentile is told if at least this many values are expected above it.
+const ABOVE_MIN: u64 = 1;
+/// Autocorrelations are told from this many cycles on.
+const ERRORS_MIN: usize = 50;
+/// An autocorrelation this small shows no dependence. Independent latencies around a grid have -0.5.
+const NEARLY_NONE: f64 = 0.25;
+/// Releases have a period if at least 8 of 10 distances are within this part (1/50) of a multiple of it.
+const PERIOD_PART: u64 = 50;
+/// A gap of more periods than this is a pause of the program: releases in it were not skipped. This also limits the
+/// memory for them to 8 MB for each gap.
+const SKIPPED_MAX: u64 = 1_000_000;
+/// One cycle of this many is among the slowest.
+const SLOW_PART: usize = 100;
+
+/// What else is known of the machine and the program.
+pub struct Order<'a> {
+    pub calls: &'a [Call],
+    pub offsets: Offsets,
+    /// Names and priorities, as the kernel counts them, of threads that woke others.
+    pub people: &'a BTreeMap<Tid, (String, Option<i32>)>,
+    pub locate: Locate<'a>,
+    /// Latencies above this are counted.
+    pub limit: Option<Nanos>,
+}
+
+/// The report of the thread `tid`, without its counters.
+pub fn thread(tid: Tid, name: String, records: &[&Record], setup: Option<Setup>, order: &Order<'_>) -> ThreadReport {
+    let steps = steps(records, tid);
+    let pacing = pacing(&steps, order.calls);
+    let found = pacing.map(|pacing| (pacing, cycles(&steps, pacing, order.calls, &order.offsets)));
+    let cycles = found.filter(|(_, cycles)| !cycles.is_empty());
+    let priority = own_priority(records, tid);
+    let pace = match &cycles {
+        Some((pacing, _)) => timed(*pacing, order.calls),
+        None => woken(&steps, priority, order),
+    };
+    let pacing = cycles.as_ref().map(|(pacing, _)| *pacing);
+    ThreadReport {
+        tid: u32::try_from(tid).unwrap_or_default(),
+        name,
+        findings: findings(setup.as_ref(), pacing),
+        setup,
+        pace,
+        cycles: cycles.map(|(pacing, cycles)| summary(&steps, &cycles, pacing, priority, order)),
+        counters: None,
+    }
+}
+
+fn call_name(number: u32, calls: &[Call]) -> String {
+    let known = calls.iter().find(|call| call.number == number);
+    known.map_or_else(|| format!("#{number}"), |call| call.name.to_owned())
+}
+
+fn timed(pacing: Pacing, calls: &[Call]) -> Pace {
+    let call = call_name(pacing.number(), calls);
+    match pacing {
+        Pacing::Sleep { absolute, clock, .. } => Pace::Sleep { call, absolute, clock },
+        Pacing::Timerfd { .. } => Pace::Timerfd { call },
+        Pacing::TimeOut { .. } => Pace::TimeOut { call },
+    }
+}
+
+fn own_priority(records: &[&Record], tid: Tid) -> Option<i32> {
+    records.iter().rev().find_map(|record| match record.seen {
+        Seen::Switch { next, next_prio, .. } if next == tid => Some(next_prio),
+        _ => None,
+    })
+}
+
+fn calls_made(steps: &[Step]) -> impl Iterator<Item = &CallMade> {
+    steps.iter().filter_map(|step| match &step.kind {
+        StepKind::Call(call) => Some(call),
+        _ => None,
+    })
+}
+
+fn woken(steps: &[Step], priority: Option<i32>, order: &Order<'_>) -> Pace {
+    let (mut calls, mut wakers): (BTreeMap<u32, u64>, BTreeMap<Waker, u64>) = Default::default();
+    for call in calls_made(steps).filter(|call| call.blocked) {
+        *calls.entry(call.number).or_default() += 1;
+        if let Some(waker) = call.woken_by {
+            *wakers.entry(waker).or_default() += 1;
+        }
+    }
+    let Some(call) = calls.iter().max_by_key(|(_, count)| **count).map(|(number, _)| *number) else {
+        return if steps.is_empty() { Pace::Idle } else { Pace::NeverWaits };
+    };
+    let mut by: Vec<WokenBy> = wakers.iter().map(|(waker, count)| woken_by(*waker, *count, priority, order)).collect();
+    by.sort_by_key(|waker| std::cmp::Reverse(waker.count));
+    Pace::Woken { call: call_name(call, order.calls), wakes: calls.values().sum(), by }
+}
+
+fn woken_by(waker: Waker, count: u64, priority: Option<i32>, order: &Order<'_>) -> WokenBy {
+    let Waker::Thread(tid) = waker else { return WokenBy { name: None, count, is_lower: false } };
+    let (name, its) = order.people.get(&tid).cloned().unwrap_or_else(|| (tid.to_string(), None));
+    // A larger number is a lower priority. Ordinary threads have no order among each other.
+    let is_lower = matches!((its, priority), (Some(its), Some(ours)) if its > ours && ours < 100);
+    WokenBy { name: Some(name), count, is_lower }
+}
+
+fn summary(steps: &[Step], cycles: &[Cycle], pacing: Pacing, priority: Option<i32>, order: &Order<'_>) -> ThreadCycles {
+    let releases: Vec<MonoTime> = cycles.iter().filter_map(|cycle| cycle.release).collect();
+    let keeps_grid = !matches!(pacing, Pacing::Sleep { absolute: false, .. } | Pacing::TimeOut { .. });
+    let wakes: Vec<MonoTime> = cycles.iter().map(|cycle| cycle.woke).collect();
+    let distances = distances(if keeps_grid { &releases } else { &wakes });
+    let period = period(&distances);
+    let drift = period.filter(|_| !keeps_grid).map(|_| mean(&distances).minus(shortest(&distances)));
+    let latencies: Vec<Nanos> = cycles.iter().filter_map(Cycle::latency).collect();
+    let (due, skipped) = latencies_due(cycles, period.filter(|_| keeps_grid));
+    let slow = slowest(cycles);
+    let sum = |of: fn(&Cycle) -> Nanos| cycles.iter().map(of).fold(Nanos::default(), Nanos::plus);
+    ThreadCycles {
+        count: cycles.len() as u64,
+        first: cycles.first().map(|cycle| cycle.woke),
+        period,
+        drift,
+        skipped,
+        overruns: cycles.iter().filter(|cycle| keeps_grid && cycle.overran).count() as u64,
+        over_limit: order.limit.map(|limit| due.iter().filter(|latency| **latency > limit).count() as u64),
+        latency: quantiles(latencies),
+        latency_due: quantiles(due),
+        period_errors: period.and_then(|period| period_errors(cycles, period, keeps_grid)),
+        times: CycleTimes {
+            execution: quantiles(cycles.iter().map(Cycle::execution).collect()),
+            response: quantiles(cycles.iter().map(Cycle::response).collect()),
+            running: sum(Cycle::execution),
+            preempted: sum(|cycle| cycle.preempted),
+            blocked: sum(|cycle| cycle.blocked),
+            waiting: sum(|cycle| cycle.waiting),
+        },
+        in_the_way: in_the_way(steps, cycles, pacing, &slow, priority, order),
+        worst: slow.iter().take(WORST).filter_map(|index| worst(steps, cycles, *index, pacing, order)).collect(),
+    }
+}
+
+fn distances(times: &[MonoTime]) -> Vec<Nanos> {
+    times.iter().zip(times.iter().skip(1)).map(|(one, next)| next.since(*one)).filter(|d| d.as_ns() > 0).collect()
+}
+
+fn mean(distances: &[Nanos]) -> Nanos {
+    distances.iter().fold(Nanos::default(), |sum, d| sum.plus(*d)).divided_by(distances.len().max(1) as u64)
+}
+
+/// A distance that is short and still usual.
+fn shortest(distances: &[Nanos]) -> Nanos {
+    let mut sorted = distances.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / SLOW_PART).copied().unwrap_or_default()
+}
+
+/// The median distance, if nearly all distances are about a multiple of it.
+fn period(distances: &[Nanos]) -> Option<Nanos> {
+    let mut sorted = distances.to_vec();
+    sorted.sort_unstable();
+    let period = sorted.get(sorted.len() / 2).copied().filter(|period| period.as_ns() > 0)?;
+    let near = |distance: &&Nanos| {
+        let times = (distance.as_ns() + period.as_ns() / 2) / period.as_ns();
+        times > 0 && distance.as_ns().abs_diff(times * period.as_ns()) <= times * period.as_ns() / PERIOD_PART
+    };
+    let regular = distances.iter().filter(near).count();
+    (regular * 10 >= distances.len() * 8).then_some(period)
+}
+
+/// Latencies of all releases that were due, and the number of releases that were skipped.
+fn latencies_due(cycles: &[Cycle], period: Option<Nanos>) -> (Vec<Nanos>, u64) {
+    let mut due = Vec::new();
+    let mut skipped = 0;
+    let mut last: Option<MonoTime> = None;
+    for cycle in cycles {
+        let Some(release) = cycle.release else {
+            last = None;
+            continue;
+        };
+        last = last.filter(|_| !cycle.after_loss);
+        if let (Some(before), Some(period)) = (last, period) {
+            let steps = (release.since(before).as_ns() + period.as_ns() / 2) / period.as_ns();
+            for number in (1..steps).take_while(|_| steps <= SKIPPED_MAX) {
+                due.push(cycle.woke.since(before.plus(period.times(number))));
+                skipped += 1;
+            }
+        }
+        due.push(cycle.woke.since(release));
+        last = Some(release);
+    }
+    (due, skipped)
+}
+
+fn quantiles(mut values: Vec<Nanos>) -> Quantiles {
+    values.sort_unstable();
+    let n = values.len() as u64;
+    // The smallest value that at least `share` thousandths of the values do not exceed.
+    let at = |share: u64| {
+        let rank = (n * share).div_ceil(1000).max(1);
+        let enough = n * (1000 - share) >= ABOVE_MIN * 1000;
+        values.get(usize::try_from(rank - 1).ok()?).copied().filter(|_| enough)
+    };
+    Quantiles { p50: at(500), p99: at(990), p999: at(999), max: values.last().copied() }
+}
+
+/// Period errors are differences of latencies if the timer keeps a grid, and else what distances differ by from their
+/// median.
+fn period_errors(cycles: &[Cycle], period: Nanos, keeps_grid: bool) -> Option<PeriodErrors> {
+    let error = |(one, next): (&Cycle, &Cycle)| {
+        if next.after_loss {
+            return None;
+        }
+        let ns = |length: Nanos| float(length.as_ns());
+        if keeps_grid {
+            Some(ns(next.latency()?) - ns(one.latency()?))
+        } else {
+            Some(ns(next.woke.since(one.woke)) - ns(period))
+        }
+    };
+    let errors: Vec<f64> = cycles.iter().zip(cycles.iter().skip(1)).filter_map(error).collect();
+    if errors.len() < ERRORS_MIN {
+        return None;
+    }
+    let rho1 = autocorrelations(&errors, 1).first().copied().filter(|rho| rho.is_finite())?;
+    let shows = match rho1 {
+        rho if rho < -NEARLY_NONE => PeriodErrorsShow::Grid,
+        rho if rho <= NEARLY_NONE && !keeps_grid => PeriodErrorsShow::Accumulation,
+        _ => PeriodErrorsShow::Wandering,
+    };
+    Some(PeriodErrors { rho1, shows })
+}
+
+/// Indices of the slowest cycles, the slowest first.
+fn slowest(cycles: &[Cycle]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..cycles.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(cycles.get(*index).map(Cycle::response)));
+    order.truncate(cycles.len().div_ceil(SLOW_PART).max(WORST));
+    order
+}
+
+fn intruder(step: &Step, pacing: Pacing, calls: &[Call]) -> Option<(Intruder, Option<u32>)> {
+    match &step.kind {
+        StepKind::Call(call) if is_part_of_waiting(call, pacing, calls) => None,
+        StepKind::Call(call) => Some((Intruder::of(kind(call.number, calls), call.blocked), Some(call.number))),
+        StepKind::Fault { .. } => Some((Intruder::Fault, None)),
+        StepKind::Signal => Some((Intruder::Signal, None)),
+        StepKind::Migration => Some((Intruder::Migration, None)),
+        StepKind::Preempted | StepKind::Blocked | StepKind::Waiting | StepKind::Lost => None,
+    }
+}
+
+/// Reading from the timer after having waited for it belongs to the wait, and so does a wait that did not last.
+fn is_part_of_waiting(call: &CallMade, pacing: Pacing, calls: &[Call]) -> bool {
+    let reads_timer = matches!(pacing, Pacing::Timerfd { read, .. } if call.number == read && call.armed.is_some());
+    reads_timer || (call.number == pacing.number() && kind(call.number, calls) == CallKind::Poll && !call.blocked)
+}
+
+/// What is counted together: what it is, the number of the system call, and the module and function that it is in.
+type Kind = (Intruder, Option<u32>, Option<(String, Option<String>)>);
+
+#[derive(Default)]
+struct Tally {
+    count: u64,
+    cycles: BTreeSet<usize>,
+    longest: Nanos,
+    code: Option<Code>,
+    wakers: BTreeMap<Waker, u64>,
+}
+
+fn in_the_way(
+    steps: &[Step],
+    cycles: &[Cycle],
+    pacing: Pacing,
+    slow: &[usize],
+    priority: Option<i32>,
+    order: &Order<'_>,
+) -> Vec<InTheWay> {
+    let mut tallies: BTreeMap<Kind, Tally> = BTreeMap::new();
+    for (index, cycle) in cycles.iter().enumerate() {
+        for step in cycle.inside.iter().filter_map(|step| steps.get(*step)) {
+            let Some((intruder, number)) = intruder(step, pacing, order.calls) else { continue };
+            let (code, waker) = match &step.kind {
+                StepKind::Call(call) => ((order.locate)(&call.stack), call.woken_by.filter(|_| call.blocked)),
+                StepKind::Fault { ip } => ((order.locate)(&[*ip]), None),
+                _ => (None, None),
+            };
+            let place = code.as_ref().map(|code| (code.module.clone(), code.symbol.clone()));
+            let tally = tallies.entry((intruder, number, place)).or_default();
+            tally.count += 1;
+            tally.cycles.insert(index);
+            tally.longest = tally.longest.max(step.to.since(step.from));
+            tally.code = tally.code.take().or(code);
+            if let Some(waker) = waker {
+                *tally.wakers.entry(waker).or_default() += 1;
+            }
+        }
+    }
+    let share = |tally: &Tally| {
+        let hit = slow.iter().filter(|index| tally.cycles.contains(index)).count();
+        float(hit as u64) / float(slow.len().max(1) as u64)
+    };
+    let row = |((intruder, number, _), tally): (Kind, Tally)| InTheWay {
+        intruder,
+        call: number.map(|number| call_name(number, order.calls)),
+        count: tally.count,
+        cycles: tally.cycles.len() as u64,
+        slow_share: share(&tally),
+        longest: tally.longest,
+        waker: tally
+            .wakers
+            .iter()
+            .filter(|(waker, _)| matches!(waker, Waker::Thread(_)))
+            .max_by_key(|(_, count)| **count)
+            .map(|(waker, count)| woken_by(*waker, *count, priority, order)),
+        code: tally.code,
+    };
+    let mut rows: Vec<InTheWay> = tallies.into_iter().map(row).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    rows
+}
+
+fn worst(steps: &[Step], cycles: &[Cycle], index: usize, pacing: Pacing, order: &Order<'_>) -> Option<WorstCycle> {
+    let cycle = cycles.get(index)?;
+    let inside = cycle.inside.iter().filter_map(|step| intruder(steps.get(*step)?, pacing, order.calls));
+    let intruders: BTreeSet<Intruder> = inside.map(|(intruder, _)| intruder).collect();
+    Some(WorstCycle {
+        number: index as u64,
+        woke: cycle.woke,
+        latency: cycle.latency(),
+        response: cycle.response(),
+        preempted: cycle.preempted,
+        blocked: cycle.blocked,
+        waiting: cycle.waiting,
+        intruders: intruders.into_iter().collect(),
+    })
+}

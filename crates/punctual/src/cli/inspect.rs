@@ -1,0 +1,68 @@
+//! Options of `punctual inspect`.
+
+use super::Brief;
+use super::value::parse_duration;
+use clap::Args;
+use punctual_hist::Nanos;
+use punctual_numbers::inspect::FailOn;
+use std::ffi::OsString;
+
+#[derive(Args, Clone, Debug)]
+pub struct InspectArgs {
+    /// The running program: the number of its process, or its name
+    #[arg(value_name = "PROGRAM", required_unless_present = "command")]
+    pub program: Option<String>,
+    /// A program to start and to inspect, with its arguments; its output goes to standard error
+    #[arg(value_name = "COMMAND", last = true, conflicts_with = "program")]
+    pub command: Vec<OsString>,
+    /// Report only this thread, by its number or its name
+    #[arg(long, value_name = "THREAD")]
+    pub thread: Option<String>,
+    /// How long to observe; a COMMAND that still runs is then ended
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
+    pub duration: Nanos,
+    /// Largest latency you can live with; releases above it are counted
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if that was not seen
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fail_on)]
+    pub fail_on: Vec<FailOn>,
+    /// Do not use the kernel's trace, only counters
+    #[arg(long)]
+    pub no_trace: bool,
+    /// Say what would be observed and how, and do nothing
+    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on"])]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub form: Brief,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_fail_on(word: &str) -> Result<FailOn, String> {
+    Ok(match word {
+        "alloc" => FailOn::Alloc,
+        "fault" => FailOn::Fault,
+        "syscall" => FailOn::Syscall,
+        "lock" => FailOn::Lock,
+        _ => match word.strip_prefix("late=") {
+            Some(limit) => FailOn::Late(parse_duration(limit)?),
+            None => return Err("it is none of alloc, fault, syscall, lock and late=TIME".to_owned()),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_is_read_and_other_words_are_refused() {
+        assert_eq!(parse_fail_on("alloc"), Ok(FailOn::Alloc));
+        assert_eq!(parse_fail_on("late=50us"), Ok(FailOn::Late(Nanos::from_us(50))));
+        for word in ["", "late", "late=", "late=x", "faults"] {
+            assert!(parse_fail_on(word).is_err(), "{word}");
+        }
+    }
+}

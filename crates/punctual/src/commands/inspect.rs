@@ -1,0 +1,58 @@
+//! `punctual inspect`: observes a program of the user, and tells what is in its cycles.
+
+use crate::cli::InspectArgs;
+use crate::commands::here::{Here, reader, typed};
+use crate::exit::Exit;
+use crate::render;
+use crate::render::inspect::{InspectDocument, Intent, brief, dry_run, text};
+use crate::render::words::command::Command;
+use anyhow::{Context, Result, bail};
+use punctual_linux::inspect::{self, Target, ThreadFilter, Wanted};
+use punctual_linux::{interrupt, trace};
+use punctual_numbers::inspect::{FailOn, Gate, gate};
+
+pub fn run(args: &InspectArgs) -> Result<Exit> {
+    let wanted = wanted(args)?;
+    if args.dry_run {
+        let pid = inspect::find(&wanted.target, wanted.thread.as_ref())?;
+        let may_trace = wanted.may_trace && trace::permitted();
+        render::print(&dry_run(&Intent { wanted: &wanted, pid, may_trace }, render::style()))?;
+        return Ok(Exit::Fine);
+    }
+    let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
+    let inspection = inspect::run(&wanted, &interrupted)?;
+    render::print(&if args.json {
+        render::document(&InspectDocument::new(&inspection))?
+    } else if args.form.brief {
+        brief(&inspection)
+    } else {
+        let again = Command::new(typed()).with_sudo(reader().is_root);
+        text(&inspection, &again, render::style())
+    })?;
+    Ok(match gate(&inspection, &args.fail_on) {
+        Gate::Passed => Exit::Fine,
+        Gate::Failed => Exit::Exceeded,
+        Gate::Unknown => Exit::Doubtful,
+    })
+}
+
+fn wanted(args: &InspectArgs) -> Result<Wanted> {
+    let target = match (&args.program, args.command.as_slice()) {
+        (Some(program), _) => program.parse().map_or_else(|_| Target::Named(program.clone()), Target::Process),
+        (None, []) => bail!("name a running program, or a command after --"),
+        (None, words) => Target::Command(words.to_vec()),
+    };
+    let late = args.fail_on.iter().find_map(|kind| match kind {
+        FailOn::Late(limit) => Some(*limit),
+        _ => None,
+    });
+    let thread = |text: &String| text.parse().map_or_else(|_| ThreadFilter::Name(text.clone()), ThreadFilter::Id);
+    Ok(Wanted {
+        target,
+        thread: args.thread.as_ref().map(thread),
+        duration: args.duration,
+        limit: args.budget.or(late),
+        may_trace: !args.no_trace,
+        cpus: Here::read().cpus.online,
+    })
+}

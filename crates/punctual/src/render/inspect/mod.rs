@@ -1,0 +1,127 @@
+//! What an inspection of a program came to, as text of at most 60 lines and as JSON.
+
+mod thread;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use super::document::Published;
+use super::sheet::{Sheet, Style, Tone};
+use super::units::{self, THIN, counted};
+use super::words::command::Command;
+use punctual_linux::inspect::{Target, Wanted};
+use punctual_numbers::inspect::{Answer, Engine, Inspection, Pace, ThreadReport};
+use serde::Serialize;
+
+/// Number of threads that are told in full. `--thread` names another.
+const FULL: usize = 1;
+/// Number of other threads that are told in one line each.
+const LINES: usize = 4;
+
+/// The document of `punctual inspect --json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InspectDocument<'a> {
+    /// What it says as a whole.
+    answer: Answer,
+    #[serde(flatten)]
+    inspection: &'a Inspection,
+}
+
+impl<'a> InspectDocument<'a> {
+    pub fn new(inspection: &'a Inspection) -> Self {
+        Self { answer: Answer::of(inspection), inspection }
+    }
+}
+
+impl Published for InspectDocument<'_> {
+    const SCHEMA: &'static str = "punctual/inspect/1";
+}
+
+/// What would be inspected.
+pub struct Intent<'a> {
+    pub wanted: &'a Wanted,
+    /// The process; `None` if it is to be started.
+    pub pid: Option<u32>,
+    pub may_trace: bool,
+}
+
+pub fn dry_run(intent: &Intent<'_>, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let program = match (&intent.wanted.target, intent.pid) {
+        (Target::Command(words), _) => {
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            format!("Would start {}", words.join(" "))
+        }
+        (_, Some(pid)) => format!("Would observe process {pid}"),
+        (_, None) => "Would observe nothing".to_owned(),
+    };
+    sheet.paragraph(0, &format!("{program} for {}.", units::duration(intent.wanted.duration)));
+    sheet.paragraph(0, words::would_use(intent.may_trace));
+    sheet.finish()
+}
+
+fn verdict(answer: Answer) -> (Tone, &'static str) {
+    match answer {
+        Answer::Clean => (Tone::Good, "CLEAN:"),
+        Answer::SetUpWrong => (Tone::Doubt, "SET UP WRONG:"),
+        Answer::Disturbed => (Tone::Bad, "DISTURBED:"),
+        Answer::NoTimer => (Tone::Doubt, "NO TIMER:"),
+        Answer::NotSeen => (Tone::Doubt, "NOT SEEN:"),
+    }
+}
+
+/// The answer in one line, for scripts and CI logs.
+pub fn brief(inspection: &Inspection) -> String {
+    let (_, word) = verdict(Answer::of(inspection));
+    format!("{word} {}", words::seen(inspection)).replace(THIN, " ")
+}
+
+/// The threads, and the answer in the last lines. `again` is the command line that was typed.
+pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let program = &inspection.program;
+    sheet.heading(&format!(
+        "{} (process {}): {}, observed for {}",
+        program.name,
+        program.pid,
+        counted(program.threads, "thread"),
+        units::duration(inspection.observed)
+    ));
+    if let Some(start_up) = &inspection.start_up {
+        sheet.paragraph(2, &words::start_up(start_up, inspection.engine));
+    }
+    let is_full = |thread: &&ThreadReport| thread.cycles.is_some() || inspection.engine == Engine::Counters;
+    let (full, others): (Vec<&ThreadReport>, Vec<&ThreadReport>) = inspection.threads.iter().partition(is_full);
+    for report in full.iter().take(FULL) {
+        thread::in_full(&mut sheet, report, inspection.engine);
+    }
+    let rest = full.into_iter().skip(FULL).chain(others.into_iter().filter(|thread| thread.pace != Pace::Idle));
+    let rest: Vec<&ThreadReport> = rest.collect();
+    if !rest.is_empty() {
+        sheet.gap();
+    }
+    for report in rest.iter().take(LINES) {
+        sheet.point(0, &thread::in_a_line(report));
+    }
+    if let Some(more) = rest.len().checked_sub(LINES).filter(|more| *more > 0) {
+        sheet.paragraph(2, &format!("and {} in --json", counted(more as u64, "more thread")));
+    }
+    answer(&mut sheet, inspection, again);
+    sheet.finish()
+}
+
+fn answer(sheet: &mut Sheet, inspection: &Inspection, again: &Command) {
+    sheet.gap();
+    let (tone, word) = verdict(Answer::of(inspection));
+    sheet.hanging_paragraph(0, 2, tone, word, &words::seen(inspection));
+    sheet.answer("Trust", &words::trust(inspection));
+    let unseen = words::unseen(inspection);
+    if !unseen.is_empty() {
+        sheet.answer("Unseen", &unseen);
+    }
+    sheet.answer("Cost", &words::cost(inspection));
+    let (why, command) = words::next(inspection, again);
+    sheet.answer_next(&why, &command, None);
+}

@@ -1,0 +1,223 @@
+//! Texts and documents of made-up inspections.
+
+use super::{InspectDocument, brief, text};
+use crate::render::document::schema::assert_valid;
+use crate::render::golden::assert_golden;
+use crate::render::sheet::Style;
+use crate::render::words::command::Command;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::inspect::{
+    Blind, Clock, Code, Counters, CpuMax, CycleTimes, End, Engine, Finding, InTheWay, Inspection, Intruder, Pace,
+    PeriodErrors, PeriodErrorsShow, Policy, Program, Quantiles, Refused, Setup, StartUp, ThreadCycles, ThreadReport,
+    WokenBy, WorstCycle,
+};
+
+fn us(n: u64) -> Nanos {
+    Nanos::from_us(n)
+}
+
+fn quantiles(p50: u64) -> Quantiles {
+    Quantiles { p50: Some(us(p50)), p99: Some(us(p50 * 4)), p999: Some(us(p50 * 20)), max: Some(us(p50 * 61)) }
+}
+
+fn setup() -> Setup {
+    Setup {
+        policy: Some(Policy::Fifo),
+        priority: 80,
+        cpus: CpuSet::parse_list("2").unwrap(),
+        locked_bytes: Some(4 << 20),
+        resident_bytes: Some(4 << 20),
+        timer_slack: Some(us(50)),
+        cpu_max: None,
+        uclamp_max: Some(1024),
+        rtprio_limit: Some(95),
+        memlock_limit: None,
+    }
+}
+
+fn row(intruder: Intruder, call: Option<&str>, symbol: Option<&str>, count: u64, slow_share: f64) -> InTheWay {
+    let code = Code { module: "my_controller".to_owned(), symbol: symbol.map(str::to_owned), offset: 0x1c };
+    InTheWay {
+        intruder,
+        call: call.map(str::to_owned),
+        code: Some(code),
+        count,
+        cycles: count,
+        slow_share,
+        longest: us(count),
+        waker: None,
+    }
+}
+
+fn cycles(in_the_way: Vec<InTheWay>) -> ThreadCycles {
+    let worst = WorstCycle {
+        number: 7_312,
+        woke: MonoTime::from_ns(1),
+        latency: Some(us(188)),
+        response: us(1_250),
+        preempted: us(0),
+        blocked: us(800),
+        waiting: us(3),
+        intruders: vec![Intruder::Lock],
+    };
+    ThreadCycles {
+        count: 12_003,
+        first: Some(MonoTime::from_ns(1)),
+        period: Some(Nanos::from_ms(1)),
+        drift: None,
+        skipped: 3,
+        overruns: 2,
+        latency: quantiles(3),
+        latency_due: quantiles(3),
+        over_limit: Some(5),
+        period_errors: Some(PeriodErrors { rho1: -0.48, shows: PeriodErrorsShow::Grid }),
+        times: CycleTimes {
+            execution: quantiles(10),
+            response: quantiles(13),
+            running: Nanos::from_secs(2),
+            preempted: Nanos::from_ms(10),
+            blocked: Nanos::from_ms(70),
+            waiting: Nanos::from_ms(1),
+        },
+        in_the_way,
+        worst: vec![worst],
+    }
+}
+
+fn thread(tid: u32, name: &str, pace: Pace) -> ThreadReport {
+    ThreadReport {
+        tid,
+        name: name.to_owned(),
+        setup: Some(setup()),
+        pace,
+        cycles: None,
+        counters: Some(Counters {
+            waits: 1_000,
+            preemptions: 2,
+            minor_faults: 3,
+            major_faults: 0,
+            ran: Some(Nanos::from_ms(200)),
+            waited_for_cpu: None,
+        }),
+        findings: Vec::new(),
+    }
+}
+
+fn sleep() -> Pace {
+    Pace::Sleep { call: "clock_nanosleep".to_owned(), absolute: true, clock: Clock::Monotonic }
+}
+
+fn inspection(threads: Vec<ThreadReport>) -> Inspection {
+    Inspection {
+        program: Program { pid: 4711, name: "my_controller".to_owned(), threads: 9 },
+        engine: Engine::Tracefs,
+        refused: Vec::new(),
+        blind: vec![Blind::SmallAllocations],
+        observed: Nanos::from_secs(10),
+        end: End::Duration,
+        records: 84_021,
+        lost: 0,
+        own_cpu: Nanos::from_ms(40),
+        start_up: None,
+        threads,
+    }
+}
+
+fn disturbed() -> Inspection {
+    let holder = WokenBy { name: Some("logger".to_owned()), count: 9, is_lower: true };
+    let rows = vec![
+        row(Intruder::Memory, Some("mmap"), Some("Planner::step"), 240, 0.71),
+        row(Intruder::Fault, None, Some("Planner::step"), 49, 0.64),
+        InTheWay { waker: Some(holder), ..row(Intruder::Lock, Some("futex"), None, 12, 0.5) },
+        row(Intruder::Write, Some("write"), Some("log_state"), 12, 0.09),
+        row(Intruder::Sleep, Some("clock_nanosleep"), None, 1, 0.0),
+        row(Intruder::Signal, None, None, 1, 0.0),
+        row(Intruder::Migration, None, None, 1, 0.0),
+    ];
+    let axis = ThreadReport {
+        cycles: Some(cycles(rows)),
+        findings: vec![
+            Finding::MemoryNotLocked,
+            Finding::NotPinned(CpuSet::parse_list("0-3").unwrap()),
+            Finding::CpuMax(CpuMax { quota: Nanos::from_ms(50), period: Nanos::from_ms(100) }),
+            Finding::UclampMax(512),
+            Finding::PriorityTooHigh(99),
+            Finding::RealtimeClock,
+        ],
+        ..thread(4712, "axis_loop", sleep())
+    };
+    let by = vec![
+        WokenBy { name: Some("irq/31-eth0".to_owned()), count: 98, is_lower: false },
+        WokenBy { name: None, count: 2, is_lower: false },
+    ];
+    let comm = Pace::Woken { call: "epoll_wait".to_owned(), wakes: 41_000, by };
+    let second = ThreadReport { cycles: Some(cycles(Vec::new())), ..thread(4713, "slow_loop", sleep()) };
+    let mut threads = vec![axis, second, thread(4714, "comm_loop", comm)];
+    threads.extend((0..6).map(|n| thread(4715 + n, "pool", Pace::NeverWaits)));
+    let start_up = StartUp { length: Some(Nanos::from_ms(14)), faults: 210, memory_calls: 16, calls: 166 };
+    Inspection { lost: 12, end: End::Full, start_up: Some(start_up), ..inspection(threads) }
+}
+
+fn clean() -> Inspection {
+    let quiet = ThreadCycles { skipped: 0, over_limit: None, ..cycles(Vec::new()) };
+    inspection(vec![ThreadReport { cycles: Some(quiet), ..thread(4712, "axis_loop", sleep()) }])
+}
+
+fn counted() -> Inspection {
+    let call = Some("clock_nanosleep".to_owned());
+    let thread = ThreadReport {
+        setup: Some(Setup { policy: Some(Policy::Other), priority: 0, ..setup() }),
+        findings: vec![Finding::NotRealTime, Finding::TimerSlack(us(50)), Finding::RelativeSleep],
+        ..thread(4712, "axis_loop", Pace::NotSeen { call })
+    };
+    let why = "make instances/punctual-1-1: Permission denied; run as root".to_owned();
+    Inspection {
+        engine: Engine::Counters,
+        refused: vec![Refused { engine: Engine::Tracefs, why }],
+        blind: vec![Blind::Cycles, Blind::Waits, Blind::SettingsOf(4713)],
+        records: 0,
+        end: End::ProgramEnded,
+        ..inspection(vec![thread])
+    }
+}
+
+fn untimed() -> Inspection {
+    inspection(vec![thread(4712, "pool", Pace::NeverWaits), thread(4713, "idle", Pace::Idle)])
+}
+
+fn all() -> [(&'static str, Inspection); 4] {
+    [("disturbed", disturbed()), ("clean", clean()), ("counted", counted()), ("untimed", untimed())]
+}
+
+#[test]
+fn the_text_fits_a_terminal_and_ends_with_the_answer_and_one_command() {
+    let again = Command::new(["inspect", "my_controller", "--no-trace"]);
+    for (name, inspection) in all() {
+        let text = text(&inspection, &again, Style::default());
+        assert!(text.lines().count() <= 60, "{name}: {text}");
+        let command = text.lines().last().unwrap().trim();
+        assert!(command.starts_with("punctual ") || command.starts_with("sudo punctual "), "{name}: {command}");
+        // A command is never broken into lines, so it may be longer.
+        for line in text.lines().filter(|line| line.trim() != command) {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+        assert_golden(&format!("inspect-{name}.txt"), &text);
+    }
+}
+
+#[test]
+fn the_documents_fit_their_schema_and_say_the_answer() {
+    for ((name, inspection), answer) in all().into_iter().zip(["disturbed", "clean", "not-seen", "no-timer"]) {
+        let document = assert_valid(&InspectDocument::new(&inspection));
+        assert_eq!(document["answer"], answer, "{name}");
+    }
+}
+
+#[test]
+fn the_brief_form_is_one_line() {
+    for (_, inspection) in all() {
+        let line = brief(&inspection);
+        assert!(!line.contains('\n') && line.contains(": "), "{line}");
+    }
+}

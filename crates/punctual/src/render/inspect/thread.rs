@@ -1,0 +1,145 @@
+//! One thread of an inspected program.
+
+use super::words;
+use crate::render::sheet::table::Table;
+use crate::render::sheet::{Sheet, Tone};
+use crate::render::units::{self, ABSENT, THIN, column_us, count, counted, latency, portion};
+use punctual_hist::Nanos;
+use punctual_numbers::inspect::{Counters, Engine, InTheWay, Quantiles, ThreadCycles, ThreadReport};
+
+/// Number of things in the cycles that are told.
+const ROWS: usize = 6;
+/// Number of findings that are told.
+const FINDINGS: usize = 4;
+/// Width of the labels before the lines of a thread.
+const LABEL: usize = 8;
+
+pub fn in_full(sheet: &mut Sheet, thread: &ThreadReport, engine: Engine) {
+    sheet.heading(&format!("{} ({})", thread.name, thread.tid));
+    sheet.paragraph(2, &format!("{}{}", words::pace(thread), words::setup(thread.setup.as_ref())));
+    if let Some(cycles) = &thread.cycles {
+        of_cycles(sheet, cycles);
+    }
+    if let (Engine::Counters, Some(counters)) = (engine, &thread.counters) {
+        sheet.entry(2, LABEL, "Counted", &counted_words(counters));
+    }
+    for finding in thread.findings.iter().take(FINDINGS) {
+        let (found, source, unit) = words::finding(finding);
+        let unit = unit.map(|unit| format!("; or in the unit file: {unit}")).unwrap_or_default();
+        sheet.toned_entry(2, LABEL, Tone::Doubt, "Set up", &format!("{found}. In the source: {source}{unit}"));
+    }
+    if let Some(more) = thread.findings.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
+        sheet.entry(2, LABEL, "", &format!("and {} in --json", counted(more as u64, "more finding")));
+    }
+}
+
+/// A thread that has no cycles, or that there is no room for.
+pub fn in_a_line(thread: &ThreadReport) -> String {
+    let setup = words::setup(thread.setup.as_ref());
+    let cycles = thread.cycles.as_ref().map(|cycles| {
+        let kinds = counted(cycles.in_the_way.len() as u64, "kind");
+        let most = cycles.latency.max.map(latency).unwrap_or_default();
+        format!("; {}, latency at most {most}, {kinds} of things inside", counted(cycles.count, "cycle"))
+    });
+    format!("{} ({}): {}{setup}{}", thread.name, thread.tid, words::pace(thread), cycles.unwrap_or_default())
+}
+
+fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
+    sheet.entry(2, LABEL, "Latency", &format!("{}, {}", quantiles(&cycles.latency), counted(cycles.count, "cycle")));
+    if cycles.skipped > 0 {
+        let told = format!(
+            "{}, counting {} that passed without a cycle",
+            quantiles(&cycles.latency_due),
+            counted(cycles.skipped, "release")
+        );
+        sheet.entry(2, LABEL, "Due", &told);
+    }
+    if let Some(over) = cycles.over_limit {
+        sheet.entry(2, LABEL, "Budget", &format!("{} over it", counted(over, "release")));
+    }
+    let times = &cycles.times;
+    sheet.entry(2, LABEL, "Cycle", &format!("runs {}", quantiles(&times.execution)));
+    sheet.entry(
+        2,
+        LABEL,
+        "",
+        &format!("response {}; {} still ran at the next release", quantiles(&times.response), count(cycles.overruns)),
+    );
+    let whole =
+        [times.running, times.preempted, times.blocked, times.waiting].into_iter().fold(Nanos::default(), Nanos::plus);
+    let part = |of: Nanos| units::share(of.as_ns(), whole.as_ns()).unwrap_or_else(|| ABSENT.to_owned());
+    sheet.entry(
+        2,
+        LABEL,
+        "Time",
+        &format!(
+            "{} running, {} pre-empted, {} blocked, {} woken and waiting for the CPU",
+            part(times.running),
+            part(times.preempted),
+            part(times.blocked),
+            part(times.waiting)
+        ),
+    );
+    if let Some(drift) = cycles.drift {
+        sheet.entry(2, LABEL, "Drift", &format!("each cycle adds {} to the shortest distance", latency(drift)));
+    }
+    if let Some(errors) = &cycles.period_errors {
+        sheet.entry(2, LABEL, "Errors", &words::period_errors(errors));
+    }
+    in_the_way(sheet, cycles);
+    if let Some(worst) = cycles.worst.first() {
+        sheet.entry(2, LABEL, "Slowest", &words::worst(worst));
+    }
+}
+
+fn quantiles(of: &Quantiles) -> String {
+    format!(
+        "p50 {}  p99 {}  p99.9 {}  max {}{THIN}us",
+        column_us(of.p50),
+        column_us(of.p99),
+        column_us(of.p999),
+        column_us(of.max)
+    )
+}
+
+fn in_the_way(sheet: &mut Sheet, cycles: &ThreadCycles) {
+    if cycles.in_the_way.is_empty() {
+        return sheet.entry(2, LABEL, "Inside", "nothing but the wait was seen in the cycles");
+    }
+    let mut table = Table::new(&["<in the loop", "<where", ">per 1000", ">of slow", ">max us"]);
+    for row in cycles.in_the_way.iter().take(ROWS) {
+        table.row([
+            words::intruder(row),
+            row.code.as_ref().map(words::code).unwrap_or_default(),
+            per_thousand(row, cycles.count),
+            portion(row.slow_share),
+            if row.longest.as_ns() == 0 { ABSENT.to_owned() } else { column_us(Some(row.longest)) },
+        ]);
+    }
+    sheet.table(&table);
+    if let Some(more) = cycles.in_the_way.len().checked_sub(ROWS).filter(|more| *more > 0) {
+        sheet.paragraph(2, &format!("and {} in --json", counted(more as u64, "more kind")));
+    }
+}
+
+/// How often in a thousand cycles, with one decimal.
+fn per_thousand(row: &InTheWay, cycles: u64) -> String {
+    let tenths = u128::from(row.count) * 10_000 / u128::from(cycles.max(1));
+    if tenths == 0 {
+        return format!("<{THIN}0.1");
+    }
+    let whole = u64::try_from(tenths / 10).unwrap_or(u64::MAX);
+    format!("{}.{}", count(whole), tenths % 10)
+}
+
+fn counted_words(of: &Counters) -> String {
+    let time = |length: Option<Nanos>| length.map_or_else(|| ABSENT.to_owned(), latency);
+    format!(
+        "{}, {}, {}; ran {}, was ready without a CPU for {}",
+        counted(of.waits, "wait"),
+        counted(of.preemptions, "pre-emption"),
+        counted(of.minor_faults + of.major_faults, "page fault"),
+        time(of.ran),
+        time(of.waited_for_cpu)
+    )
+}

@@ -1,0 +1,304 @@
+//! Words of an inspection.
+
+use crate::render::units::{self, THIN, count, counted, latency, portion};
+use crate::render::words::command::Command;
+use punctual_numbers::inspect::{
+    Answer, Blind, Clock, Code, End, Engine, Finding, InTheWay, Inspection, Intruder, Pace, PeriodErrors,
+    PeriodErrorsShow, Policy, Setup, StartUp, ThreadReport, WokenBy, WorstCycle,
+};
+
+/// Number of wakers that are named.
+const WAKERS: usize = 2;
+
+pub fn would_use(may_trace: bool) -> &'static str {
+    if may_trace {
+        "It would use the kernel's trace, in instances of its own and only for the threads of the program, and remove \
+         them at the end. The program is not changed."
+    } else {
+        "It would read counters of the kernel only, which show no cycles. The kernel's trace needs root."
+    }
+}
+
+pub fn pace(thread: &ThreadReport) -> String {
+    let period = thread.cycles.as_ref().and_then(|cycles| cycles.period);
+    let every = period.map_or_else(|| "No regular period,".to_owned(), |period| format!("Every {}", latency(period)));
+    match &thread.pace {
+        Pace::Sleep { call, absolute, clock } => {
+            let kind = if *absolute { "until an absolute time" } else { "for a length of time" };
+            format!("{every} by {call} ({kind}, {} clock)", clock_name(*clock))
+        }
+        Pace::Timerfd { call } => format!("{every} by a timerfd, waiting in {call}"),
+        Pace::TimeOut { call } => format!("{every} by the time limit of {call}"),
+        Pace::Woken { call, wakes, by } => {
+            let all: u64 = by.iter().map(|waker| waker.count).sum();
+            let wakers: Vec<String> = by.iter().take(WAKERS).map(|waker| woken_by(waker, all)).collect();
+            let wakers = if wakers.is_empty() { "unknown".to_owned() } else { wakers.join(", ") };
+            format!("Not paced by a timer: {} in {call}, by {wakers}", counted(*wakes, "wake-up"))
+        }
+        Pace::NeverWaits => "Ran without ever waiting".to_owned(),
+        Pace::Idle => "Did not run".to_owned(),
+        Pace::NotSeen { call: Some(call) } => format!("Found waiting in {call}"),
+        Pace::NotSeen { call: None } => "What it waits for was not seen".to_owned(),
+    }
+}
+
+fn woken_by(waker: &WokenBy, all: u64) -> String {
+    let name = waker.name.as_deref().unwrap_or("interrupts");
+    let lower = if waker.is_lower { ", of lower priority" } else { "" };
+    format!("{name} ({}{lower})", units::share(waker.count, all).unwrap_or_default())
+}
+
+fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Realtime => "real-time",
+        Clock::Monotonic => "monotonic",
+        Clock::Boottime => "boot-time",
+        Clock::Tai => "TAI",
+        Clock::Other => "another",
+    }
+}
+
+pub fn setup(setup: Option<&Setup>) -> String {
+    let Some(setup) = setup else { return "; its settings could not be read".to_owned() };
+    let policy = match setup.policy {
+        Some(Policy::Other) => "SCHED_OTHER",
+        Some(Policy::Fifo) => "SCHED_FIFO",
+        Some(Policy::RoundRobin) => "SCHED_RR",
+        Some(Policy::Deadline) => "SCHED_DEADLINE",
+        Some(Policy::Batch) => "SCHED_BATCH",
+        Some(Policy::Idle) => "SCHED_IDLE",
+        Some(Policy::Ext) => "SCHED_EXT",
+        None => "an unknown policy",
+    };
+    let has_priority = matches!(setup.policy, Some(Policy::Fifo | Policy::RoundRobin));
+    let priority = if has_priority { format!(" {}", setup.priority) } else { String::new() };
+    let cpus = if setup.cpus.len() == 1 { "CPU" } else { "CPUs" };
+    format!("; {policy}{priority}, {cpus} {}", setup.cpus)
+}
+
+/// What was found, what to change in the source, and what to write into a unit file instead.
+pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
+    let own = str::to_owned;
+    match finding {
+        Finding::NotRealTime => (
+            own("no real-time policy: any other thread can take its CPU"),
+            own("pthread_setschedparam(..., SCHED_FIFO, priority 1 to 95)"),
+            Some(own("CPUSchedulingPolicy=fifo, CPUSchedulingPriority=80")),
+        ),
+        Finding::PriorityTooHigh(priority) => (
+            format!("priority {priority} is above that of threads the kernel depends on"),
+            own("take a priority of at most 95"),
+            Some(own("CPUSchedulingPriority=80")),
+        ),
+        Finding::MemoryNotLocked => {
+            (own("memory is not locked: it can fault in a cycle"), own("mlockall(MCL_CURRENT | MCL_FUTURE)"), None)
+        }
+        Finding::TimerSlack(slack) => (
+            format!("the kernel may end sleeps up to {} later than asked", latency(*slack)),
+            own("prctl(PR_SET_TIMERSLACK, 1), or a real-time policy"),
+            Some(own("TimerSlackNSec=1")),
+        ),
+        Finding::NotPinned(cpus) => (
+            format!("it may run on CPUs {cpus}, and is moved between them"),
+            own("pthread_setaffinity_np() to one CPU"),
+            cpus.iter().max().map(|cpu| format!("CPUAffinity={cpu}")),
+        ),
+        Finding::CpuMax(limit) => (
+            format!(
+                "its control group may use {} of CPU time every {}, and is stopped then",
+                latency(limit.quota),
+                latency(limit.period)
+            ),
+            own("nothing, for the limit is outside the program"),
+            Some(own("CPUQuota= (empty)")),
+        ),
+        Finding::UclampMax(max) => (
+            format!("it may ask for {max} of 1024 of its CPU's performance only"),
+            own("sched_setattr() with sched_util_max 1024"),
+            None,
+        ),
+        Finding::RelativeSleep => (
+            own("it sleeps for a length of time: its period grows by what each cycle takes"),
+            own("clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next release)"),
+            None,
+        ),
+        Finding::RealtimeClock => (
+            own("it sleeps on the real-time clock, which can be set"),
+            own("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep"),
+            None,
+        ),
+        Finding::PacedByTimeOut => (
+            own("the time limit of a wait paces it: its period grows by what each cycle takes"),
+            own("wait until an absolute time, or use clock_nanosleep with TIMER_ABSTIME"),
+            None,
+        ),
+    }
+}
+
+pub fn intruder(row: &InTheWay) -> String {
+    let kind = match row.intruder {
+        Intruder::Memory => "memory",
+        Intruder::Fault => "page fault",
+        Intruder::Sleep => "sleep",
+        Intruder::Lock => "lock",
+        Intruder::Write => "output",
+        Intruder::BlockingCall => "blocked",
+        Intruder::Call => "call",
+        Intruder::Signal => "signal",
+        Intruder::Migration => "migration",
+    };
+    let call = row.call.as_ref().map(|call| format!(": {call}")).unwrap_or_default();
+    let waker = row.waker.as_ref().and_then(|waker| Some((waker.name.as_ref()?, waker.is_lower)));
+    let lower = waker.map(|(name, is_lower)| format!(", by {name}{}", if is_lower { " (lower)" } else { "" }));
+    format!("{kind}{call}{}", lower.unwrap_or_default())
+}
+
+pub fn code(code: &Code) -> String {
+    match &code.symbol {
+        Some(symbol) if code.module.contains(".so") => format!("{symbol} ({})", code.module),
+        Some(symbol) => format!("{symbol}+{:#x}", code.offset),
+        None => format!("{}+{:#x}", code.module, code.offset),
+    }
+}
+
+pub fn period_errors(errors: &PeriodErrors) -> String {
+    let shows = match errors.shows {
+        PeriodErrorsShow::Grid => "each wake-up errs by itself around a fixed grid",
+        PeriodErrorsShow::Accumulation => "errors are kept: each wake-up shifts all later ones",
+        PeriodErrorsShow::Wandering => "latency changes slowly, over many cycles",
+    };
+    format!("autocorrelation {:.2}: {shows}", errors.rho1)
+}
+
+pub fn worst(worst: &WorstCycle) -> String {
+    let late = worst.latency.map(|late| format!("{} of it latency, ", latency(late))).unwrap_or_default();
+    format!(
+        "cycle {} took {} from its release: {late}{} pre-empted, {} blocked",
+        count(worst.number),
+        latency(worst.response),
+        latency(worst.preempted),
+        latency(worst.blocked)
+    )
+}
+
+pub fn start_up(start_up: &StartUp, engine: Engine) -> String {
+    if engine == Engine::Counters {
+        return "What it did before its first cycle was not seen.".to_owned();
+    }
+    let before = start_up.length.map_or_else(
+        || "Without a first cycle:".to_owned(),
+        |length| format!("Start-up, {} before the first cycle:", latency(length)),
+    );
+    format!(
+        "{before} {}, {} of them for memory, {}. They are no findings.",
+        counted(start_up.calls, "system call"),
+        count(start_up.memory_calls),
+        counted(start_up.faults, "page fault")
+    )
+}
+
+fn paced(inspection: &Inspection) -> impl Iterator<Item = &ThreadReport> {
+    inspection.threads.iter().filter(|thread| thread.cycles.is_some())
+}
+
+pub fn seen(inspection: &Inspection) -> String {
+    let cycles: u64 = paced(inspection).filter_map(|thread| Some(thread.cycles.as_ref()?.count)).sum();
+    let of = format!("{} of {}", counted(cycles, "cycle"), counted(paced(inspection).count() as u64, "thread"));
+    match Answer::of(inspection) {
+        Answer::Clean => format!("nothing but the wait was seen in {of}, which are set up for real time"),
+        Answer::SetUpWrong => format!("nothing but the wait was seen in {of}, but {}", set_up_wrong(inspection)),
+        Answer::Disturbed => disturbed(inspection, &of),
+        Answer::NoTimer => {
+            format!("no timer paces any of {} that ran or waited", counted(inspection.threads.len() as u64, "thread"))
+        }
+        Answer::NotSeen => "counters of the kernel show neither releases nor cycles".to_owned(),
+    }
+}
+
+fn set_up_wrong(inspection: &Inspection) -> String {
+    let wrong = paced(inspection).map(|thread| thread.findings.len()).sum::<usize>();
+    format!("{} in how they are set up", counted(wrong as u64, "finding"))
+}
+
+fn disturbed(inspection: &Inspection, of: &str) -> String {
+    let rows = paced(inspection).filter_map(|thread| {
+        let cycles = thread.cycles.as_ref()?;
+        Some((thread, cycles, cycles.in_the_way.first()?))
+    });
+    let most = rows.max_by(|(.., one), (.., other)| one.slow_share.total_cmp(&other.slow_share));
+    let Some((thread, cycles, row)) = most else {
+        return format!("latency exceeded the budget in {of}");
+    };
+    let place = row.code.as_ref().map(|place| format!(" in {}", code(place))).unwrap_or_default();
+    format!(
+        "{}{place} is in {} of the cycles of {}, and in {} of its slowest",
+        intruder(row),
+        units::share(row.cycles, cycles.count).unwrap_or_default(),
+        thread.name,
+        portion(row.slow_share)
+    )
+}
+
+pub fn trust(inspection: &Inspection) -> String {
+    let end = match inspection.end {
+        End::Duration => "",
+        End::ProgramEnded => "; the program ended by itself",
+        End::Interrupted => "; it was interrupted",
+        End::Full => "; it stopped early, because the memory for records was full: name one thread with --thread",
+    };
+    match (inspection.engine, inspection.lost) {
+        (Engine::Counters, _) => format!("counters only{end}"),
+        (Engine::Tracefs, 0) => format!("no record was lost of {}{end}", count(inspection.records)),
+        (Engine::Tracefs, lost) => format!(
+            "{} lost beside {} that were read: cycles with gaps are left out{end}",
+            counted(lost, "record"),
+            count(inspection.records)
+        ),
+    }
+}
+
+pub fn unseen(inspection: &Inspection) -> String {
+    let mut told: Vec<String> =
+        inspection.refused.iter().map(|refused| format!("the trace: {}", refused.why)).collect();
+    for blind in &inspection.blind {
+        told.push(match blind {
+            Blind::SmallAllocations => "allocations that need no system call".to_owned(),
+            Blind::Cycles => "what is in the cycles".to_owned(),
+            Blind::CallSites => "where in the program system calls are made".to_owned(),
+            Blind::Event(event) => format!("the kernel's event {event}"),
+            Blind::Waits => "which wait a thread is in, which this kernel shows to root only".to_owned(),
+            Blind::SettingsOf(tid) => format!("the settings of thread {tid}"),
+        });
+    }
+    told.join("; ")
+}
+
+pub fn cost(inspection: &Inspection) -> String {
+    let share = units::share(inspection.own_cpu.as_ns(), inspection.observed.as_ns()).unwrap_or_default();
+    format!("{}{THIN}records read, {share} of one CPU used by punctual itself", count(inspection.records))
+}
+
+/// What to do next, and the command for it.
+pub fn next(inspection: &Inspection, again: &Command) -> (String, String) {
+    let same = again.clone().to_string();
+    match Answer::of(inspection) {
+        Answer::NotSeen => {
+            let as_root = again.clone().with_sudo(true).without("--no-trace").to_string();
+            ("Let it use the kernel's trace:".to_owned(), as_root)
+        }
+        Answer::NoTimer => (
+            "Observe it while it works, or for longer:".to_owned(),
+            again.clone().with("--duration", "60s").to_string(),
+        ),
+        Answer::Disturbed => ("Move it out of the loop, then look again:".to_owned(), same),
+        Answer::SetUpWrong => ("Change the source or the unit file as above, then look again:".to_owned(), same),
+        Answer::Clean => {
+            let period = paced(inspection).find_map(|thread| thread.cycles.as_ref()?.period);
+            let check = Command::new(["check"]).with_sudo(true);
+            let check = period.map_or(check.clone(), |period| {
+                check.with("--period", &format!("{}us", period.as_ns().div_ceil(1000)))
+            });
+            ("See whether the machine holds this period under load:".to_owned(), check.to_string())
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Tests of `punctual inspect` that need no privilege: counters of the kernel, and what is refused.
+
+use crate::run::{Run, assert_fits};
+use serde_json::Value;
+
+#[test]
+fn a_program_is_started_and_counted_without_a_trace() {
+    let said = Run::new().punctual(&["inspect", "--no-trace", "--json", "--", "sleep", "0.4"]);
+    let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_fits("inspect-1", &document, "inspect");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!((&document["engine"], &document["answer"]), (&"counters".into(), &"not-seen".into()));
+    assert_eq!(document["end"], "program-ended");
+    assert_eq!(document["program"]["name"], "sleep");
+    assert!(document["threads"][0]["setup"]["policy"].is_string(), "{document}");
+}
+
+#[test]
+fn a_gate_that_could_see_nothing_is_inconclusive() {
+    let words = ["inspect", "--no-trace", "-q", "--fail-on", "alloc,late=50us", "--", "sleep", "0.2"];
+    let said = Run::new().punctual(&words);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.out.starts_with("NOT SEEN:"), "{said:?}");
+}
+
+#[test]
+fn a_program_that_goes_on_is_ended_when_the_time_is_up() {
+    let said = Run::new().punctual(&["inspect", "--no-trace", "--json", "--duration", "200ms", "--", "sleep", "1000"]);
+    let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_eq!(document["end"], "duration");
+    let pid = document["program"]["pid"].as_u64().unwrap();
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} still runs");
+}
+
+#[test]
+fn a_dry_run_starts_nothing() {
+    let run = Run::new();
+    let file = run.path("made");
+    let said = run.punctual(&["inspect", "--dry-run", "--", "touch", file.to_str().unwrap()]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("Would start touch"), "{said:?}");
+    assert!(!file.exists());
+}
+
+#[test]
+fn what_cannot_be_inspected_is_refused_with_the_reason() {
+    let run = Run::new();
+    let here = std::process::id().to_string();
+    for (words, parts) in [
+        (vec!["4194304"], ["no process has the number 4194304", "ps -e"]),
+        (vec!["no-program-has-this-name"], ["no running program is called", "ps -e"]),
+        (vec![here.as_str(), "--thread", "no-such"], ["is called no-such", "ps -T"]),
+        (vec!["--", "/no/such/program"], ["start /no/such/program", "No such file"]),
+        (vec!["--fail-on", "alloca", "1"], ["alloca", "none of alloc, fault"]),
+        (vec![], ["required", "PROGRAM"]),
+    ] {
+        run.punctual(&[&["inspect", "--duration", "100ms"], words.as_slice()].concat()).refused(&parts);
+    }
+}

@@ -1,0 +1,63 @@
+//! Tests of `punctual inspect` with the kernel's trace. They need root.
+
+use crate::causes_privileged::Tracefs;
+use crate::run::{Run, Said, assert_fits, until};
+use serde_json::Value;
+use std::process::Stdio;
+
+/// A loop in a language that every test machine has: our own measurement, observed as any other program.
+const LOOP: [&str; 9] = ["measure", "--period", "2ms", "--duration", "2s", "--cpus", "0", "--policy", "other"];
+
+/// The document of an inspection of [`LOOP`], and the process id of the inspection.
+fn inspected(run: &Run) -> (Value, u32) {
+    let inspect = ["inspect", "--json", "--duration", "30s", "--", env!("CARGO_BIN_EXE_punctual")];
+    let words = [&inspect[..], &LOOP[..], &["--out", "loop.punctual"]].concat();
+    let inspecting = run.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = inspecting.id();
+    let said = Said::of(inspecting.wait_with_output().unwrap());
+    let document = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_fits("inspect-1", &document, "inspect");
+    (document, id)
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_cycles_of_a_loop_are_those_that_it_counted_itself() {
+    let Some(tracefs) = Tracefs::new() else { return println!("no tracefs here") };
+    let run = Run::new();
+    let (document, id) = inspected(&run);
+    assert_eq!(document["engine"], "tracefs", "{}", document["refused"]);
+    let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{value}: {document}"));
+    let threads = document["threads"].as_array().unwrap();
+    let paced = threads.iter().find(|thread| {
+        thread["pace"]["sleep"]["absolute"] == true && thread["cycles"]["period_ns"].as_u64() == Some(2_000_000)
+    });
+    let cycles = &paced.unwrap_or_else(|| panic!("{document}"))["cycles"];
+    // The thread also sleeps outside its grid, before the first release and after the last: 14 to 16 times were seen.
+    let own = run.json(&["report", "loop.punctual", "--json"]);
+    let ran = number(&own["warm_up"][0]["activations"]) + number(&own["cpus"][0]["ran"]);
+    let count = number(&cycles["count"]);
+    assert!(count <= ran + 100, "{count} of {ran}: {cycles}");
+    assert!(count >= ran || number(&document["lost"]) > 0, "{count} of {ran}: {cycles}");
+    // One of its sleeps is until the first nanosecond of the clock, which is no release.
+    assert!(number(&cycles["latency_due"]["max_ns"]) < number(&document["observed_ns"]), "{cycles}");
+    assert!(number(&document["start_up"]["calls"]) > 0);
+    assert_eq!(tracefs.left(&format!("punctual-{id}-")), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs root"]
+fn what_a_killed_inspection_left_the_next_one_removes() {
+    let Some(tracefs) = Tracefs::new() else { return println!("no tracefs here") };
+    let run = Run::new();
+    let here = std::process::id().to_string();
+    let mut inspecting = run.command(&["inspect", &here, "--duration", "1h"]).spawn().unwrap();
+    let name = format!("punctual-{}-", inspecting.id());
+    until("the inspection traces", || tracefs.left(&name).len() == 2);
+    inspecting.kill().unwrap();
+    inspecting.wait().unwrap();
+    assert_eq!(tracefs.left(&name).len(), 2, "nobody was left to remove them");
+    let said = run.punctual(&["inspect", "-q", "--duration", "100ms", &here]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(tracefs.left(&name).len(), 0);
+}

@@ -1,0 +1,142 @@
+// A loop of 1 kHz with one planted defect, to hold `punctual inspect` against. It does not use our library.
+// Usage: loop KIND EVERY CYCLES, where KIND is one of those in main() and EVERY is how often the defect comes.
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PERIOD_NS = 1000000, BLOCK = 1 << 20 };
+static volatile unsigned sum;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int holder_runs = 1;
+
+__attribute__((noinline)) static void work(void) {
+    for (unsigned i = 0; i < 20000; i++) sum += i;
+}
+
+__attribute__((noinline)) static void planted_malloc(void) {
+    char *block = malloc(BLOCK);
+    block[0] = 1;
+    sum += (unsigned char)block[0];
+    free(block);
+    __asm__ volatile("" ::: "memory");
+}
+
+static char *fresh;
+__attribute__((noinline)) static void planted_fault(void) {
+    fresh[0] = 1;
+    fresh += 4096;
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void planted_lock(void) {
+    pthread_mutex_lock(&lock);
+    sum++;
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void planted_sleep(void) {
+    usleep(50);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void planted_printf(void) {
+    printf("cycle\n");
+    fflush(stdout);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void planted_migration(void) {
+    cpu_set_t set;
+    int other = sched_getcpu() == 0 ? 1 : 0;
+    CPU_ZERO(&set);
+    CPU_SET(other, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    __asm__ volatile("" ::: "memory");
+}
+
+// Holds the lock for 200 us of each millisecond, so that the loop finds it held.
+static void *holder(void *unused) {
+    (void)unused;
+    pthread_setname_np(pthread_self(), "holder");
+    while (holder_runs) {
+        pthread_mutex_lock(&lock);
+        usleep(300);
+        pthread_mutex_unlock(&lock);
+        usleep(300);
+    }
+    return NULL;
+}
+
+static void add(struct timespec *time, long ns) {
+    time->tv_nsec += ns;
+    while (time->tv_nsec >= 1000000000) {
+        time->tv_nsec -= 1000000000;
+        time->tv_sec++;
+    }
+}
+
+static int is(const char *kind, const char *name) { return strcmp(kind, name) == 0; }
+
+int main(int argc, char **argv) {
+    if (argc != 4) return 2;
+    const char *kind = argv[1];
+    long every = atol(argv[2]), cycles = atol(argv[3]);
+    void (*defect)(void) = NULL;
+    if (is(kind, "malloc")) defect = planted_malloc;
+    if (is(kind, "fault")) defect = planted_fault;
+    if (is(kind, "lock")) defect = planted_lock;
+    if (is(kind, "sleep")) defect = planted_sleep;
+    if (is(kind, "printf")) defect = planted_printf;
+    if (is(kind, "migration")) defect = planted_migration;
+    int relative = is(kind, "relative"), timer = is(kind, "timerfd"), polled = is(kind, "epoll");
+    clockid_t clock = is(kind, "realtime") ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    if (!defect && !relative && !timer && !polled && !is(kind, "clean") && !is(kind, "realtime")) return 2;
+
+    mallopt(M_MMAP_THRESHOLD, BLOCK / 2);
+    struct sched_param param = {.sched_priority = 50};
+    pthread_t thread;
+    if (is(kind, "lock")) pthread_create(&thread, NULL, holder, NULL);
+    sched_setscheduler(0, SCHED_FIFO, &param);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    mlockall(MCL_CURRENT | (is(kind, "malloc") || is(kind, "fault") ? 0 : MCL_FUTURE));
+    fresh = mmap(NULL, 4096UL * (cycles + 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    madvise(fresh, 4096UL * (cycles + 1), MADV_NOHUGEPAGE);
+
+    int fd = timerfd_create(CLOCK_MONOTONIC, 0), poll = epoll_create1(0);
+    struct itimerspec spec = {{0, PERIOD_NS}, {0, PERIOD_NS}};
+    struct epoll_event event = {.events = EPOLLIN};
+    if (timer || polled) timerfd_settime(fd, 0, &spec, NULL);
+    epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
+    struct timespec next, length = {0, PERIOD_NS};
+    clock_gettime(clock, &next);
+    for (long cycle = 0; cycle < cycles; cycle++) {
+        uint64_t expirations;
+        if (polled && epoll_wait(poll, &event, 1, -1) < 0) return 1;
+        if (timer || polled) {
+            if (read(fd, &expirations, sizeof expirations) < 0) return 1;
+        } else if (relative) {
+            clock_nanosleep(clock, 0, &length, NULL);
+        } else {
+            add(&next, PERIOD_NS);
+            clock_nanosleep(clock, TIMER_ABSTIME, &next, NULL);
+        }
+        work();
+        if (defect && cycle % every == every - 1) defect();
+    }
+    holder_runs = 0;
+    return 0;
+}

@@ -1,0 +1,77 @@
+//! Compares the document of an inspection with what was planted.
+
+use crate::run::Plant;
+use serde_json::Value;
+use std::fmt;
+
+/// Share of the cycles that must be seen, in thousandths.
+const SEEN_MIN: u64 = 990;
+const PERIOD_NS: u64 = 1_000_000;
+/// Largest difference of the period of a loop that keeps a grid.
+const PERIOD_OFF_NS: u64 = 1_000;
+
+pub struct Row {
+    what: String,
+    told: String,
+    /// Whether the function of the defect was named; `None` if it could not be.
+    pub is_named: Option<bool>,
+    /// What was told wrong.
+    pub wrong: Option<String>,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, told, is_named, wrong } = self;
+        let named = match is_named {
+            Some(true) => "function named",
+            Some(false) => "function not named",
+            None => "",
+        };
+        write!(f, "{what:<36} {told:<34} {named:<18} {}", wrong.as_deref().unwrap_or("right"))
+    }
+}
+
+pub fn row(plant: &Plant, document: &Value) -> Row {
+    let what = format!("{} {} every {}", plant.build, plant.kind.word(), plant.every);
+    // Threads with the highest priority come first, and the loop has the highest of its program.
+    let thread = &document["threads"][0];
+    let rows: Vec<&Value> = thread["cycles"]["in_the_way"].as_array().into_iter().flatten().collect();
+    let hits: Vec<&&Value> =
+        rows.iter().filter(|row| Some(row["intruder"].as_str().unwrap_or("")) == plant.kind.intruder()).collect();
+    let count: u64 = hits.iter().filter_map(|row| row["count"].as_u64()).sum();
+    let names = |row: &&&Value| {
+        let symbol = row["code"]["symbol"].as_str().unwrap_or_default();
+        plant.kind.function().is_some_and(|function| symbol.contains(function))
+    };
+    let is_named = plant.kind.function().filter(|_| plant.has_symbols).map(|_| hits.iter().any(names));
+    let told = plant.kind.intruder().map_or_else(|| format!("{} rows", rows.len()), |kind| format!("{kind} {count}x"));
+    Row { what, told, is_named, wrong: wrong(plant, thread, &rows, count, document) }
+}
+
+fn wrong(plant: &Plant, thread: &Value, rows: &[&Value], count: u64, document: &Value) -> Option<String> {
+    let (kind, cycles) = (plant.kind, &thread["cycles"]);
+    let seen = cycles["count"].as_u64().unwrap_or(0);
+    if seen * 1000 < plant.cycles.saturating_sub(2) * SEEN_MIN {
+        return Some(format!("{seen} of {} cycles seen, {} records lost", plant.cycles, document["lost"]));
+    }
+    if thread["pace"][kind.pace()].is_null() {
+        return Some(format!("pace {}", thread["pace"]));
+    }
+    let period = cycles["period_ns"].as_u64().unwrap_or(0);
+    if kind.finding() != Some("relative-sleep") && period.abs_diff(PERIOD_NS) > PERIOD_OFF_NS {
+        return Some(format!("period {period} ns"));
+    }
+    let findings: Vec<&str> = thread["findings"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if kind.finding().is_some_and(|finding| !findings.contains(&finding)) {
+        return Some(format!("findings {findings:?}"));
+    }
+    if kind.intruder().is_none() && plant.is_alone {
+        return (!rows.is_empty())
+            .then(|| format!("false findings: {}", rows.iter().copied().cloned().collect::<Value>()));
+    }
+    let expected = plant.cycles / plant.every;
+    if kind.is_counted() && count + 2 < expected * SEEN_MIN / 1000 {
+        return Some(format!("{count} of {expected} seen"));
+    }
+    (count == 0).then(|| "not seen".to_owned())
+}

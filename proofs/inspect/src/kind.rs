@@ -1,0 +1,95 @@
+//! The kinds of planted defects, and what the inspection must say of each.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Clean,
+    Malloc,
+    Fault,
+    Lock,
+    Sleep,
+    Print,
+    Migration,
+    Relative,
+    Timerfd,
+    Epoll,
+    Realtime,
+}
+
+impl Kind {
+    pub const ALL: [Self; 11] = [
+        Self::Clean,
+        Self::Malloc,
+        Self::Fault,
+        Self::Lock,
+        Self::Sleep,
+        Self::Print,
+        Self::Migration,
+        Self::Relative,
+        Self::Timerfd,
+        Self::Epoll,
+        Self::Realtime,
+    ];
+
+    /// The word that the loops know it by.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Malloc => "malloc",
+            Self::Fault => "fault",
+            Self::Lock => "lock",
+            Self::Sleep => "sleep",
+            Self::Print => "printf",
+            Self::Migration => "migration",
+            Self::Relative => "relative",
+            Self::Timerfd => "timerfd",
+            Self::Epoll => "epoll",
+            Self::Realtime => "realtime",
+        }
+    }
+
+    /// What must be in the cycles; `None` if nothing may be.
+    pub fn intruder(self) -> Option<&'static str> {
+        match self {
+            Self::Malloc => Some("memory"),
+            Self::Fault => Some("fault"),
+            Self::Lock => Some("lock"),
+            Self::Sleep => Some("sleep"),
+            Self::Print => Some("write"),
+            Self::Migration => Some("migration"),
+            Self::Clean | Self::Relative | Self::Timerfd | Self::Epoll | Self::Realtime => None,
+        }
+    }
+
+    /// How the pace is called in the document.
+    pub fn pace(self) -> &'static str {
+        match self {
+            Self::Timerfd | Self::Epoll => "timerfd",
+            _ => "sleep",
+        }
+    }
+
+    /// The finding about how the thread waits.
+    pub fn finding(self) -> Option<&'static str> {
+        match self {
+            Self::Relative => Some("relative-sleep"),
+            Self::Realtime => Some("realtime-clock"),
+            _ => None,
+        }
+    }
+
+    /// Whether the defect comes exactly as often as planted. A lock is not always held when it is asked for.
+    pub fn is_counted(self) -> bool {
+        self.intruder().is_some() && self != Self::Lock
+    }
+
+    /// The function that the defect is in, if the inspection can be asked for it.
+    pub fn function(self) -> Option<&'static str> {
+        match self {
+            Self::Malloc => Some("planted_malloc"),
+            Self::Fault => Some("planted_fault"),
+            Self::Lock => Some("planted_lock"),
+            Self::Print => Some("planted_printf"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Plants defects in small loops, inspects them, and compares what `punctual inspect` reports with what was planted.
+//!
+//! ```text
+//! loop.c -> cc, in several builds \
+//!           the loop in Rust -------> punctual inspect --json -- LOOP KIND EVERY CYCLES -> Seen -> row of the table
+//! ```
+//! The product is used only as a program that is started, and by the JSON that it prints.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a test program is for")]
+
+mod judge;
+mod kind;
+mod run;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use judge::Row;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(about = "Plants defects in small loops, and judges what punctual inspect makes of them")]
+pub struct Words {
+    /// The program to judge
+    #[arg(long)]
+    pub punctual: PathBuf,
+    /// The folder of the loop in Rust
+    #[arg(long)]
+    pub programs: PathBuf,
+    /// A folder for what is built
+    #[arg(long)]
+    pub folder: PathBuf,
+    /// The loop in C
+    #[arg(long)]
+    pub source: PathBuf,
+    /// One build and one rate only
+    #[arg(long)]
+    pub quick: bool,
+    /// Cycles of each loop
+    #[arg(long, default_value_t = 2_000)]
+    pub cycles: u64,
+}
+
+/// Exit code if nothing could be judged here.
+const NOT_RUN: u8 = 3;
+
+fn main() -> ExitCode {
+    match judged(&Words::parse()) {
+        Ok(None) => ExitCode::from(NOT_RUN),
+        Ok(Some(rows)) => {
+            let wrong = rows.iter().filter(|row| row.wrong.is_some()).count();
+            let named = rows.iter().filter(|row| row.is_named == Some(true)).count();
+            let places = rows.iter().filter(|row| row.is_named.is_some()).count();
+            println!(
+                "{} of {} loops told right; function named in {named} of {places}",
+                rows.len() - wrong,
+                rows.len()
+            );
+            if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("inspect_truth: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Inspects each loop; `None` if the kernel's trace cannot be used here.
+fn judged(words: &Words) -> Result<Option<Vec<Row>>> {
+    std::fs::create_dir_all(&words.folder).with_context(|| format!("make {}", words.folder.display()))?;
+    let mut rows = Vec::new();
+    for plant in run::plants(words)? {
+        let Some(document) = run::inspect(words, &plant)? else {
+            println!("the kernel's trace cannot be used here");
+            return Ok(None);
+        };
+        let row = judge::row(&plant, &document);
+        println!("{row}");
+        rows.push(row);
+    }
+    Ok(Some(rows))
+}
