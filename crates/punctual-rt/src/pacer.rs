@@ -61,7 +61,7 @@ impl Pacer {
     ///
     /// # Errors
     /// [`SetupError::Evl`](crate::SetupError::Evl) or [`SetupError::Cobalt`](crate::SetupError::Cobalt) with the reason why
-    /// the core cannot be used; [`ConfigError::OnlyInBand`](crate::ConfigError::OnlyInBand) if the wait is none of a core.
+    /// the core cannot be used; [`ConfigError::OnlyInBand`] if the wait is none of a core.
     ///
     /// # Real-time
     /// Enters the kernel, allocates, and may fault: call before the loop.

@@ -86,6 +86,10 @@ struct Off {
 impl Thread {
     fn take(&mut self, record: &Record) {
         let (at, ours) = (record.at, record.tid == self.tid);
+        // Some CPUs write no record when they switch from idle to a thread. What the thread does shows that it runs.
+        if ours {
+            self.runs(at, record.cpu);
+        }
         match &record.seen {
             Seen::Lost => self.lost(at),
             Seen::Waking { tid } if *tid == self.tid => self.woken(record),

@@ -187,6 +187,20 @@ fn a_lock_that_a_lower_thread_held_names_it_and_makes_its_cycles_slow() {
 }
 
 #[test]
+fn a_thread_runs_where_it_acts_although_no_switch_to_it_was_recorded() {
+    let report = Script::grid(200, |script, cycle, woke| {
+        if cycle % 10 == 5 {
+            script.enter(woke + 10 * US, FUTEX, [0, 0]);
+            script.leaves(woke + 11 * US, 2);
+            script.on(0, woke + 12 * US, HOLDER, Seen::Waking { tid: TID });
+            script.on(1, woke + 20 * US, TID, Seen::Exit { number: FUTEX, result: 0 });
+        }
+    })
+    .report();
+    assert_eq!(inside(&report), [(Intruder::Lock, 20), (Intruder::Migration, 20)]);
+}
+
+#[test]
 fn a_skipped_release_counts_until_the_thread_ran_next() {
     let mut script = Script::grid(100, |_, _, _| ());
     // The thread plans two releases ahead, so that two pass without a cycle.

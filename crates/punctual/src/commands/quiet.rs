@@ -29,14 +29,14 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
         return;
     }
     match deadline {
-        None => say(format!("Not idle: {}. To wait for quiet, add --wait-quiet 60s.", other_work(&work))),
+        None => say(format!("Not idle: others use {}. To wait for quiet, add --wait-quiet 60s.", other_work(&work))),
         Some(deadline) => {
-            say(format!("Waiting for quiet: {}.", other_work(&work)));
+            say(format!("Waiting for quiet: others use {}.", other_work(&work)));
             while !work.is_quiet() && Instant::now() < deadline {
                 work = OtherWork::over(LOOK);
             }
             if !work.is_quiet() {
-                say(format!("Measuring all the same: {}.", other_work(&work)));
+                say(format!("Measuring all the same: others use {}.", other_work(&work)));
             }
         }
     }
@@ -66,6 +66,6 @@ impl IdleWatch {
     pub fn end(&mut self) -> Option<String> {
         let (_, since) = self.since.take()?;
         let work = Sighting::now().since(&since);
-        (!work.is_quiet()).then(|| format!("While idle was measured, others worked: {}", other_work(&work)))
+        (!work.is_quiet()).then(|| format!("While idle was measured, others used {}", other_work(&work)))
     }
 }

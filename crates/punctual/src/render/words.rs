@@ -266,12 +266,12 @@ pub fn scenario_ahead(scenario: &Scenario) -> String {
     )
 }
 
-/// Other programs that use CPU time: `others use 1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.
+/// How much CPU time other programs use: `1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.
 pub fn other_work(work: &OtherWork) -> String {
     let program =
         |one: &OtherProgram| format!("{} (pid {}) {:.0} %", shortened(&one.name, 20), one.pid, one.cpus * 100.0);
     let named: Vec<String> = work.programs.iter().map(program).collect();
-    format!("others use {:.1} CPUs: {} of a CPU", work.cpus, named.join(", "))
+    format!("{:.1} CPUs: {} of a CPU", work.cpus, named.join(", "))
 }
 
 pub fn short_phase_name(name: &str) -> String {

@@ -110,7 +110,11 @@ fn beside_a_campaign_nothing_else_is_measured() {
     let check = ["check", "--cpus", "0", "--duration", "1s", "--budget", "500us"];
     let optimize = ["optimize", "--cpus", "0", "--knobs", KNOBS, "--yes"];
     for words in [measure.as_slice(), &check, &optimize] {
-        other.punctual(words).refused(&["a campaign of punctual optimize measures", "kill -INT", "--resume"]);
+        other.punctual(words).refused(&[
+            "a campaign of punctual optimize or compare measures",
+            "kill -INT",
+            "--resume",
+        ]);
     }
     assert_eq!(fs::read_dir(other.dir.path()).unwrap().count(), 0, "nothing was begun");
     assert!(child.try_wait().unwrap().is_none(), "the campaign went on meanwhile");
