@@ -2,6 +2,8 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+#[cfg(test)]
+mod book;
 mod compare;
 mod explain;
 mod inspect;
