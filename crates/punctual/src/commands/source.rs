@@ -108,11 +108,11 @@ pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut newest: Vec<PathBuf> = found.into_iter().rev().map(|(_, path)| path).filter(is_shown).take(count).collect();
     newest.reverse();
     if newest.len() < count {
-        bail!(
-            "this folder holds {} of the {count} readable recordings (*.punctual) that are needed: name them, or make \
-             one:\n  sudo punctual check",
-            newest.len()
-        );
+        let lack = match (newest.len(), count) {
+            (0, _) => "no readable recording (*.punctual) is in this folder".to_owned(),
+            (found, wanted) => format!("{wanted} recordings are needed, and this folder holds {found} (*.punctual)"),
+        };
+        bail!("{lack}: name one, or make one:\n  sudo punctual check");
     }
     let names: Vec<String> = newest.iter().map(|path| path.display().to_string()).collect();
     say(&format!("note: the newest here: {}", names.join(", ")));

@@ -66,6 +66,5 @@ pub fn columns() -> Option<usize> {
 /// Layout for standard output: the width of the terminal within bounds, and colours if they are on.
 pub fn style() -> Style {
     let colour = anstream::ColorChoice::global() == anstream::ColorChoice::AlwaysAnsi;
-    columns()
-        .map_or(Style { colour, ..Style::default() }, |columns| Style { width: columns.clamp(60, 120), colour: true })
+    columns().map_or(Style { colour, ..Style::default() }, |columns| Style { width: columns.min(120), colour: true })
 }

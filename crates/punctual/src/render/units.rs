@@ -152,6 +152,21 @@ pub fn portion(share: f64) -> String {
     }
 }
 
+/// Above this probability a bound is told in percent, and below as odds.
+const PERCENT_ABOVE: f64 = 0.1;
+
+/// What was seen of a probability, in the unit in which [`at_most`] tells its upper bound `upper`, so that the two can be
+/// compared: `1 in 98 releases`, `7.9 % of releases`. Odds are rounded to the nearest whole number. `None` if `part` is 0.
+#[allow(clippy::cast_precision_loss, reason = "a share is shown with two digits")]
+pub fn seen(part: u64, whole: u64, upper: f64, nouns: &str) -> Option<String> {
+    let one_in = whole.saturating_add(part / 2).checked_div(part)?;
+    Some(if upper <= PERCENT_ABOVE {
+        format!("1 in {} {nouns}", count(one_in))
+    } else {
+        format!("{} of {nouns}", portion(part as f64 / whole as f64))
+    })
+}
+
 /// An upper bound of a probability as odds, which are rounded so that they claim no more than the bound: `fewer than 1
 /// in 20 000 releases`. A large bound is a percentage: `fewer than 54 % of releases`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
@@ -159,7 +174,7 @@ pub fn at_most(probability: f64, nouns: &str) -> String {
     if !probability.is_finite() || probability >= 1.0 {
         return format!("up to 100{THIN}% of {nouns}");
     }
-    if probability > 0.1 {
+    if probability > PERCENT_ABOVE {
         let percent = (probability * 100.0).ceil().clamp(0.0, 100.0) as u64;
         return format!("fewer than {percent}{THIN}% of {nouns}");
     }
@@ -371,6 +386,19 @@ mod tests {
             assert_eq!(plain(&at_most(p, "releases")), "up to 100 % of releases");
         }
         assert!(at_most(0.0, "releases").starts_with("fewer than 1 in "));
+    }
+
+    #[test]
+    fn what_was_seen_has_the_unit_of_its_bound() {
+        let both = |part, whole, upper| {
+            plain(&format!("{}; {}", seen(part, whole, upper, "releases").unwrap(), at_most(upper, "releases")))
+        };
+        assert_eq!(both(833, 8_000, 0.107), "10 % of releases; fewer than 11 % of releases");
+        assert_eq!(both(3, 8_000, 0.107), "< 0.1 % of releases; fewer than 11 % of releases");
+        assert_eq!(both(8, 8, 1.0), "100 % of releases; up to 100 % of releases");
+        assert_eq!(both(204, 20_000, 0.0114), "1 in 98 releases; fewer than 1 in 87 releases");
+        assert_eq!(both(1_606, 8_000, f64::NAN), "20 % of releases; up to 100 % of releases");
+        assert_eq!(seen(0, 8_000, 0.2, "releases"), None);
     }
 
     #[test]

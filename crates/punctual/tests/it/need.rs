@@ -29,7 +29,9 @@ fn a_project_file_is_written_once_and_read_by_every_command() {
 #[test]
 fn without_a_recording_in_the_folder_it_is_said_how_to_make_one() {
     for verb in [&["report"][..], &["explain"], &["compare"], &["report", "--plot"]] {
-        Run::new().punctual(verb).refused(&["this folder holds 0 of the", "sudo punctual check"]);
+        Run::new()
+            .punctual(verb)
+            .refused(&["no readable recording (*.punctual) is in this folder", "sudo punctual check"]);
     }
 }
 

@@ -141,7 +141,7 @@ impl Sheet {
 
     pub fn toned_entry(&mut self, indent: usize, label_width: usize, tone: Tone, label: &str, text: &str) {
         let label = format!("{:<label_width$}", ascii(label));
-        let start = (indent + label_width + 1).min(self.style.width / 2);
+        let start = (indent + label_width + 1).min(self.style.width / 3);
         self.hanging(indent, start, Some((tone, &label)), text);
     }
 

@@ -219,8 +219,8 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
         let place =
             if is_outside { "Of a traced pass, which is no part of the verdict: tracing adds latency. " } else { "" };
         sheet.answer("Causes", &format!("{place}{cause}"));
-    } else if report.causes.is_none() && report.verdict.missed > 0 {
-        sheet.answer("Causes", "This run did not look for them.");
+    } else if report.verdict.missed > 0 {
+        sheet.answer("Causes", &answer::no_cause(report));
     }
     if let Some(next) = next {
         sheet.answer_next(&next.why, &next.command.to_string(), next.then.map(|then| then.to_string()));

@@ -67,10 +67,9 @@ pub fn how_sure(report: &Report) -> String {
         return format!("{}.", units::capitalised(&super::verdict::inconclusive(why)));
     }
     let Some(bound) = super::verdict::bound(report) else { return "No bound follows from this run.".to_owned() };
-    // The odds are rounded to the nearest whole number: 1 606 of 8 000 are "1 in 5".
-    match verdict.due.saturating_add(verdict.missed / 2).checked_div(verdict.missed) {
+    match verdict.miss_probability_upper.and_then(|upper| units::seen(verdict.missed, verdict.due, upper, "releases")) {
         None => bound,
-        Some(one_in) => format!("1 in {} releases missed here. {bound}", units::count(one_in)),
+        Some(seen) => format!("{seen} missed here. {bound}"),
     }
 }
 
@@ -88,7 +87,9 @@ pub fn trust(report: &Report, recording: Option<&Path>) -> Vec<String> {
         }
     };
     if report.verdict.cause_open {
-        said.push("The misses are a fact; their cause is open.".to_owned());
+        let from = if shown.iter().any(|doubt| doubt.direction().adds()) { "that" } else { "another doubt" };
+        let certain = if report.trust.ok() { "The misses are certain. " } else { "" };
+        said.push(format!("{certain}How many of the misses come from {from} is not known."));
     }
     if more > 0 {
         let all = Command::on_file(["report", "--full"], recording);
@@ -126,6 +127,15 @@ pub fn top_cause(report: &Report) -> Option<String> {
     let next = next.map_or_else(String::new, |next| format!("; the largest with a name is {}", told(next)));
     let latest = latest(found, first).map_or_else(String::new, |latest| format!(" {latest}"));
     Some(format!("{}{next}.{latest}", units::capitalised(&told(first))))
+}
+
+/// Why a run with misses names no cause.
+pub fn no_cause(report: &Report) -> String {
+    match (&report.causes, report.causes_doubt()) {
+        (None, _) => "This run did not look for them.".to_owned(),
+        (Some(_), Some(doubt)) => units::capitalised(causes::doubt(doubt)),
+        (Some(_), None) => "In the pass that looks for them no activation was late.".to_owned(),
+    }
 }
 
 /// A sentence about the largest traced latency; `None` if its main cause is `first`.

@@ -34,11 +34,9 @@ pub fn verdict(report: &Report) -> VerdictWords {
 
 /// The sentence about doubts that do not change the verdict; `None` without doubts.
 fn but(verdict: &Verdict) -> Option<String> {
-    let open = match (verdict.answer, verdict.cause_open) {
-        (Answer::NotHeld, true) => "That stands, but its cause is open",
-        _ => "That stands",
-    };
-    (!verdict.although.is_empty()).then(|| format!("{open}, although {}.", super::although(&verdict.although)))
+    let open = if verdict.cause_open { " How many of the misses come from that is not known." } else { "" };
+    (!verdict.although.is_empty())
+        .then(|| format!("That stands, although {}.{open}", super::although(&verdict.although)))
 }
 
 fn held(report: &Report) -> String {
@@ -190,7 +188,8 @@ mod tests {
         assert!(words.word == "Inconclusive" && words.but.is_none());
         assert!(words.seen.starts_with("no miss was seen, but the recording is cut off: "), "{}", words.seen);
         let but = plain(&verdict(&sample::eight_cpus()).but.unwrap());
-        assert!(but.starts_with("That stands, but its cause is open, although the whole machine stood"), "{but}");
+        assert!(but.starts_with("That stands, although the whole machine stood"), "{but}");
+        assert!(but.ends_with(" How many of the misses come from that is not known."), "{but}");
     }
 
     #[test]
