@@ -27,7 +27,7 @@ pub use finding::{Finding, Findings, Severity};
 pub use host::{Host, HostCpu, Rights};
 
 use crate::setup::{LatencyQos, Require, Setup};
-use crate::{Memory, Nanos, Policy};
+use crate::{Backend, Memory, Nanos, Policy};
 
 /// How a task waits for its next release, as far as the check is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +60,13 @@ pub struct Plan {
     pub setup: Setup,
     /// Whether the thread will be set up by [`Setup::apply`], which sets its timer slack to 1 ns.
     pub is_applied: bool,
+    /// The kernel that paces the task. A real-time core wakes its threads whatever Linux does, so rules about Linux's
+    /// wake-ups do not hold there.
+    pub backend: Backend,
 }
 
 impl Plan {
-    /// The plan of a task that sleeps and is set up by [`Setup::apply`]. All else is unknown.
+    /// The plan of a task that Linux paces, that sleeps and is set up by [`Setup::apply`]. All else is unknown.
     pub fn new(name: &str, period: Nanos, setup: Setup) -> Self {
         Self {
             name: name.to_owned(),
@@ -74,6 +77,7 @@ impl Plan {
             waits: Waits::Sleeps,
             setup,
             is_applied: true,
+            backend: Backend::Linux,
         }
     }
 

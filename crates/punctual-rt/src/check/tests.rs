@@ -252,6 +252,50 @@ fn each_rule_fires_where_it_should_and_is_silent_nearby() {
     assert_eq!((fired, silent), (codes().collect(), codes().collect()), "each rule has a case of either kind");
 }
 
+/// On a real-time core, rules about Linux's wake-ups are silent, and a clock that needs a system call takes the thread
+/// in-band.
+#[test]
+fn a_task_on_a_core_is_not_judged_by_how_linux_wakes() {
+    let on_core = |change: Change, backend| {
+        let mut scene = changed(change);
+        scene.plan.backend = backend;
+        scene
+    };
+    let of_linux: [(&str, Change); 5] = [
+        ("kconf.flavour", |s| s.host.is_realtime = Some(false)),
+        ("task.on_tick", |s| s.plan.phase = Some(Nanos::ZERO)),
+        ("task.short_period", |s| s.host.wake_up = Some(us(51))),
+        ("mem.lock", |s| s.plan.setup.memory = Memory::Leave),
+        ("clk.timer_slack", |s| (s.plan.setup.policy, s.plan.is_applied) = (Policy::Other, false)),
+    ];
+    for (code, change) in of_linux {
+        assert!(on_core(change, Backend::Linux).codes().contains(code), "{code}");
+        for core in [Backend::Evl, Backend::Cobalt] {
+            assert_eq!(on_core(change, core).codes(), BTreeSet::new(), "{code} on {core}");
+        }
+    }
+    let hpet: Change = |s| s.host.clock_source = Some("hpet".to_owned());
+    assert!(on_core(hpet, Backend::Evl).finding("clk.source").evidence.contains("in-band"));
+    assert!(!on_core(hpet, Backend::Linux).finding("clk.source").evidence.contains("in-band"));
+    // The thread is one of Linux as well, so it needs the rights, and its CPU is that of the machine.
+    let of_both: [(&str, Change); 3] = [
+        ("lim.rtprio", |s| s.without_rights().plan.setup.policy = Policy::Fifo(81)),
+        ("pm.idle_state", |s| _ = s.qos(LatencyQos::Leave)),
+        ("cpu.smt", |s| s.host.cpus[1].siblings = Some(vec![1, 3])),
+    ];
+    for (code, change) in of_both {
+        assert_eq!(on_core(change, Backend::Evl).codes(), BTreeSet::from([code]));
+    }
+}
+
+#[test]
+fn a_plan_says_which_kernel_is_to_pace_the_task() {
+    let config = || crate::TaskConfig::periodic(us(1000)).policy(Policy::Fifo(80));
+    assert_eq!(config().backend(Backend::Evl).plan().backend, Backend::Evl);
+    assert_eq!(config().backend(Backend::Linux).plan().backend, Backend::Linux);
+    assert_eq!(config().wait(crate::Wait::Spin).plan().backend, Backend::Linux, "no core waits like this");
+}
+
 #[test]
 fn a_machine_of_which_nothing_is_known_makes_no_finding() {
     let mut plan = fine_plan();

@@ -1,6 +1,6 @@
 //! The configuration of a periodic task: plain data that is checked before anything is started.
 
-use crate::backend::{Backend, InBand};
+use crate::backend::{Backend, InBand, find_any};
 use crate::check::{Findings, Host, Plan, Waits, check};
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::stats::{FLIGHT_CYCLES, StatsConfig};
@@ -205,10 +205,11 @@ impl TaskConfig {
         check(&[self.plan()], &Host::here())
     }
 
-    /// The plan of the task for [`check()`].
+    /// The plan of the task for [`check()`]. If the start is to choose the kernel that paces the task, this looks which one
+    /// it would choose.
     ///
     /// # Real-time
-    /// Allocates: call before the loop.
+    /// Allocates, and enters the kernel: call before the loop.
     pub fn plan(&self) -> Plan {
         let waits = match &self.wait {
             Wait::Sleep | Wait::Anticipate | Wait::External { .. } => Waits::Sleeps,
@@ -221,7 +222,13 @@ impl TaskConfig {
             Phase::Auto | Phase::AlignedTo { .. } => None,
         };
         let plan = Plan::new(&self.name, self.period, self.setup.clone());
-        Plan { phase, deadline: self.deadline, execution: self.execution, waits, ..plan }
+        Plan { phase, deadline: self.deadline, execution: self.execution, waits, backend: self.paced_by(), ..plan }
+    }
+
+    /// The kernel that will pace the task, as far as can be told before its start.
+    fn paced_by(&self) -> Backend {
+        let chosen = || find_any().ok().flatten().map_or(Backend::Linux, |found| found.backend());
+        self.out_of_band_priority().map_or(Backend::Linux, |_| self.backend.unwrap_or_else(chosen))
     }
 
     pub(super) fn stats(&self) -> StatsConfig {

@@ -9,7 +9,7 @@ mod task;
 mod time;
 
 use super::{Finding, Host, Plan, Severity};
-use crate::Nanos;
+use crate::{Backend, Nanos};
 
 /// Severity, evidence and remedy of a rule that found something.
 pub(super) struct Fired {
@@ -24,10 +24,16 @@ type Answer = Option<Fired>;
 pub(super) struct Rule {
     pub(super) code: &'static str,
     judge: fn(&Plan, &Host) -> Answer,
+    /// Whether the rule is about how Linux wakes, ranks or sets up a thread, which a real-time core does itself.
+    is_of_linux: bool,
 }
 
 const fn rule(code: &'static str, judge: fn(&Plan, &Host) -> Answer) -> Rule {
-    Rule { code, judge }
+    Rule { code, judge, is_of_linux: false }
+}
+
+const fn linux_rule(code: &'static str, judge: fn(&Plan, &Host) -> Answer) -> Rule {
+    Rule { code, judge, is_of_linux: true }
 }
 
 /// The code of the rule about two tasks that need the same CPU at the same moment.
@@ -42,9 +48,9 @@ pub(super) const ALONE: &[Rule] = &[
     rule("task.margin", task::margin),
     rule("task.load", task::load),
     rule("task.deadline", task::deadline),
-    rule("task.short_period", task::short_period),
+    linux_rule("task.short_period", task::short_period),
     rule("task.deadline_affinity", task::deadline_affinity),
-    rule("mem.lock", task::unlocked),
+    linux_rule("mem.lock", task::unlocked),
     rule("proc.affinity", task::unpinned),
     rule("task.cpu", cpus::missing),
     rule("iso.domain", cpus::shared),
@@ -64,16 +70,17 @@ pub(super) const ALONE: &[Rule] = &[
     rule("pm.qos_percpu", rights::cpu_latency),
     rule("clk.source", time::source),
     rule("clk.vdso", time::read_cost),
-    rule("clk.timer_slack", time::slack),
-    rule("kconf.flavour", time::flavour),
+    linux_rule("clk.timer_slack", time::slack),
+    linux_rule("kconf.flavour", time::flavour),
     rule("virt.detect", time::guest),
 ];
 
 /// The rule about a task that starts alone, or is the first of a group whose phases count from it.
-pub(super) const FIRST: Rule = rule("task.on_tick", task::on_tick);
+pub(super) const FIRST: Rule = linux_rule("task.on_tick", task::on_tick);
 
 impl Rule {
     pub(super) fn finding(&self, plan: &Plan, host: &Host) -> Option<Finding> {
+        unless(self.is_of_linux && plan.backend != Backend::Linux)?;
         let Fired { severity, evidence, remedy } = (self.judge)(plan, host)?;
         Some(Finding { code: self.code, severity, task: plan.name.clone(), evidence, remedy })
     }

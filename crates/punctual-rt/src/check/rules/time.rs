@@ -3,7 +3,7 @@
 use super::{Answer, fired, unless, us};
 use crate::check::Severity::{High, Info, Medium};
 use crate::check::{Host, Plan, Waits};
-use crate::{Nanos, Policy};
+use crate::{Backend, Nanos, Policy};
 
 /// Clock sources that are slow to read, because each reading goes over a bus, or that are no more precise than a tick.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
@@ -14,8 +14,14 @@ const READ_MAX: Nanos = Nanos::from_ns(100);
 /// Timers that are rounded by more than this noticeably delay wake-ups.
 const SLACK_MAX: Nanos = Nanos::from_us(1);
 
-pub(super) fn source(_: &Plan, host: &Host) -> Answer {
+pub(super) fn source(plan: &Plan, host: &Host) -> Answer {
     let source = host.clock_source.as_deref().filter(|source| SLOW.contains(source))?;
+    if plan.backend != Backend::Linux {
+        let evidence = format!(
+            "the clock source is {source}: each look at the clock is a system call, which takes the thread in-band to Linux"
+        );
+        return fired(High, evidence, "use the CPU's own clock (tsc, arch_sys_counter), which is read without a system call");
+    }
     let evidence = format!("the clock source is {source}: each look at the clock takes about a microsecond");
     fired(High, evidence, "use the CPU's own clock (tsc, arch_sys_counter) where the kernel takes it to be sound")
 }
