@@ -15,6 +15,7 @@ mod watch;
 
 pub use others::{OtherProgram, OtherWork, Sighting};
 pub use phases::{WallTime, wall_time};
+pub use prepare::look_for;
 pub use punctual_rt::now;
 pub use terms::{
     CpuProgress, CpuSoFar, Explain, MeasureError, MeasureRemedy, Observer, PhaseNumber, Progress, Setting, Spike,

@@ -26,7 +26,7 @@ pub(super) struct Prepared {
 }
 
 pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
-    core_of(scenario.mechanism).look().map_err(MeasureError::Core)?;
+    look_for(scenario.mechanism)?;
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(Mark { at: RecTime::EPOCH, kind: MarkKind::Note(text) });
     setting.notes.iter().cloned().for_each(&mut note);
@@ -76,6 +76,14 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
         setting.explain.as_ref().map(|explain| Causes::start(explain, scenario, &setting.cpus.online, &probes));
     let causes = causes.and_then(|started| started.map_err(note).ok());
     Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
+}
+
+/// Looks whether this machine has the kernel that wakes such threads.
+///
+/// # Errors
+/// [`MeasureError::Core`] with the reason why a real-time core cannot be used.
+pub fn look_for(mechanism: Mechanism) -> Result<(), MeasureError> {
+    core_of(mechanism).look().map_err(MeasureError::Core)
 }
 
 /// The kernel that wakes the threads.

@@ -43,6 +43,7 @@ pub(super) fn against(
         basis: pairs.iter().map(Pair::basis).max().unwrap_or(Basis::Times),
         groups: pairs.iter().map(|pair| group(pair, options)).collect(),
         causes: None,
+        kernels: None,
         if_independent: None,
         verdict: Compared::NotEnoughData,
         told_to_ppm: None,

@@ -24,6 +24,7 @@ mod recorded;
 mod result;
 mod rows;
 mod runs;
+mod second_kernel;
 mod series;
 #[cfg(test)]
 mod tests;
@@ -33,8 +34,8 @@ pub use causes::{CauseChange, CauseWeight};
 pub use comparable::{Difference, Matters, Subject, Value};
 pub use distribution::TOGETHER;
 pub use result::{
-    Against, Basis, Change, Compared, ComparedNumber, Comparison, Design, Group, GroupResult, Lack, Lacking, LeftOut,
-    Limits, Mood, Origin, Refused, RowResult, Side, Undecided, Withheld,
+    Against, Basis, Change, Compared, ComparedNumber, Comparison, Design, Gain, Group, GroupResult, Lack, Lacking,
+    LeftOut, Limits, Mood, Origin, Refused, RowResult, SecondKernel, Side, Undecided, Withheld,
 };
 pub use rows::{TOLD_LEAST, TOLD_MARGINS};
 
@@ -117,6 +118,13 @@ impl Comparison {
         let looked_at = judge::all(&mut others, &options);
         if !options.as_if_independent {
             imported::withhold(&mut others);
+        }
+        if let Measured::Recording(first) = first.1 {
+            for (against, (_, other)) in others.iter_mut().zip(named.iter().skip(1)) {
+                if let Measured::Recording(other) = other {
+                    against.kernels = SecondKernel::of(&[first], &[other], against);
+                }
+            }
         }
         let first = match (first.1, &first_report) {
             (Measured::Recording(recording), Some(report)) => Side::of(&first.0, recording, report),

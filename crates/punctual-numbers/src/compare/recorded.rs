@@ -30,6 +30,7 @@ impl Against {
             lacks: Vec::new(),
             groups: groups.collect(),
             causes: causes::changes((first, first_report), (other, &report)),
+            kernels: None,
             side: Side::of(name, other, &report),
             basis: Basis::Times,
             if_independent: None,

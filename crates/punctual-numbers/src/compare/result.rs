@@ -5,6 +5,7 @@ use super::{CauseChange, Options};
 use crate::claims::Refusal;
 use crate::foreign::Series;
 use crate::report::{Distrust, may_differ_by_doubt};
+use crate::scenario::{Mechanism, Scenario};
 use crate::stats::float::whole;
 use punctual_hist::Nanos;
 
@@ -102,6 +103,8 @@ pub struct Against {
     pub groups: Vec<GroupResult>,
     /// Changes among the causes of latency; `None` unless both recordings were traced.
     pub causes: Option<Vec<CauseChange>>,
+    /// What the other kernel changes; `None` unless the recordings differ in the kernel that wakes the threads.
+    pub kernels: Option<SecondKernel>,
     /// The basis of the verdict: the weakest one of any group.
     pub basis: Basis,
     /// The verdict that would hold if the values of both were independent; `None` unless the verdict was withheld
@@ -473,4 +476,42 @@ pub enum Refused {
     /// first, reason for the other).
     Unfit(String, Option<Refusal>, Option<Refusal>),
     NothingInCommon(String, Vec<LeftOut>),
+}
+
+/// Two recordings that differ in the kernel that wakes the threads.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SecondKernel {
+    /// How the threads of the first recording wait, which names their kernel.
+    #[serde(rename = "first_mechanism")]
+    pub first: Mechanism,
+    /// The same for the second recording.
+    #[serde(rename = "second_mechanism")]
+    pub second: Mechanism,
+    /// The furthest decided percentile of each CPU and load; if none is decided, the furthest one with odds. A group with
+    /// too little data for any is missing.
+    pub gains: Vec<Gain>,
+    /// How often a real-time core took threads in-band, in all recordings of both sides.
+    pub in_band_switches: u64,
+    /// What was measured in the first recording, for the command that measures more.
+    #[serde(skip)]
+    pub scenario: Scenario,
+}
+
+/// The change of one percentile on one CPU under one load.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Gain {
+    #[serde(flatten)]
+    pub group: Group,
+    /// The percentile, in parts per million.
+    pub ppm: u32,
+    /// Its latency in the first recording, in nanoseconds.
+    #[serde(rename = "first_ns")]
+    pub first: f64,
+    /// Its latency in the second recording, in nanoseconds.
+    #[serde(rename = "second_ns")]
+    pub second: f64,
+    pub change: Change,
+    pub verdict: Compared,
 }

@@ -9,7 +9,7 @@ use super::odds::Odds;
 use super::rows::PERCENTILES_PPM;
 use super::{
     Against, Basis, CONFIDENCE, Change, Compared, ComparedNumber, Comparison, Design, Group, GroupResult, Limits,
-    Options, Refused, RowResult, Side, Undecided, comparable, judge, rows, series,
+    Options, Refused, RowResult, SecondKernel, Side, Undecided, comparable, judge, rows, series,
 };
 use crate::foreign::Series;
 use crate::recording::Recording;
@@ -74,6 +74,7 @@ impl Comparison {
             lacks: Vec::new(),
             groups,
             causes: None,
+            kernels: None,
             side: side(b, second),
             verdict: Compared::NotEnoughData,
             told_to_ppm: None,
@@ -85,6 +86,10 @@ impl Comparison {
         }];
         let looked_at = judge::all(&mut others, &options);
         others.iter_mut().for_each(few_runs);
+        let [a_side, b_side] = [first, second].map(|side| side.iter().map(|(_, run)| *run).collect::<Vec<_>>());
+        for other in &mut others {
+            other.kernels = SecondKernel::of(&a_side, &b_side, other);
+        }
         Ok(Self { options, first: side(a, first), others, looked_at, error_rate: judge::RISK })
     }
 }

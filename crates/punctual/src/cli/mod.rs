@@ -363,15 +363,20 @@ pub struct MeasureArgs {
     /// How the threads wait
     #[arg(long, default_value = "absolute", value_parser = one_of(MECHANISMS))]
     pub mechanism: Mechanism,
-    /// The kernel that wakes the threads: Linux, or a real-time core beside it
+    /// The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in
+    /// turn, half of the duration each, and compared; --out then names a folder
     #[arg(
         long,
         value_name = "KERNEL",
         default_value = "linux",
+        value_delimiter = ',',
         value_parser = one_of(KERNELS),
         conflicts_with_all = ["mechanism", "suite"]
     )]
-    pub kernel: OutOfBand,
+    pub kernel: Vec<OutOfBand>,
+    /// With two kernels: number of rounds, each with one stretch on either kernel
+    #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub rounds: u32,
     /// Where on the clock the releases lie
     #[arg(long, value_enum, default_value_t = PhaseName::Auto)]
     pub phase: PhaseName,
@@ -437,10 +442,6 @@ type OutOfBand = Option<Mechanism>;
 impl MeasureArgs {
     pub fn priority(&self) -> u8 {
         self.priority.unwrap_or(PRIORITY)
-    }
-
-    pub fn mechanism(&self) -> Mechanism {
-        self.kernel.unwrap_or(self.mechanism)
     }
 
     pub fn phases(&self) -> Vec<LoadPhase> {

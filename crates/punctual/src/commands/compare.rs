@@ -105,7 +105,7 @@ fn measured(file: &ResultFile) -> Measured<'_> {
     }
 }
 
-fn exit_of(comparison: &Comparison, fail_on: Option<CompareLevel>) -> Exit {
+pub fn exit_of(comparison: &Comparison, fail_on: Option<CompareLevel>) -> Exit {
     let any = |wanted: &[Compared]| comparison.others.iter().any(|other| wanted.contains(&other.verdict));
     let worse = any(&[Compared::Worse, Compared::Mixed]);
     let unsure = any(&[Compared::NotEnoughData]);

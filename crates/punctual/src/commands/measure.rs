@@ -2,6 +2,7 @@
 
 use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
+use crate::commands::kernels::Kernels;
 use crate::commands::need::{Stated, Terms};
 use crate::commands::quiet;
 use crate::commands::resume;
@@ -31,8 +32,12 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     }
     let args = &filled(args)?;
     let (phases, mut notes) = if args.suite.is_some() { classic() } else { (args.phases(), Vec::new()) };
-    let scenario =
-        scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
+    let (mechanism, second) = mechanisms(args)?;
+    let scenario = scenario(args, mechanism, phases, &machine.cpus)?;
+    let kernels = second.map(|second| Kernels::of(args, [mechanism, second], scenario.clone())).transpose()?;
+    for stretch in kernels.as_ref().map_or_else(|| vec![scenario.clone()], |kernels| kernels.scenarios().to_vec()) {
+        stretch.checked(&machine.cpus).map_err(render::words::scenario_error)?;
+    }
     fits(&args.explain, &scenario)?;
     let outputs = Outputs {
         html: args.html.clone(),
@@ -45,8 +50,14 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     if args.explain.explain_engine == Some(trace::EngineChoice::Bpf) && !cfg!(feature = "bpf") {
         notes.push(super::left_out("BPF"));
     }
-    let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), true) };
+    // An ordinary thread on one kernel and a real-time thread on the other must not be compared.
+    let ordinary_if_refused = kernels.is_none();
+    let setting = machine.setting(load_dir, Vec::new(), ordinary_if_refused);
+    let setting = Setting { notes, explain: explain(&args.explain), ..setting };
     quiet::before(&scenario, args.wait_quiet, args.form.brief);
+    if let Some(kernels) = kernels {
+        return kernels.run(&setting);
+    }
     session::run(&scenario, &setting, outputs, None)?.tell(&Telling::Form(args.form, machine.reader()))
 }
 
@@ -94,8 +105,18 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
     })
 }
 
-fn scenario(args: &MeasureArgs, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {
-    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { args.mechanism() };
+/// How the threads wait, and how they wait on the second of two kernels.
+fn mechanisms(args: &MeasureArgs) -> Result<(Mechanism, Option<Mechanism>)> {
+    let of = |kernel: &Option<Mechanism>| kernel.unwrap_or(args.mechanism);
+    match args.kernel.as_slice() {
+        _ if args.suite.is_some() => Ok((Mechanism::Nanosleep, None)),
+        [one] => Ok((of(one), None)),
+        [one, two] if one != two => Ok((of(one), Some(of(two)))),
+        _ => bail!("--kernel takes one kernel, or two different ones, as in --kernel linux,evl"),
+    }
+}
+
+fn scenario(args: &MeasureArgs, mechanism: Mechanism, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {
     let threads = threads(args, cpus, if mechanism == Mechanism::Nanosleep { 50 } else { 1 })?;
     let shortest = threads.iter().map(|t| t.period).min().unwrap_or_default();
     let length = args.activations.map_or(Amount::Time(args.duration.unwrap_or(DEFAULT_LENGTH)), Amount::Activations);

@@ -12,6 +12,7 @@ mod here;
 pub mod init;
 pub mod inspect;
 pub mod internal;
+mod kernels;
 pub mod lint;
 pub mod measure;
 pub mod merge;

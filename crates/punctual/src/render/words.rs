@@ -168,6 +168,15 @@ pub fn policy(policy: Policy) -> String {
     }
 }
 
+/// The kernel that wakes threads which wait like this.
+pub fn kernel(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::Evl => "EVL",
+        Mechanism::Cobalt => "Cobalt",
+        _ => "Linux",
+    }
+}
+
 pub fn mechanism(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::Absolute => "clock_nanosleep to the release",

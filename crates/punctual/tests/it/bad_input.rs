@@ -45,11 +45,19 @@ fn a_core_that_this_kernel_does_not_have() {
     refused(&["--kernel", "evl"], &["SCHED_FIFO", "--policy"]);
     refused(&["--kernel", "evl", "--mechanism", "spin"], &["--mechanism"]);
     refused(&["--kernel", "evil"], &["evil", "linux, evl, cobalt"]);
+    for kernels in ["evl,evl", "linux,evl,cobalt"] {
+        refused(&["--kernel", kernels], &["two different ones", "--kernel linux,evl"]);
+    }
+    refused(&["--kernel", "linux,evl", "--rounds", "1"], &["--rounds"]);
     let run = Run::new();
     let cores =
         [("evl", "EVL", "/dev/evl/control", "CONFIG_EVL"), ("cobalt", "Cobalt", "/proc/xenomai", "CONFIG_XENOMAI")];
     for (word, name, path, option) in cores.into_iter().filter(|(.., path, _)| !Path::new(path).exists()) {
         run.punctual(&["measure", "--kernel", word, "--duration", "1s"]).refused(&[name, "has none", option]);
+        let both = format!("linux,{word}");
+        run.punctual(&["measure", "--kernel", &both, "--duration", "1s"]).refused(&[name, "has none", option]);
+        let live = ["measure", "--kernel", &both, "--duration", "1s", "--live"];
+        run.punctual(&live).refused(&["--live", "one kernel"]);
         assert_eq!(fs::read_dir(run.dir.path()).unwrap().count(), 0, "{path}: nothing was measured");
     }
 }

@@ -148,7 +148,7 @@ fn table() -> String {
             _ => "inconclusive",
         };
         let not_held = match (with.answer, with.cause_open) {
-            (NotHeld, true) => "stands, its cause is open",
+            (NotHeld, true) => "stands; how many misses come from the doubt is not known",
             (NotHeld, false) => "stands",
             _ => "inconclusive",
         };

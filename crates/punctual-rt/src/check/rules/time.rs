@@ -20,7 +20,11 @@ pub(super) fn source(plan: &Plan, host: &Host) -> Answer {
         let evidence = format!(
             "the clock source is {source}: each look at the clock is a system call, which takes the thread in-band to Linux"
         );
-        return fired(High, evidence, "use the CPU's own clock (tsc, arch_sys_counter), which is read without a system call");
+        return fired(
+            High,
+            evidence,
+            "use the CPU's own clock (tsc, arch_sys_counter), which is read without a system call",
+        );
     }
     let evidence = format!("the clock source is {source}: each look at the clock takes about a microsecond");
     fired(High, evidence, "use the CPU's own clock (tsc, arch_sys_counter) where the kernel takes it to be sound")

@@ -9,7 +9,7 @@ use crate::render::units;
 use crate::render::words::{self, compare as say};
 use minijinja::{Value, context};
 use punctual_numbers::compare::{
-    Against, Basis, Compared, ComparedNumber, Comparison, Group, GroupResult, RowResult, Side,
+    Against, Basis, Compared, ComparedNumber, Comparison, Gain, Group, GroupResult, RowResult, SecondKernel, Side,
 };
 
 const TEMPLATE: &str = include_str!("../html/compare.html.jinja");
@@ -75,7 +75,23 @@ fn against(other: &Against) -> Value {
         lacks => other.lacks.iter().map(say::lacking).collect::<Vec<_>>(),
         groups => groups.into_iter().map(group).collect::<Vec<_>>(),
         groups_left => left,
+        kernels => other.kernels.as_ref().map(kernels),
         causes => other.causes.as_ref().map(|causes| causes.iter().map(say::cause).collect::<Vec<_>>()),
+    }
+}
+
+fn kernels(of: &SecondKernel) -> Value {
+    let gain = |gain: &Gain| {
+        context! { group => say::group(&gain.group), what => say::percentile(gain.ppm),
+        first => units::column_us_of(gain.first), second => units::column_us_of(gain.second),
+        change => say::changed(Some(gain.change)), interval => say::interval_of(Some(gain.change)),
+        verdict => say::verdict(gain.verdict), over => gain.verdict == Compared::Worse }
+    };
+    context! {
+        first => words::kernel(of.first),
+        second => words::kernel(of.second),
+        sentence => say::second_kernel(of),
+        gains => of.gains.iter().map(gain).collect::<Vec<_>>(),
     }
 }
 

@@ -83,6 +83,9 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     let seen = if shown.is_empty() { sides } else { format!("{sides}: {}{left}.", shown.join("; ")) };
     sheet.hanging_paragraph(0, 2, tone(other.verdict), &word, &seen);
     sheet.answer("How sure", &say::sentence(other, comparison));
+    if let Some(kernels) = &other.kernels {
+        sheet.answer("Kernels", &say::second_kernel(kernels));
+    }
     let doubts: Vec<Distrust> = comparison.first.doubts.iter().chain(&other.side.doubts).cloned().collect();
     let trust = if other.refused {
         format!("No: these two mean different things ({}); --anyway was given.", say::not_comparable(other))
@@ -103,13 +106,19 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
 
 /// The next step in words, and its command if there is one.
 fn next(other: &Against) -> (String, Option<String>) {
+    let kernels = other.kernels.as_ref().and_then(|kernels| say::kernels_in_turn(kernels, other.design));
     let in_turn = || {
+        if let Some((command, takes)) = &kernels {
+            let why = format!("Measure both kernels in turn; it takes about {}:", units::duration(*takes));
+            return (why, Some(command.clone()));
+        }
         let (command, takes) = say::interleave();
         let takes = units::duration(takes);
         let why = format!("Measure in turn, where A and B are what sets up either side; it takes about {takes}:");
         (why, Some(command))
     };
     match other.undecided {
+        Some(Undecided::FewRuns { .. }) if kernels.is_some() => return in_turn(),
         Some(Undecided::Moods(_)) => return in_turn(),
         Some(Undecided::FewRuns { .. }) => {
             return ("Measure more runs of both, alternately, and name them all.".to_owned(), None);

@@ -150,3 +150,40 @@ fn junit_has_a_case_for_each_group_and_fails_where_it_is_worse() {
     let worse = Comparison::of(&named, Options { ..Options::default() }).unwrap();
     assert_eq!(junit(&worse, false).unwrap().matches("<failure").count(), 2);
 }
+
+fn named<'a>(side: &str, all: &'a [Recording]) -> Vec<(String, &'a Recording)> {
+    all.iter().enumerate().map(|(n, of)| (format!("{side}-{n}"), of)).collect()
+}
+
+/// Rounds on Linux and on EVL, which is a tenth as late; `rounds` of each.
+fn kernels(rounds: u64) -> Comparison {
+    let of = |mechanism, times| {
+        let mut recording = recording("6.6", times, 30);
+        recording.header.scenario.mechanism = mechanism;
+        recording
+    };
+    let linux: Vec<Recording> = (0..rounds).map(|round| of(Mechanism::Absolute, 20 + round)).collect();
+    let evl: Vec<Recording> = (0..rounds).map(|round| of(Mechanism::Evl, 2 + round % 2)).collect();
+    Comparison::of_sides(&named("linux", &linux), &named("evl", &evl), true, Options::default()).unwrap()
+}
+
+#[test]
+fn what_a_second_kernel_changes_is_a_sentence_a_section_and_a_value() {
+    let decided = kernels(12);
+    assert_golden("kernels.txt", &text(&decided, None, Style::default()));
+    assert_golden("kernels-short.txt", &short(&decided, None, Style::default()));
+    assert_page("kernels", &html(&decided, "Linux / EVL").unwrap());
+    let gained = &document(&decided)["others"][0]["kernels"];
+    assert_eq!((&gained["first_mechanism"], &gained["second_mechanism"]), (&"absolute".into(), &"evl".into()));
+    assert_eq!(gained["gains"].as_array().unwrap().len(), 2, "one for each CPU");
+    assert_eq!(gained["gains"][0]["verdict"], "better");
+    assert_eq!(document(&comparison(false))["others"][0]["kernels"], serde_json::Value::Null);
+}
+
+#[test]
+fn the_command_that_measures_both_kernels_can_be_pasted() {
+    let undecided = short(&kernels(2), None, Style::default());
+    let command = "punctual measure --kernel linux,evl --cpus 1-2 --period 1ms --rounds 4";
+    assert!(undecided.contains(command) && undecided.contains("--load cpu:1"), "{undecided}");
+    assert!(!undecided.contains("COMMAND A"), "{undecided}");
+}

@@ -75,6 +75,11 @@ fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     if let Some(more) = decided.len().checked_sub(DECIDED_TOLD).filter(|more| *more > 0) {
         sheet.paragraph(2, &format!("and {} more, in the tables", units::count(more as u64)));
     }
+    if let Some(kernels) = &other.kernels {
+        sheet.heading("What the second kernel changes");
+        sheet.paragraph(2, &say::second_kernel(kernels));
+        kernels.gains.iter().for_each(|gain| sheet.point(2, &say::gained(gain)));
+    }
     differences(sheet, other);
     sheet.heading("Numbers (us, over the releases due)");
     for group in groups {

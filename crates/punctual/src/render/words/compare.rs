@@ -1,15 +1,17 @@
 //! A comparison in words: the differences between recordings, the change of each number, and the conclusions.
 
-use super::{mechanism, phase_name, policy, state, timer_phase};
+use super::command::{Command, length};
+use super::{kernel, mechanism, phase_name, policy, state, timer_phase};
 use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
 use punctual_numbers::compare::{
-    Against, Basis, CauseChange, Change, Compared, ComparedNumber, Comparison, Design, Difference, Group, GroupResult,
-    Lack, Lacking, LeftOut, Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS,
-    Undecided, Value, Withheld,
+    Against, Basis, CauseChange, Change, Compared, ComparedNumber, Comparison, Design, Difference, Gain, Group,
+    GroupResult, Lack, Lacking, LeftOut, Limits, Matters, Origin, Refused, RowResult, SecondKernel, Subject, TOGETHER,
+    TOLD_LEAST, TOLD_MARGINS, Undecided, Value, Withheld,
 };
 use punctual_numbers::foreign::Quantity;
+use punctual_numbers::scenario::{Amount, Policy};
 
 pub fn verdict(verdict: Compared) -> &'static str {
     match verdict {
@@ -83,7 +85,11 @@ pub fn number(row: &RowResult, second: bool) -> String {
 }
 
 pub fn change(row: &RowResult) -> String {
-    match row.change {
+    changed(row.change)
+}
+
+pub fn changed(change: Option<Change>) -> String {
+    match change {
         Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
         Some(Change::Ratio(Limits { seen: Some(seen), .. })) => format!("x{seen:.2}"),
         Some(Change::Difference(_) | Change::Ratio(_)) | None => units::ABSENT.to_owned(),
@@ -91,8 +97,12 @@ pub fn change(row: &RowResult) -> String {
 }
 
 pub fn interval(row: &RowResult) -> String {
+    interval_of(row.change)
+}
+
+pub fn interval_of(change: Option<Change>) -> String {
     let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
-    match row.change {
+    match change {
         Some(Change::Difference(l)) if l.low.is_finite() || l.high.is_finite() => {
             format!("{} to {}", end(l.low, units::signed_us(l.low)), end(l.high, units::signed_us(l.high)))
         }
@@ -336,6 +346,75 @@ const EACH: Nanos = Nanos::from_secs(30);
 pub fn interleave() -> (String, Nanos) {
     let command = format!("punctual compare --interleave 'COMMAND A' 'COMMAND B' --rounds {ROUNDS}");
     (command, EACH.times(2 * ROUNDS))
+}
+
+/// What it changes on this machine that another kernel wakes the threads. Of several CPUs and loads, the sentence names the
+/// one that gains least.
+pub fn second_kernel(of: &SecondKernel) -> String {
+    let (first, second) = (kernel(of.first), kernel(of.second));
+    let in_band = match of.in_band_switches {
+        0 => "No thread was taken in-band.".to_owned(),
+        n => format!("Threads were taken in-band {}, which may be part of the latency.", units::counted(n, "time")),
+    };
+    let Some(gain) = of.least() else {
+        return format!("Too little was measured to tell what {second} instead of {first} changes here. {in_band}");
+    };
+    let others = match of.gains.len() {
+        0 | 1 => String::new(),
+        n => format!("; of {n} CPUs and loads this one gains least"),
+    };
+    format!("On this machine {second} instead of {first} brings {}{others}. {in_band}", gained(gain))
+}
+
+/// The change of a percentile with its interval: `p99 of CPU 1, idle, from 45.0 us to 12.5 us (x0.28, ...): better`.
+pub fn gained(gain: &Gain) -> String {
+    format!(
+        "{} of {} from {}{THIN}us to {}{THIN}us ({}, 95 % interval {}): {}",
+        percentile(gain.ppm),
+        group(&gain.group),
+        units::column_us_of(gain.first),
+        units::column_us_of(gain.second),
+        changed(Some(gain.change)),
+        interval_of(Some(gain.change)),
+        verdict(gain.verdict)
+    )
+}
+
+/// Number of rounds that `measure` makes with two kernels. With eight, the exact test cannot decide about two CPUs.
+const KERNEL_ROUNDS: u64 = 12;
+
+/// The command that measures both kernels in turn, more than was measured, and the time that it takes.
+pub fn kernels_in_turn(of: &SecondKernel, design: Design) -> Option<(String, Nanos)> {
+    let Amount::Time(measured) = of.scenario.length else { return None };
+    let (rounds, stretch) = match design {
+        Design::Rounds { rounds } => (2 * rounds as u64, measured),
+        Design::Pair | Design::Runs { .. } => (KERNEL_ROUNDS, EACH),
+    };
+    let whole = stretch.times(2 * rounds);
+    let periods = || of.scenario.threads.iter().map(|thread| thread.period);
+    let period = match (periods().min(), periods().max()) {
+        (Some(shortest), Some(longest)) if shortest == longest => length(shortest),
+        _ => {
+            let by_cpu = of.scenario.threads.iter().map(|thread| format!("{}={}", thread.cpu, length(thread.period)));
+            by_cpu.collect::<Vec<_>>().join(",")
+        }
+    };
+    let kernels = format!("{},{}", kernel(of.first), kernel(of.second)).to_lowercase();
+    let mut command = Command::new(["measure"])
+        .with("--kernel", &kernels)
+        .with("--cpus", &of.scenario.cpus().to_string())
+        .with("--period", &period)
+        .with("--rounds", &rounds.to_string())
+        .with("--duration", &length(whole));
+    if let Policy::Fifo(priority) = of.scenario.policy {
+        command = command.with("--priority", &priority.to_string());
+    }
+    let is_idle = of.scenario.load_phases.iter().all(|phase| phase.loads.is_empty());
+    if !is_idle {
+        let phases = of.scenario.load_phases.iter().map(|phase| format!("{}:{}", phase.name(), phase.parts));
+        command = command.with("--load", &phases.collect::<Vec<_>>().join(","));
+    }
+    Some((command.to_string(), whole))
 }
 
 fn has_few_moods(row: &RowResult) -> bool {

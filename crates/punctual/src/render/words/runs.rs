@@ -1,10 +1,9 @@
 //! Words about recordings of several runs, about stretches of a recording, and about recordings that cannot be merged.
 
-use super::{amount, cpus, mechanism, policy, timer_phase, units};
+use super::{amount, cpus, kernel, mechanism, policy, timer_phase, units};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Mismatch, RecTime, RecordedRun, Stretch, Unmergeable};
 use punctual_numbers::report::Report;
-use punctual_numbers::scenario::Mechanism;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
@@ -29,11 +28,7 @@ pub fn notes(report: &Report) -> Vec<String> {
 /// A sentence about the real-time core that paced the threads: `EVL woke the threads out-of-band, and took none of them
 /// in-band`. `None` if Linux paced them.
 fn out_of_band(report: &Report) -> Option<String> {
-    let core = match report.scenario.mechanism {
-        Mechanism::Evl => "EVL",
-        Mechanism::Cobalt => "Cobalt",
-        _ => return None,
-    };
+    let core = Some(report.scenario.mechanism).filter(|mechanism| mechanism.is_out_of_band()).map(kernel)?;
     let switches = report.cpus.iter().filter_map(|cpu| cpu.in_band_switches).fold(0, u64::saturating_add);
     let taken = match switches {
         0 => "took none of them in-band".to_owned(),
