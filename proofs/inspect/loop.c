@@ -1,6 +1,8 @@
 // A loop of 1 kHz with one planted defect, to hold `punctual inspect` against. It does not use our library.
 // Usage: loop KIND EVERY CYCLES, where KIND is one of those in main() and EVERY is how often the defect comes.
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +26,7 @@ __attribute__((noinline)) static void work(void) {
 }
 
 __attribute__((noinline)) static void planted_malloc(void) {
-    char *block = malloc(BLOCK);
+    char *block = (char *)malloc(BLOCK);
     block[0] = 1;
     sum += (unsigned char)block[0];
     free(block);
@@ -113,7 +115,7 @@ int main(int argc, char **argv) {
     CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &set);
     sched_setaffinity(0, sizeof set, &set);
     mlockall(MCL_CURRENT | (is(kind, "malloc") || is(kind, "fault") ? 0 : MCL_FUTURE));
-    fresh = mmap(NULL, 4096UL * (cycles + 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    fresh = (char *)mmap(NULL, 4096UL * (cycles + 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     madvise(fresh, 4096UL * (cycles + 1), MADV_NOHUGEPAGE);
 
     int fd = timerfd_create(CLOCK_MONOTONIC, 0), poll = epoll_create1(0);

@@ -39,13 +39,17 @@ pub fn row(plant: &Plant, document: &Value) -> Row {
     let hits: Vec<&&Value> =
         rows.iter().filter(|row| Some(row["intruder"].as_str().unwrap_or("")) == plant.kind.intruder()).collect();
     let count: u64 = hits.iter().filter_map(|row| row["count"].as_u64()).sum();
-    let names = |row: &&&Value| {
-        let symbol = row["code"]["symbol"].as_str().unwrap_or_default();
-        plant.kind.function().is_some_and(|function| symbol.contains(function))
-    };
-    let is_named = plant.kind.function().filter(|_| plant.has_symbols).map(|_| hits.iter().any(names));
+    let is_named = plant.kind.function().map(|function| hits.iter().any(|row| names(plant, function, &row["code"])));
     let told = plant.kind.intruder().map_or_else(|| format!("{} rows", rows.len()), |kind| format!("{kind} {count}x"));
     Row { what, told, is_named, wrong: wrong(plant, thread, &rows, count, document) }
+}
+
+/// Whether a place in the code is in this function. Without symbols its address tells that.
+fn names(plant: &Plant, function: &str, code: &Value) -> bool {
+    match plant.stripped.iter().find(|known| known.name.starts_with(function)) {
+        Some(known) => code["symbol"].is_null() && code["offset"].as_u64().is_some_and(|at| known.code.contains(&at)),
+        None => code["symbol"].as_str().is_some_and(|symbol| symbol.contains(function)),
+    }
 }
 
 fn wrong(plant: &Plant, thread: &Value, rows: &[&Value], count: u64, document: &Value) -> Option<String> {

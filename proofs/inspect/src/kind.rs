@@ -82,14 +82,16 @@ impl Kind {
         self.intruder().is_some() && self != Self::Lock
     }
 
-    /// The function that the defect is in, if the inspection can be asked for it.
+    /// The function that the defect is in; `None` without a defect in the cycles.
     pub fn function(self) -> Option<&'static str> {
         match self {
             Self::Malloc => Some("planted_malloc"),
             Self::Fault => Some("planted_fault"),
             Self::Lock => Some("planted_lock"),
-            Self::Print => Some("planted_printf"),
-            _ => None,
+            Self::Sleep => Some("planted_sleep"),
+            Self::Print => Some("planted_print"),
+            Self::Migration => Some("planted_migration"),
+            Self::Clean | Self::Relative | Self::Timerfd | Self::Epoll | Self::Realtime => None,
         }
     }
 }

@@ -4,7 +4,8 @@ use crate::Words;
 use crate::kind::Kind;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A loop to inspect.
@@ -16,15 +17,26 @@ pub struct Plant {
     pub cycles: u64,
     /// Whether the loop is bound to a CPU, locked and real-time, so that nothing else may be in it.
     pub is_alone: bool,
-    pub has_symbols: bool,
+    /// Addresses of the functions with defects, in a build without symbols.
+    pub stripped: Vec<Function>,
+}
+
+/// A function of a program, by the addresses in its file.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub code: Range<u64>,
 }
 
 /// Name of a build of the loop in C, and the options of the compiler.
-const BUILDS: [(&str, &[&str]); 3] = [
-    ("C, PIE", &["-O2", "-fno-omit-frame-pointer"]),
+const BUILDS: [(&str, &[&str]); 5] = [
+    ("C, PIE", &["-O2"]),
+    ("C++", &["-x", "c++", "-std=c++20", "-Wno-volatile", "-O2"]),
+    ("C, frame pointers", &["-O2", "-g", "-fno-omit-frame-pointer"]),
     ("C, static", &["-O2", "-static", "-no-pie"]),
-    ("C, stripped", &["-O2", "-s"]),
+    (STRIPPED, &["-O2"]),
 ];
+const STRIPPED: &str = "C, stripped";
 const RATES: [u64; 3] = [1, 10, 100];
 const QUICK_RATE: u64 = 10;
 
@@ -35,23 +47,41 @@ pub fn plants(words: &Words) -> Result<Vec<Plant>> {
     for (nth, (build, options)) in builds.iter().enumerate() {
         let program = words.folder.join(format!("loop{nth}"));
         let made =
-            Command::new("cc").args(*options).arg("-o").arg(&program).arg(&words.source).arg("-lpthread").status();
+            Command::new("cc").args(*options).arg(&words.source).arg("-o").arg(&program).arg("-lpthread").status();
         ensure!(made.context("start the C compiler cc")?.success(), "cc cannot build {}", words.source.display());
+        let stripped = if *build == STRIPPED { strip(&program)? } else { Vec::new() };
         for kind in Kind::ALL {
             // A loop without a defect is the same at any rate.
             for every in rates.iter().take(if kind.intruder().is_some() { rates.len() } else { 1 }) {
-                let has_symbols = !build.contains("stripped");
-                let (program, every, cycles) = (program.clone(), *every, words.cycles);
-                plants.push(Plant { kind, build, program, every, cycles, is_alone: true, has_symbols });
+                let (program, every, cycles, stripped) = (program.clone(), *every, words.cycles, stripped.clone());
+                plants.push(Plant { kind, build, program, every, cycles, is_alone: true, stripped });
             }
         }
     }
     for kind in [Kind::Malloc, Kind::Print, Kind::Sleep] {
         let program = words.programs.join("inspect_truth_loop");
         let (every, cycles) = (QUICK_RATE, words.cycles);
-        plants.push(Plant { kind, build: "Rust", program, every, cycles, is_alone: false, has_symbols: true });
+        plants.push(Plant { kind, build: "Rust", program, every, cycles, is_alone: false, stripped: Vec::new() });
     }
     Ok(plants)
+}
+
+/// Takes the symbols out of a program, and returns the functions with defects that it had.
+fn strip(program: &Path) -> Result<Vec<Function>> {
+    let output = Command::new("nm").args(["-S", "--defined-only"]).arg(program).output().context("start nm")?;
+    let functions = String::from_utf8(output.stdout)?.lines().filter_map(function).collect();
+    ensure!(Command::new("strip").arg(program).status().context("start strip")?.success(), "strip failed");
+    Ok(functions)
+}
+
+/// A function with a defect, from a line `ADDRESS SIZE KIND NAME` of nm.
+fn function(line: &str) -> Option<Function> {
+    let mut words = line.split(' ');
+    let (from, size) = (words.next()?, words.next()?);
+    let name = words.nth(1).filter(|name| name.starts_with("planted_"))?.to_owned();
+    let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    let from = hex(from)?;
+    Some(Function { name, code: from..from + hex(size)? })
 }
 
 /// The document of an inspection; `None` if it could not use the kernel's trace.

@@ -1,22 +1,23 @@
 //! Observes a program of the user: which of its threads are periodic, and what is in their cycles.
 //!
 //! ```text
-//! target -> observe (trace, or counters) -> Observed -> report -> Inspection
-//!           process, settings                           symbols
+//! target -> observe (trace and stacks, or counters) -> Observed -> report -> Inspection
+//!           process, settings                                      code
 //! ```
 //! What the records mean is decided in `punctual-numbers`. The program is neither stopped nor changed.
 
 mod calls;
 mod child;
+mod code;
 mod observe;
 mod process;
 mod procfs;
 mod report;
 mod settings;
-mod symbols;
+mod stacks;
 mod target;
 
-use crate::trace::{Looking, ProgramTrace, TraceError};
+use crate::trace::{ProgramTrace, TraceError};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_numbers::inspect::Inspection;
@@ -62,16 +63,16 @@ pub enum InspectError {
 /// Observes the program until the time is up, the program ends or `interrupted` is set.
 pub fn run(wanted: &Wanted, interrupted: &AtomicBool) -> Result<Inspection, InspectError> {
     let calls = calls::calls();
-    let (trace, refused) = match wanted.may_trace.then(|| open(&wanted.cpus, &calls)) {
+    let (trace, refused) = match wanted.may_trace.then(|| open(&wanted.cpus)) {
         Some(Ok(trace)) => (Some(trace), None),
         Some(Err(error)) => (None, Some(error.to_string())),
         None => (None, None),
     };
-    let observed = observe::observe(wanted, trace, interrupted)?;
+    let observed = observe::observe(wanted, trace, &calls, interrupted)?;
     report::report(wanted, &observed, refused, &calls)
 }
 
-fn open(cpus: &CpuSet, calls: &[punctual_numbers::inspect::Call]) -> Result<ProgramTrace, TraceError> {
+fn open(cpus: &CpuSet) -> Result<ProgramTrace, TraceError> {
     crate::trace::sweep();
-    ProgramTrace::open(&Looking { cpus, waits: &calls::waits(calls) })
+    ProgramTrace::open(cpus)
 }

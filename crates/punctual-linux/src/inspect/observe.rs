@@ -1,13 +1,14 @@
 //! Watches the program for as long as asked, and keeps what was seen.
 
 use super::child::Program;
+use super::code::Space;
 use super::process::{self, Thread};
-use super::symbols::Maps;
-use super::{InspectError, Target, Wanted, target};
+use super::stacks::Stacks;
+use super::{InspectError, Target, Wanted, calls, target};
 use crate::sys::usage;
-use crate::trace::ProgramTrace;
+use crate::trace::{ProgramTrace, TraceError};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::inspect::{Counters, End, Record};
+use punctual_numbers::inspect::{Call, Counters, End, Record};
 use punctual_rt::now;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -31,7 +32,7 @@ pub struct Observed {
     pub name: String,
     pub started: Option<MonoTime>,
     pub threads: BTreeMap<u32, Seen>,
-    pub maps: Option<Maps>,
+    pub space: Space,
     pub length: Nanos,
     pub end: End,
     /// Records in order of time; `None` without a trace.
@@ -58,62 +59,95 @@ impl Seen {
 
 pub fn observe(
     wanted: &Wanted,
-    mut trace: Option<ProgramTrace>,
+    trace: Option<ProgramTrace>,
+    calls: &[Call],
     interrupted: &AtomicBool,
 ) -> Result<Observed, InspectError> {
     let found = target::find(&wanted.target, wanted.thread.as_ref())?;
     let cpu_before = usage::own_cpu();
-    if let (Some(pid), Some(tracing)) = (found, &trace) {
-        let followed = tracing.follow(&process::thread_ids(pid)).and_then(|()| tracing.begin());
-        trace = followed.is_ok().then_some(trace).flatten();
+    let mut tracing = trace.map(|trace| Tracing { trace, stacks: None });
+    if let (Some(pid), Some(some)) = (found, &mut tracing) {
+        let begun = some.begin(&process::thread_ids(pid), wanted, calls);
+        tracing = begun.is_ok().then_some(tracing).flatten();
     }
     let from = now();
-    let mut program = start(&wanted.target, trace.as_ref())?;
+    let mut program = start(wanted, tracing.as_mut(), calls)?;
     let pid = found.or(program.as_ref().map(Program::pid)).unwrap_or_default();
     let mut watch = Watch {
         pid,
         is_ours: program.is_some(),
         looked: MonoTime::default(),
         look: LOOK,
+        samples_stacks: tracing.as_ref().is_some_and(|tracing| tracing.stacks.is_some()),
         seen: Observed {
             pid,
             name: String::new(),
             started: program.is_some().then_some(from),
             threads: BTreeMap::new(),
-            maps: None,
+            space: Space::of(pid),
             length: Nanos::default(),
             end: End::Duration,
-            records: trace.is_some().then(Vec::new),
+            records: tracing.is_some().then(Vec::new),
             lost: 0,
             own_cpu: Nanos::default(),
-            blind_events: trace.as_ref().map(|trace| trace.blind.clone()).unwrap_or_default(),
+            blind_events: Vec::new(),
             waits_hidden: false,
         },
     };
-    watch.seen.end = watch.until_end(wanted, &mut trace, &mut program, from, interrupted);
+    if found.is_some() {
+        watch.seen.space.read();
+    }
+    watch.seen.end = watch.until_end(wanted, &mut tracing, &mut program, from, interrupted);
     watch.look();
     let mut seen = watch.seen;
     seen.length = now().since(from);
-    if let (Some(trace), Some(records)) = (&mut trace, &mut seen.records) {
-        trace.end();
-        trace.drain(records);
-        seen.lost = trace.lost();
+    if let (Some(tracing), Some(records)) = (&mut tracing, &mut seen.records) {
+        tracing.trace.end();
+        tracing.drain(pid, &mut seen.space, records);
+        seen.lost = tracing.trace.lost();
+        seen.blind_events.clone_from(&tracing.trace.blind);
         records.sort_by_key(|record| record.at);
     }
-    drop(trace);
+    drop(tracing);
     seen.own_cpu = usage::own_cpu().minus(cpu_before);
     if seen.threads.is_empty() { Err(InspectError::EndedAtOnce) } else { Ok(seen) }
 }
 
-fn start(target: &Target, trace: Option<&ProgramTrace>) -> Result<Option<Program>, InspectError> {
-    let Target::Command(words) = target else { return Ok(None) };
+fn start(wanted: &Wanted, tracing: Option<&mut Tracing>, calls: &[Call]) -> Result<Option<Program>, InspectError> {
+    let Target::Command(words) = &wanted.target else { return Ok(None) };
     Program::start(words, |tid| {
-        if let Some(trace) = trace {
+        if let Some(tracing) = tracing {
             // Without the trace of its start, the program is still found by its number.
-            let _ = trace.follow(&[tid]).and_then(|()| trace.begin());
+            let _ = tracing.begin(&[tid], wanted, calls);
         }
     })
     .map(Some)
+}
+
+/// What records the program: the trace, and call stacks where they can be sampled.
+struct Tracing {
+    trace: ProgramTrace,
+    stacks: Option<Stacks>,
+}
+
+impl Tracing {
+    /// Records these threads, and those that they start later.
+    fn begin(&mut self, tids: &[u32], wanted: &Wanted, calls: &[Call]) -> Result<(), TraceError> {
+        let sampled = Stacks::open(self.trace.stack_events(), tids, &wanted.cpus);
+        self.stacks = sampled.and_then(|stacks| stacks.switch(true).map(|()| stacks)).ok();
+        if self.stacks.is_none() {
+            self.trace.record_stacks(&calls::waits(calls));
+        }
+        self.trace.follow(tids)?;
+        self.trace.begin()
+    }
+
+    fn drain(&mut self, pid: u32, space: &mut Space, records: &mut Vec<Record>) {
+        self.trace.drain(records);
+        if let Some(stacks) = &mut self.stacks {
+            stacks.drain(pid, space, records);
+        }
+    }
 }
 
 struct Watch {
@@ -121,6 +155,7 @@ struct Watch {
     is_ours: bool,
     looked: MonoTime,
     look: Nanos,
+    samples_stacks: bool,
     seen: Observed,
 }
 
@@ -128,15 +163,15 @@ impl Watch {
     fn until_end(
         &mut self,
         wanted: &Wanted,
-        trace: &mut Option<ProgramTrace>,
+        tracing: &mut Option<Tracing>,
         program: &mut Option<Program>,
         from: MonoTime,
         interrupted: &AtomicBool,
     ) -> End {
         loop {
             self.look_if_time();
-            if let (Some(trace), Some(records)) = (trace.as_mut(), &mut self.seen.records) {
-                trace.drain(records);
+            if let (Some(tracing), Some(records)) = (tracing.as_mut(), &mut self.seen.records) {
+                tracing.drain(self.pid, &mut self.seen.space, records);
                 if records.len() > RECORDS_MAX {
                     return End::Full;
                 }
@@ -155,7 +190,7 @@ impl Watch {
 
     fn look_if_time(&mut self) {
         // A program that has just been started is still being loaded: its first look would show another one.
-        let is_new = self.is_ours && self.seen.maps.is_none();
+        let is_new = self.is_ours && self.seen.threads.is_empty();
         if is_new || now().since(self.looked) >= self.look {
             self.look();
         }
@@ -176,7 +211,10 @@ impl Watch {
         if let Some(name) = process::name(self.pid) {
             self.seen.name = name;
         }
-        self.seen.maps = Maps::read(self.pid).or(self.seen.maps.take());
+        // The samples tell of new mappings themselves, and of those that are gone by now.
+        if !self.samples_stacks {
+            self.seen.space.read();
+        }
         self.looked = now();
         self.look = LOOK.max(self.looked.since(from).times(LOOK_PART));
     }

@@ -1,9 +1,10 @@
 //! Turns what was seen into the report.
 
+use super::code::Places;
 use super::observe::{Observed, Seen};
 use super::process;
-use super::symbols::Places;
 use super::{InspectError, Wanted};
+use crate::trace::USER_STACK;
 use punctual_hist::MonoTime;
 use punctual_numbers::inspect::{
     self as numbers, Blind, Call, CallKind, Engine, Inspection, Offsets, Order, Pace, Program, Record, Refused, Setup,
@@ -19,8 +20,8 @@ pub fn report(
     refused: Option<String>,
     calls: &[Call],
 ) -> Result<Inspection, InspectError> {
-    let places = seen.maps.clone().map(|maps| Places::new(maps, seen.pid));
-    let locate = |stack: &[Address]| places.as_ref()?.locate(stack);
+    let places = Places::new(&seen.space);
+    let locate = |stack: &[Address]| places.locate(stack);
     let people = people(seen);
     let order = Order { calls, offsets: offsets(), people: &people, locate: &locate, limit: wanted.limit };
     let by_thread = by_thread(seen);
@@ -166,7 +167,7 @@ fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
     }
     blind.push(Blind::SmallAllocations);
     for event in &seen.blind_events {
-        blind.push(if event == "ftrace:user_stack" { Blind::CallSites } else { Blind::Event(event.clone()) });
+        blind.push(if event == USER_STACK { Blind::CallSites } else { Blind::Event(event.clone()) });
     }
     blind
 }

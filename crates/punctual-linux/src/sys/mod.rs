@@ -12,6 +12,7 @@ pub mod perf;
 pub mod posix_timer;
 pub mod process;
 pub mod registers;
+pub mod samples;
 pub mod sched;
 #[cfg(feature = "bpf")]
 pub mod shared_words;

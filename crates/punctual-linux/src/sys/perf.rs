@@ -1,26 +1,30 @@
-//! Reads counters of the CPU through `perf_event_open`. They count from the moment they are opened. Samples are not
-//! used.
+//! Reads counters of the CPU through `perf_event_open`. They count from the moment they are opened.
 
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;
 
-/// The kernel's `struct perf_event_attr` of its first version (`PERF_ATTR_SIZE_VER0`).
+/// The kernel's `struct perf_event_attr` of Linux 4.1 (`PERF_ATTR_SIZE_VER3`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Attr {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_kind: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_kind: u32,
-    config1: u64,
+pub(super) struct Attr {
+    pub kind: u32,
+    pub size: u32,
+    pub config: u64,
+    pub sample_period: u64,
+    pub sample_kind: u64,
+    pub read_format: u64,
+    pub flags: u64,
+    pub wakeup_events: u32,
+    pub breakpoint_kind: u32,
+    pub config1: u64,
+    pub config2: u64,
+    pub branch_sample_kind: u64,
+    pub sample_regs_user: u64,
+    pub sample_stack_user: u32,
+    pub clock: i32,
 }
 
-const SIZE: u32 = 64;
+pub(super) const SIZE: u32 = 96;
 /// Flag that one read returns all counters of the group.
 const READ_GROUP: u64 = 1 << 3;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
@@ -40,7 +44,7 @@ impl<const N: usize> CounterGroup<N> {
         for event in events {
             let group = opened.as_ref().map(|counters| &counters.leader);
             let attr = Attr { kind, size: SIZE, config: event, read_format: READ_GROUP, ..Attr::default() };
-            let fd = open(&attr, cpu, group)?;
+            let fd = open(&attr, EVERY_TASK, cpu, group)?;
             match &mut opened {
                 None => opened = Some(Self { members: Vec::new(), leader: fd }),
                 Some(counters) => counters.members.push(fd),
@@ -65,13 +69,12 @@ impl<const N: usize> CounterGroup<N> {
     }
 }
 
-fn open(attr: &Attr, cpu: u32, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+pub(super) fn open(attr: &Attr, task: libc::pid_t, cpu: u32, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let group = group.map_or(-1, AsRawFd::as_raw_fd);
     let cpu = libc::c_int::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: the kernel reads the structure, whose size is a member of it, and which lives until the call returns.
-    let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), EVERY_TASK, cpu, group, CLOSE_ON_EXEC)
-    };
+    let fd =
+        unsafe { libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), task, cpu, group, CLOSE_ON_EXEC) };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
     // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })

@@ -39,7 +39,7 @@ pub use flight::{Flight, Found};
 pub use instance::CLOCK;
 pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
 pub use open::{Opened, open};
-pub use program::{Looking, ProgramTrace};
+pub use program::{ProgramTrace, StackEvents, USER_STACK};
 pub use reserve::Reserve;
 
 /// Whether this process may create a tracing instance here.

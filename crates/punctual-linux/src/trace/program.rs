@@ -1,7 +1,8 @@
 //! Records what the threads of one program do: their system calls, timers, page faults, and when they run.
 //!
-//! The kernel filters by thread, so that other programs leave no records. A second instance records call stacks, only at
-//! system calls other than those that loops wait in. Both instances are removed when the value is dropped.
+//! The kernel filters by thread, so that other programs leave no records. Where stacks cannot be sampled, a second instance
+//! records those that frame pointers show, only at system calls other than those that loops wait in. Both instances are
+//! removed when the value is dropped.
 
 use super::TraceError;
 use super::instance::{Instance, STACKS};
@@ -21,42 +22,55 @@ const PAGES_AT_ONCE: usize = 4096;
 /// Thread ids in one write; the kernel reads them in pages.
 const IDS_AT_ONCE: usize = 256;
 /// Events of the second instance.
-const STACK_EVENTS: [&str; 2] = ["raw_syscalls:sys_enter", "ftrace:user_stack"];
+const STACK_EVENTS: [&str; 2] = ["raw_syscalls:sys_enter", USER_STACK];
+pub const USER_STACK: &str = "ftrace:user_stack";
 
-/// What an inspection wants to see.
-#[derive(Clone, Copy, Debug)]
-pub struct Looking<'a> {
-    pub cpus: &'a CpuSet,
-    /// Numbers of system calls that loops wait in, which need no call stack.
-    pub waits: &'a [u32],
+/// The kernel's numbers of the events at which stacks are of interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackEvents {
+    pub call: Option<u16>,
+    pub fault: Option<u16>,
 }
 
 /// The trace of one program. The order of fields matters: files must be closed before the instances are removed.
 pub struct ProgramTrace {
     main: Watch,
     stacks: Option<Watch>,
+    tracefs: TraceFolder,
+    layout: PageLayout,
+    cpus: CpuSet,
     /// Paths of events that are missing or cannot be read here.
     pub blind: Vec<String>,
 }
 
 impl ProgramTrace {
-    /// Opens both instances. Nothing is recorded yet.
-    pub fn open(looking: &Looking<'_>) -> Result<Self, TraceError> {
+    /// Opens the instance of all events but stacks. Nothing is recorded yet.
+    pub fn open(cpus: &CpuSet) -> Result<Self, TraceError> {
         let tracefs = tracefs()?;
         let header = tracefs.read("events/header_page")?;
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
         let mut blind = Vec::new();
-        let is_main = |path: &str| path != "ftrace:user_stack";
-        let main = Watch::open(&tracefs, "", layout, looking.cpus, BUFFER_BYTES, &is_main, &mut blind)?;
+        let is_main = |path: &str| path != USER_STACK;
+        let main = Watch::open(&tracefs, "", layout, cpus, BUFFER_BYTES, &is_main, &mut blind)?;
         for needed in ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch", "sched:sched_waking"] {
             if !main.decoder.knows(needed) {
                 return Err(TraceError::NotUnderstood(format!("the kernel's event {needed} cannot be read")));
             }
         }
-        let stacks = stacks(&tracefs, layout, looking).map_err(|_| blind.push("ftrace:user_stack".to_owned())).ok();
-        blind.sort();
-        blind.dedup();
-        Ok(Self { main, stacks, blind })
+        Ok(Self { main, stacks: None, tracefs, layout, cpus: cpus.clone(), blind })
+    }
+
+    pub fn stack_events(&self) -> StackEvents {
+        let id = |event: &str| self.tracefs.read(&format!("events/{event}/id")).ok()?.trim().parse().ok();
+        StackEvents { call: id("raw_syscalls/sys_enter"), fault: id("exceptions/page_fault_user") }
+    }
+
+    /// Records the stacks that frame pointers show. `waits` are the numbers of system calls that loops wait in.
+    pub fn record_stacks(&mut self, waits: &[u32]) {
+        match stacks(&self.tracefs, self.layout, &self.cpus, waits) {
+            Ok(stacks) => self.stacks = Some(stacks),
+            Err(_) => self.blind.push(USER_STACK.to_owned()),
+        }
     }
 
     /// Records these threads, and those that they start later.
@@ -92,14 +106,14 @@ impl ProgramTrace {
     }
 }
 
-fn stacks(tracefs: &TraceFolder, layout: PageLayout, looking: &Looking<'_>) -> Result<Watch, TraceError> {
+fn stacks(tracefs: &TraceFolder, layout: PageLayout, cpus: &CpuSet, waits: &[u32]) -> Result<Watch, TraceError> {
     let is_stack = |path: &str| STACK_EVENTS.contains(&path);
     let mut blind = Vec::new();
-    let watch = Watch::open(tracefs, STACKS, layout, looking.cpus, STACKS_BYTES, &is_stack, &mut blind)?;
+    let watch = Watch::open(tracefs, STACKS, layout, cpus, STACKS_BYTES, &is_stack, &mut blind)?;
     if let Some(missing) = blind.first() {
         return Err(TraceError::NotUnderstood(missing.clone()));
     }
-    let others: Vec<String> = looking.waits.iter().map(|number| format!("id!={number}")).collect();
+    let others: Vec<String> = waits.iter().map(|number| format!("id!={number}")).collect();
     let folder = watch.instance.folder();
     folder.write("events/raw_syscalls/sys_enter/filter", &others.join("&&"))?;
     folder.write("options/userstacktrace", "1")?;

@@ -1,7 +1,7 @@
 //! Decodes the events that show what a program does. Layouts are learned from the running kernel's `format` files, as
 //! for the events that show what the machine does.
 
-use super::record::Seen;
+use super::record::{Seen, StackOf};
 use crate::trace::decode_fields::{Number, Text, int};
 use crate::trace::format::EventFormat;
 use crate::trace::{Address, Context, FormatError, FormatFault, RawEvent, Tid};
@@ -87,7 +87,9 @@ pub const PROGRAM_EVENTS: &[ProgramEvent] = &[
         bytes: Some("caller"),
         switchable: false,
         ..event("ftrace", "user_stack", &[], |of| Seen::Stack {
-            addresses: of.words().take_while(|word| *word != 0 && *word != u64::MAX).map(Address).collect(),
+            of: StackOf::Call,
+            // The kernel writes return addresses, which may be the first of the next function.
+            addresses: of.words().take_while(|at| *at != 0 && *at != u64::MAX).map(|at| Address(at - 1)).collect(),
         })
     },
 ];

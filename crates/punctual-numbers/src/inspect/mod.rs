@@ -23,7 +23,7 @@ pub use cycles::{Cycle, cycles};
 pub use decode::{PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
 pub use findings::{CpuMax, Finding, Policy, Setup, findings};
 pub use pacing::{Pacing, pacing, sleeping};
-pub use record::{Call, CallKind, Clock, Offsets, Record, Seen};
+pub use record::{Call, CallKind, Clock, Offsets, Record, Seen, StackOf};
 pub use steps::{CallMade, Step, StepKind, Waker, steps};
 pub use summary::{Order, thread};
 pub use values::{

@@ -2,6 +2,7 @@
 
 use crate::trace::{Address, Context, Tid};
 use punctual_hist::MonoTime;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -43,12 +44,20 @@ pub enum Seen {
         tid: Tid,
     },
     Signal,
-    /// The call stack in user space at the record before, innermost address first.
+    /// The call stack in user space at a record of the same moment: the calling instructions, innermost first.
     Stack {
-        addresses: Vec<Address>,
+        of: StackOf,
+        addresses: Arc<[Address]>,
     },
     /// Records of this CPU are missing before the next one.
     Lost,
+}
+
+/// What a call stack was taken at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackOf {
+    Call,
+    Fault,
 }
 
 /// A system call of the machine that was traced.

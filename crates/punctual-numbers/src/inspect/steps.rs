@@ -1,12 +1,16 @@
 //! From records to the steps of one thread: its system calls, and what happened to it between them.
 
-use super::record::{Record, Seen};
+use super::record::{Record, Seen, StackOf};
 use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NMI, FLAG_SOFTIRQ, Tid};
 use punctual_hist::{MonoTime, Nanos};
+use std::sync::Arc;
 
-/// How far the stack of a call may lie before the record of the call: both are written by the same tracepoint, in either
-/// order.
+/// How far a stack may lie from the record of the call or fault that it belongs to: both are written at the same event, in
+/// either order.
 const STACK_NEAR: Nanos = Nanos::from_us(50);
+
+/// A call stack, which many steps share.
+pub type Stack = Arc<[Address]>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -19,10 +23,14 @@ pub struct Step {
 pub enum StepKind {
     Call(CallMade),
     Fault {
-        ip: Address,
+        /// The call stack, innermost address first. It is the place of the fault alone if more is not known.
+        stack: Stack,
     },
     Signal,
-    Migration,
+    Migration {
+        /// The call stack of the system call in which the thread moved; empty if there was none.
+        stack: Stack,
+    },
     /// The thread was runnable and did not run, because others had the CPU.
     Preempted,
     /// The thread waited for something other than the CPU.
@@ -45,7 +53,7 @@ pub struct CallMade {
     pub armed: Option<i64>,
     pub woken_by: Option<Waker>,
     /// The call stack in user space, innermost address first; empty if it is not known.
-    pub stack: Vec<Address>,
+    pub stack: Stack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,8 +77,9 @@ struct Thread {
     tid: Tid,
     steps: Vec<Step>,
     call: Option<(MonoTime, CallMade)>,
-    /// The latest stack, with its time, until a call takes it.
-    stack: Option<(MonoTime, Vec<Address>)>,
+    /// The latest stack of a call and of a fault, with their times, until they are taken.
+    call_stack: Option<(MonoTime, Stack)>,
+    fault_stack: Option<(MonoTime, Stack)>,
     off: Option<Off>,
 }
 
@@ -108,7 +117,7 @@ impl Thread {
                     blocked: false,
                     armed: None,
                     woken_by: None,
-                    stack: Vec::new(),
+                    stack: Stack::default(),
                 };
                 self.call = Some((at, call));
             }
@@ -118,9 +127,10 @@ impl Thread {
                     call.armed = Some(*expires);
                 }
             }
-            Seen::Fault { ip } if ours => self.add(at, at, StepKind::Fault { ip: *ip }),
+            Seen::Fault { ip } if ours => self.fault(at, *ip),
             Seen::Signal if ours => self.add(at, at, StepKind::Signal),
-            Seen::Stack { addresses } if ours => self.stack = Some((at, addresses.clone())),
+            Seen::Stack { of: StackOf::Call, addresses } if ours => self.call_stack = Some((at, addresses.clone())),
+            Seen::Stack { of: StackOf::Fault, addresses } if ours => self.stack_of_fault(at, addresses),
             _ => {}
         }
     }
@@ -129,9 +139,27 @@ impl Thread {
         self.steps.push(Step { from, to, kind });
     }
 
+    fn fault(&mut self, at: MonoTime, ip: Address) {
+        // Of several stacks nearby, the right one begins where the fault was.
+        let fits = |(stacked, stack): &(MonoTime, Stack)| is_near(*stacked, at) && stack.first() == Some(&ip);
+        let stack = self.fault_stack.take().filter(fits).map_or_else(|| Stack::from([ip]), |(_, stack)| stack);
+        self.add(at, at, StepKind::Fault { stack });
+    }
+
+    fn stack_of_fault(&mut self, at: MonoTime, stack: &Stack) {
+        match self.steps.last_mut() {
+            Some(Step { to, kind: StepKind::Fault { stack: own }, .. })
+                if is_near(*to, at) && own.len() == 1 && own.first() == stack.first() =>
+            {
+                *own = Arc::clone(stack);
+            }
+            _ => self.fault_stack = Some((at, Arc::clone(stack))),
+        }
+    }
+
     /// Nothing that was under way is known to have gone on as it began.
     fn lost(&mut self, at: MonoTime) {
-        (self.call, self.off, self.stack) = (None, None, None);
+        (self.call, self.off, self.call_stack, self.fault_stack) = (None, None, None, None);
         self.add(at, at, StepKind::Lost);
     }
 
@@ -154,17 +182,26 @@ impl Thread {
             self.add(woken, at, StepKind::Waiting);
         }
         if cpu != off.cpu {
-            self.add(at, at, StepKind::Migration);
+            self.add(at, at, StepKind::Migration { stack: Stack::default() });
         }
     }
 
     fn leave(&mut self, at: MonoTime, number: u32, result: i64) {
         let Some((entered, mut call)) = self.call.take().filter(|(_, call)| call.number == number) else { return };
         let near = |(stacked, _): &(MonoTime, _)| stacked.plus(STACK_NEAR) >= entered;
-        call.stack = self.stack.take().filter(near).map(|(_, addresses)| addresses).unwrap_or_default();
+        call.stack = self.call_stack.take().filter(near).map(|(_, addresses)| addresses).unwrap_or_default();
         call.result = result;
+        for step in self.steps.iter_mut().rev().take_while(|step| step.to >= entered) {
+            if let StepKind::Migration { stack } = &mut step.kind {
+                *stack = Arc::clone(&call.stack);
+            }
+        }
         self.add(entered, at, StepKind::Call(call));
     }
+}
+
+fn is_near(one: MonoTime, other: MonoTime) -> bool {
+    one.since(other).max(other.since(one)) <= STACK_NEAR
 }
 
 fn in_interrupt(record: &Record) -> bool {

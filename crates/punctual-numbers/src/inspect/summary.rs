@@ -257,7 +257,7 @@ fn intruder(step: &Step, pacing: Pacing, calls: &[Call]) -> Option<(Intruder, Op
         StepKind::Call(call) => Some((Intruder::of(kind(call.number, calls), call.blocked), Some(call.number))),
         StepKind::Fault { .. } => Some((Intruder::Fault, None)),
         StepKind::Signal => Some((Intruder::Signal, None)),
-        StepKind::Migration => Some((Intruder::Migration, None)),
+        StepKind::Migration { .. } => Some((Intruder::Migration, None)),
         StepKind::Preempted | StepKind::Blocked | StepKind::Waiting | StepKind::Lost => None,
     }
 }
@@ -268,15 +268,16 @@ fn is_part_of_waiting(call: &CallMade, pacing: Pacing, calls: &[Call]) -> bool {
     reads_timer || (call.number == pacing.number() && kind(call.number, calls) == CallKind::Poll && !call.blocked)
 }
 
-/// What is counted together: what it is, the number of the system call, and the module and function that it is in.
-type Kind = (Intruder, Option<u32>, Option<(String, Option<String>)>);
+/// What is counted together: what it is, the number of the system call, and the module and function that it is in. Where
+/// no function is known, each address counts by itself.
+type Kind = (Intruder, Option<u32>, Option<(String, Option<String>, u64)>);
 
 #[derive(Default)]
 struct Tally {
     count: u64,
     cycles: BTreeSet<usize>,
     longest: Nanos,
-    code: Option<Code>,
+    places: Vec<Code>,
     wakers: BTreeMap<Waker, u64>,
 }
 
@@ -292,17 +293,20 @@ fn in_the_way(
     for (index, cycle) in cycles.iter().enumerate() {
         for step in cycle.inside.iter().filter_map(|step| steps.get(*step)) {
             let Some((intruder, number)) = intruder(step, pacing, order.calls) else { continue };
-            let (code, waker) = match &step.kind {
+            let (places, waker) = match &step.kind {
                 StepKind::Call(call) => ((order.locate)(&call.stack), call.woken_by.filter(|_| call.blocked)),
-                StepKind::Fault { ip } => ((order.locate)(&[*ip]), None),
-                _ => (None, None),
+                StepKind::Fault { stack } | StepKind::Migration { stack } => ((order.locate)(stack), None),
+                _ => (Vec::new(), None),
             };
-            let place = code.as_ref().map(|code| (code.module.clone(), code.symbol.clone()));
+            let unnamed = |code: &Code| if code.symbol.is_none() { code.offset } else { 0 };
+            let place = places.first().map(|code| (code.module.clone(), code.symbol.clone(), unnamed(code)));
             let tally = tallies.entry((intruder, number, place)).or_default();
             tally.count += 1;
             tally.cycles.insert(index);
             tally.longest = tally.longest.max(step.to.since(step.from));
-            tally.code = tally.code.take().or(code);
+            if tally.places.is_empty() {
+                tally.places = places;
+            }
             if let Some(waker) = waker {
                 *tally.wakers.entry(waker).or_default() += 1;
             }
@@ -312,7 +316,7 @@ fn in_the_way(
         let hit = slow.iter().filter(|index| tally.cycles.contains(index)).count();
         float(hit as u64) / float(slow.len().max(1) as u64)
     };
-    let row = |((intruder, number, _), tally): (Kind, Tally)| InTheWay {
+    let row = |((intruder, number, _), mut tally): (Kind, Tally)| InTheWay {
         intruder,
         call: number.map(|number| call_name(number, order.calls)),
         count: tally.count,
@@ -325,7 +329,8 @@ fn in_the_way(
             .filter(|(waker, _)| matches!(waker, Waker::Thread(_)))
             .max_by_key(|(_, count)| **count)
             .map(|(waker, count)| woken_by(*waker, *count, priority, order)),
-        code: tally.code,
+        code: (!tally.places.is_empty()).then(|| tally.places.remove(0)),
+        callers: tally.places,
     };
     let mut rows: Vec<InTheWay> = tallies.into_iter().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.count));

@@ -54,6 +54,11 @@ impl Script {
         self.records.push(Record { at: MonoTime::from_ns(at), cpu: 0, tid: 0, context, seen });
     }
 
+    fn stack(&mut self, at: u64, of: StackOf, addresses: &[u64]) {
+        let addresses = addresses.iter().copied().map(Address).collect();
+        self.add(at, TID, Seen::Stack { of, addresses });
+    }
+
     fn enter(&mut self, at: u64, number: u32, arguments: [u64; 2]) {
         self.add(at, TID, Seen::Enter { number, arguments });
     }
@@ -106,8 +111,14 @@ impl Script {
         records.sort_by_key(|record| record.at);
         let people = BTreeMap::from([(HOLDER, ("holder".to_owned(), Some(120)))]);
         let locate = |stack: &[Address]| {
-            let Address(at) = *stack.first()?;
-            Some(Code { module: "plant".to_owned(), symbol: Some("step".to_owned()), offset: at })
+            let code = |Address(at): &Address| Code {
+                module: "plant".to_owned(),
+                symbol: Some("step".to_owned()),
+                offset: *at,
+                file: None,
+                line: Some(7),
+            };
+            stack.iter().map(code).collect()
         };
         let offsets = Offsets { realtime: 7_000_000_000_000, ..Offsets::default() };
         let order = Order { calls: &calls(), offsets, people: &people, locate: &locate, limit };
@@ -140,10 +151,13 @@ fn a_clean_loop_has_its_period_and_latency_and_nothing_inside() {
 fn each_thing_inside_is_counted_with_its_place() {
     let report = Script::grid(200, |script, cycle, woke| {
         if cycle % 10 == 0 {
-            script.add(woke + 10 * US, TID, Seen::Stack { addresses: vec![Address(0x40)] });
+            script.stack(woke + 10 * US, StackOf::Call, &[0x40, 0x80]);
             script.enter(woke + 10 * US + 100, MMAP, [0, 0]);
             script.exit(woke + 12 * US, MMAP, 0);
-            script.add(woke + 20 * US, TID, Seen::Fault { ip: Address(0x44) });
+            // The stack of a fault may be written before the fault or after it.
+            let first = u64::from(cycle % 20 == 0);
+            script.stack(woke + 20 * US + 1 - first, StackOf::Fault, &[0x44, 0x80]);
+            script.add(woke + 20 * US + first, TID, Seen::Fault { ip: Address(0x44) });
         }
         if cycle % 20 == 0 {
             script.enter(woke + 30 * US, WRITE, [1, 0]);
@@ -161,6 +175,7 @@ fn each_thing_inside_is_counted_with_its_place() {
     assert_eq!(rows[0].code.as_ref().unwrap().offset, 0x40);
     assert_eq!(rows[0].longest, Nanos::from_ns(2 * US - 100));
     assert_eq!(rows[1].code.as_ref().unwrap().offset, 0x44);
+    assert!(rows[..2].iter().all(|row| row.callers.len() == 1 && row.callers[0].offset == 0x80), "{rows:?}");
     assert_eq!(rows[2].code, None, "no stack was recorded for this call");
     assert_eq!(rows[2].call.as_deref(), Some("write"));
 }

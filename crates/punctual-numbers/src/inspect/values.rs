@@ -334,8 +334,13 @@ pub struct Code {
     pub module: String,
     /// The function; null if the module has no symbol there.
     pub symbol: Option<String>,
-    /// Distance from the beginning of the function, or without a symbol the address in the module's file.
+    /// Distance from the beginning of the function, or without a symbol the address in the module's file. A function that
+    /// the compiler put into another one has that one's distance.
     pub offset: u64,
+    /// The file of the source; null unless the module was built with lines.
+    pub file: Option<String>,
+    /// The line of the source; null unless the module was built with lines.
+    pub line: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -347,6 +352,8 @@ pub struct InTheWay {
     pub call: Option<String>,
     /// Where in the program; null if that is not known.
     pub code: Option<Code>,
+    /// From where that was called, innermost first, as far as it is known.
+    pub callers: Vec<Code>,
     /// The number of times it happened.
     pub count: u64,
     /// The number of cycles it happened in.
@@ -407,5 +414,5 @@ pub struct Counters {
     pub waited_for_cpu: Option<Nanos>,
 }
 
-/// The addresses of a call stack are looked up by the reader of the program.
-pub type Locate<'a> = &'a dyn Fn(&[Address]) -> Option<Code>;
+/// The addresses of a call stack are looked up by the reader of the program: the place that it is about, then its callers.
+pub type Locate<'a> = &'a dyn Fn(&[Address]) -> Vec<Code>;

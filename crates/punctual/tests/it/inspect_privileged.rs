@@ -53,10 +53,10 @@ fn what_a_killed_inspection_left_the_next_one_removes() {
     let here = std::process::id().to_string();
     let mut inspecting = run.command(&["inspect", &here, "--duration", "1h"]).spawn().unwrap();
     let name = format!("punctual-{}-", inspecting.id());
-    until("the inspection traces", || tracefs.left(&name).len() == 2);
+    until("the inspection traces", || !tracefs.left(&name).is_empty());
     inspecting.kill().unwrap();
     inspecting.wait().unwrap();
-    assert_eq!(tracefs.left(&name).len(), 2, "nobody was left to remove them");
+    assert!(!tracefs.left(&name).is_empty(), "nobody was left to remove them");
     let said = run.punctual(&["inspect", "-q", "--duration", "100ms", &here]);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(tracefs.left(&name).len(), 0);

@@ -37,11 +37,18 @@ fn setup() -> Setup {
 }
 
 fn row(intruder: Intruder, call: Option<&str>, symbol: Option<&str>, count: u64, slow_share: f64) -> InTheWay {
-    let code = Code { module: "my_controller".to_owned(), symbol: symbol.map(str::to_owned), offset: 0x1c };
+    let code = Code {
+        module: "my_controller".to_owned(),
+        symbol: symbol.map(str::to_owned),
+        offset: 0x1c,
+        file: None,
+        line: None,
+    };
     InTheWay {
         intruder,
         call: call.map(str::to_owned),
         code: Some(code),
+        callers: Vec::new(),
         count,
         cycles: count,
         slow_share,
@@ -125,12 +132,14 @@ fn inspection(threads: Vec<ThreadReport>) -> Inspection {
 }
 
 fn disturbed() -> Inspection {
+    let mut log = row(Intruder::Write, Some("write"), Some("log_state"), 12, 0.09);
+    log.code = log.code.map(|code| Code { file: Some("/src/axis/log.cpp".to_owned()), line: Some(118), ..code });
     let holder = WokenBy { name: Some("logger".to_owned()), count: 9, is_lower: true };
     let rows = vec![
         row(Intruder::Memory, Some("mmap"), Some("Planner::step"), 240, 0.71),
         row(Intruder::Fault, None, Some("Planner::step"), 49, 0.64),
         InTheWay { waker: Some(holder), ..row(Intruder::Lock, Some("futex"), None, 12, 0.5) },
-        row(Intruder::Write, Some("write"), Some("log_state"), 12, 0.09),
+        log,
         row(Intruder::Sleep, Some("clock_nanosleep"), None, 1, 0.0),
         row(Intruder::Signal, None, None, 1, 0.0),
         row(Intruder::Migration, None, None, 1, 0.0),
@@ -220,4 +229,21 @@ fn the_brief_form_is_one_line() {
         let line = brief(&inspection);
         assert!(!line.contains('\n') && line.contains(": "), "{line}");
     }
+}
+
+#[test]
+fn a_long_name_makes_room_for_its_line() {
+    let place = |symbol: &str, file: Option<&str>| Code {
+        module: "loop".to_owned(),
+        symbol: Some(symbol.to_owned()),
+        offset: 16,
+        file: file.map(str::to_owned),
+        line: file.map(|_| 118),
+    };
+    let long = place("control::axis::Planner<double>::step", Some("/src/axis/planner.cpp"));
+    assert_eq!(super::words::code_within(&long, 60), "control::axis::Planner<double>::step (planner.cpp:118)");
+    assert_eq!(super::words::code_within(&long, 22), "step (planner.cpp:118)");
+    assert_eq!(super::words::code_within(&long, 20), "planner.cpp:118");
+    assert_eq!(super::words::code_within(&place("control::read_sensors", None), 18), "read_sensors+0x10");
+    assert_eq!(super::words::code_within(&place("read_all_the_sensors", None), 16), "read_all_the_...");
 }

@@ -1,6 +1,7 @@
 //! One thread of an inspected program.
 
 use super::words;
+use crate::render::clean::shortened;
 use crate::render::sheet::table::Table;
 use crate::render::sheet::{Sheet, Tone};
 use crate::render::units::{self, ABSENT, THIN, column_us, count, counted, latency, portion};
@@ -11,6 +12,10 @@ use punctual_numbers::inspect::{Counters, Engine, InTheWay, Quantiles, ThreadCyc
 const ROWS: usize = 6;
 /// Number of findings that are told.
 const FINDINGS: usize = 4;
+/// Largest width of what is in the loop.
+const INTRUDER: usize = 32;
+/// Width of the numbers beside it, with the gaps between columns.
+const NUMBERS: usize = 31;
 /// Width of the labels before the lines of a thread.
 const LABEL: usize = 8;
 
@@ -107,10 +112,14 @@ fn in_the_way(sheet: &mut Sheet, cycles: &ThreadCycles) {
         return sheet.entry(2, LABEL, "Inside", "nothing but the wait was seen in the cycles");
     }
     let mut table = Table::new(&["<in the loop", "<where", ">per 1000", ">of slow", ">max us"]);
-    for row in cycles.in_the_way.iter().take(ROWS) {
+    let told = &cycles.in_the_way[..cycles.in_the_way.len().min(ROWS)];
+    let intruder = |row| shortened(&words::intruder(row), INTRUDER);
+    let longest = told.iter().map(|row| intruder(row).chars().count()).max().unwrap_or(0);
+    let room = sheet.width().saturating_sub(longest + NUMBERS).max(INTRUDER / 2);
+    for row in told {
         table.row([
-            words::intruder(row),
-            row.code.as_ref().map(words::code).unwrap_or_default(),
+            intruder(row),
+            row.code.as_ref().map(|code| words::code_within(code, room)).unwrap_or_default(),
             per_thousand(row, cycles.count),
             portion(row.slow_share),
             if row.longest.as_ns() == 0 { ABSENT.to_owned() } else { column_us(Some(row.longest)) },

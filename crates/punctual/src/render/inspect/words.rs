@@ -1,5 +1,6 @@
 //! Words of an inspection.
 
+use crate::render::clean::shortened;
 use crate::render::units::{self, THIN, count, counted, latency, portion};
 use crate::render::words::command::Command;
 use punctual_numbers::inspect::{
@@ -154,11 +155,27 @@ pub fn intruder(row: &InTheWay) -> String {
 }
 
 pub fn code(code: &Code) -> String {
-    match &code.symbol {
-        Some(symbol) if code.module.contains(".so") => format!("{symbol} ({})", code.module),
-        Some(symbol) => format!("{symbol}+{:#x}", code.offset),
-        None => format!("{}+{:#x}", code.module, code.offset),
+    match (&code.symbol, line_of(code)) {
+        (Some(symbol), Some(line)) => format!("{symbol} ({line})"),
+        (None, Some(line)) => line,
+        (Some(symbol), None) if code.module.contains(".so") => format!("{symbol} ({})", code.module),
+        (Some(symbol), None) => format!("{symbol}+{:#x}", code.offset),
+        (None, None) => format!("{}+{:#x}", code.module, code.offset),
     }
+}
+
+/// A place in the code in at most `room` characters: long names lose what they are part of, then all but their line.
+pub fn code_within(place: &Code, room: usize) -> String {
+    let last = place.symbol.as_deref().and_then(|symbol| symbol.rsplit("::").next()).map(str::to_owned);
+    let short = Code { symbol: last, ..place.clone() };
+    let mut told = [Some(code(place)), Some(code(&short)), line_of(place)].into_iter().flatten();
+    told.find(|told| told.chars().count() <= room).unwrap_or_else(|| shortened(&code(&short), room))
+}
+
+/// The line of the source, without its folders.
+fn line_of(code: &Code) -> Option<String> {
+    let file = code.file.as_deref()?.rsplit('/').next()?;
+    Some(format!("{file}:{}", code.line?))
 }
 
 pub fn period_errors(errors: &PeriodErrors) -> String {

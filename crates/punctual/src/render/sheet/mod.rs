@@ -69,6 +69,10 @@ impl Sheet {
         Self { style: Style { width: style.width.max(20), ..style }, text: String::new() }
     }
 
+    pub fn width(&self) -> usize {
+        self.style.width
+    }
+
     pub fn finish(self) -> String {
         self.text
     }

@@ -35,8 +35,14 @@ impl Command {
     /// The same command with this value for this option, in place of any earlier value.
     pub fn with(self, option: &str, value: &str) -> Self {
         let mut command = self.without(option);
-        command.words.extend([option.to_owned(), value.to_owned()]);
+        let end = command.end_of_options();
+        command.words.splice(end..end, [option.to_owned(), value.to_owned()]);
         command
+    }
+
+    /// Where the words of another program begin, or the end.
+    fn end_of_options(&self) -> usize {
+        self.words.iter().position(|word| word == "--").unwrap_or(self.words.len())
     }
 
     /// The same measurement with a search for causes. `check` searches by default; `measure` needs an option for it.
@@ -54,7 +60,8 @@ impl Command {
 
     pub fn without(mut self, option: &str) -> Self {
         let joined = format!("{option}=");
-        while let Some(at) = self.words.iter().position(|word| word == option || word.starts_with(&joined)) {
+        let is_it = |word: &String| word == option || word.starts_with(&joined);
+        while let Some(at) = self.words.iter().take_while(|word| *word != "--").position(is_it) {
             let takes_next = self.words.get(at).is_some_and(|word| word == option);
             self.words.drain(at..(at + 1 + usize::from(takes_next)).min(self.words.len()));
         }
@@ -164,6 +171,8 @@ mod tests {
         let again = typed.without("--out").with("--duration", "60s").with_sudo(true);
         assert_eq!(again.to_string(), "sudo punctual check --cpus 1 --duration 60s");
         assert_eq!(Command::new(["check", "--out"]).without("--out").to_string(), "punctual check");
+        let other = Command::new(["inspect", "--", "loop", "--duration", "2s"]).with("--duration", "60s");
+        assert_eq!(other.to_string(), "punctual inspect --duration 60s -- loop --duration 2s");
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! The code that a process has mapped.
+
+use super::super::procfs::text;
+use super::module::Module;
+use punctual_numbers::trace::Address;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A stretch of a file that is mapped as code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub from: u64,
+    pub to: u64,
+    /// Where in the file the stretch begins.
+    pub offset: u64,
+    pub path: String,
+}
+
+/// The mapped code of one process. Files are opened when they are first seen, so that they can be read even after the
+/// process has ended or the file was replaced.
+#[derive(Debug, Default)]
+pub struct Space {
+    pid: u32,
+    /// By the end of the stretch.
+    pieces: BTreeMap<u64, (Piece, Rc<Module>)>,
+    modules: BTreeMap<String, Rc<Module>>,
+    /// Number of changes so far.
+    version: u64,
+}
+
+impl Space {
+    pub fn of(pid: u32) -> Self {
+        Self { pid, ..Self::default() }
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Reads what the process has mapped now. Nothing changes if the process is gone or not shown to this user.
+    pub fn read(&mut self) {
+        let maps = text(&format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        let pieces: Vec<Piece> = maps.lines().filter_map(piece).collect();
+        if !pieces.is_empty() {
+            self.clear();
+            for piece in pieces {
+                self.add(piece);
+            }
+        }
+    }
+
+    /// The process has started another program.
+    pub fn clear(&mut self) {
+        self.version += 1;
+        self.pieces.clear();
+    }
+
+    /// Adds a mapping, which replaces those that it covers.
+    pub fn add(&mut self, piece: Piece) {
+        self.version += 1;
+        let covered: Vec<u64> = self
+            .pieces
+            .range(piece.from + 1..)
+            .take_while(|(_, (old, _))| old.from < piece.to)
+            .map(|(to, _)| *to)
+            .collect();
+        for to in covered {
+            self.pieces.remove(&to);
+        }
+        let module = self
+            .modules
+            .get(&piece.path)
+            .cloned()
+            .unwrap_or_else(|| Rc::new(Module::open(self.pid, &piece.path, &(piece.from..piece.to))));
+        self.modules.insert(piece.path.clone(), Rc::clone(&module));
+        self.pieces.insert(piece.to, (piece, module));
+    }
+
+    /// The module at an address, with the address in the module's own numbering.
+    pub fn find(&self, Address(at): Address) -> Option<(&Module, u64)> {
+        let (_, (piece, module)) = self.pieces.range(at + 1..).next().filter(|(_, (piece, _))| piece.from <= at)?;
+        Some((module, module.address_of(at - piece.from + piece.offset)))
+    }
+}
+
+/// A line `FROM-TO PERMISSIONS OFFSET DEVICE INODE PATH` of `/proc/PID/maps`, if it is code.
+fn piece(line: &str) -> Option<Piece> {
+    let mut words = line.splitn(6, ' ');
+    let (from, to) = words.next()?.split_once('-')?;
+    let permissions = words.next()?;
+    let offset = words.next()?;
+    let path = words.nth(2)?.trim_start();
+    let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    let is_code = permissions.contains('x') && !path.is_empty();
+    is_code.then_some(Piece { from: hex(from)?, to: hex(to)?, offset: hex(offset)?, path: path.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_code_of_files_is_kept() {
+        let code = piece("55a0-55b0 r-xp 00001000 fe:00 1234                       /usr/bin/a b").unwrap();
+        assert_eq!((code.from, code.to, code.offset, code.path.as_str()), (0x55a0, 0x55b0, 0x1000, "/usr/bin/a b"));
+        for other in ["55a0-55b0 rw-p 0 fe:00 1 /usr/bin/a", "55a0-55b0 r-xp 0 00:00 0 ", "", "x"] {
+            assert!(piece(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_new_mapping_replaces_what_it_covers() {
+        let mut space = Space::of(u32::MAX);
+        let piece = |from, to, path: &str| Piece { from, to, offset: 0, path: path.to_owned() };
+        space.add(piece(0x1000, 0x3000, "/none/one"));
+        space.add(piece(0x3000, 0x4000, "/none/other"));
+        let name = |space: &Space, at| space.find(Address(at)).map(|(module, _)| module.name().to_owned());
+        assert_eq!(name(&space, 0x1000).as_deref(), Some("one"));
+        assert_eq!((name(&space, 0xfff), name(&space, 0x4000)), (None, None));
+        space.add(piece(0x2000, 0x3000, "/none/new"));
+        assert_eq!(name(&space, 0x2fff).as_deref(), Some("new"));
+        assert_eq!(name(&space, 0x3000).as_deref(), Some("other"));
+        space.clear();
+        assert_eq!(name(&space, 0x2fff), None);
+    }
+}
