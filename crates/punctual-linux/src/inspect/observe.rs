@@ -32,6 +32,8 @@ pub struct Observed {
     pub name: String,
     pub started: Option<MonoTime>,
     pub threads: BTreeMap<u32, Seen>,
+    /// Names of the processes that the program started, by their numbers.
+    pub children: BTreeMap<u32, String>,
     pub space: Space,
     pub length: Nanos,
     pub end: End,
@@ -84,6 +86,7 @@ pub fn observe(
             name: String::new(),
             started: program.is_some().then_some(from),
             threads: BTreeMap::new(),
+            children: BTreeMap::new(),
             space: Space::of(pid),
             length: Nanos::default(),
             end: End::Duration,
@@ -208,6 +211,7 @@ impl Watch {
             });
             seen.last = thread;
         }
+        self.seen.children.extend(process::children(self.pid, &tids));
         if let Some(name) = process::name(self.pid) {
             self.seen.name = name;
         }

@@ -52,6 +52,14 @@ pub fn processes_named(wanted: &str) -> Vec<u32> {
     pids.filter(has_name).collect()
 }
 
+/// Processes that these threads of a process have started and that exist still, with their names. Kernels without
+/// `CONFIG_PROC_CHILDREN` show none.
+pub fn children(pid: u32, tids: &[u32]) -> BTreeMap<u32, String> {
+    let lists = tids.iter().filter_map(|tid| text(&format!("/proc/{pid}/task/{tid}/children")));
+    let named = |id: &str| id.parse().ok().and_then(|id| Some((id, name(id)?)));
+    lists.flat_map(|list| list.split_whitespace().filter_map(named).collect::<Vec<_>>()).collect()
+}
+
 /// The threads of a process, of these ids.
 pub fn threads(pid: u32, tids: &[u32]) -> BTreeMap<u32, Thread> {
     let status = text(&format!("/proc/{pid}/status")).unwrap_or_default();
@@ -114,4 +122,24 @@ pub fn kernel_priority(tid: u32) -> Option<i32> {
 pub fn is_kernel_thread(pid: u32) -> bool {
     // A thread of the kernel has no memory of its own.
     text(&format!("/proc/{pid}/status")).is_some_and(|status| !status.contains("VmSize:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_a_thread_started_is_its_child() {
+        let own = std::process::id();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let found = children(own, &thread_ids(own));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if !std::path::Path::new("/proc/thread-self/children").exists() {
+            return println!("this kernel does not tell of children");
+        }
+        // Until it has replaced itself it has the name of the thread that started it.
+        assert!(found.get(&child.id()).is_some_and(|name| !name.is_empty()), "{found:?}");
+        assert_eq!(children(own, &[u32::MAX]), BTreeMap::new());
+    }
 }

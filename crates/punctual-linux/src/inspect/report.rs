@@ -159,7 +159,8 @@ fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls:
 
 fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
     let unread = threads.iter().filter(|thread| thread.setup.is_none()).map(|thread| Blind::SettingsOf(thread.tid));
-    let mut blind: Vec<Blind> = unread.collect();
+    let children = seen.children.iter().map(|(pid, name)| Blind::ChildProcess { pid: *pid, name: name.clone() });
+    let mut blind: Vec<Blind> = children.chain(unread).collect();
     if seen.records.is_none() {
         blind.push(Blind::Cycles);
         blind.extend(seen.waits_hidden.then_some(Blind::Waits));

@@ -30,4 +30,4 @@ pub use values::{
     Blind, Code, Counters, CycleTimes, End, Engine, InTheWay, Inspection, Intruder, Locate, Pace, PeriodErrors,
     PeriodErrorsShow, Program, Quantiles, Refused, StartUp, ThreadCycles, ThreadReport, WokenBy, WorstCycle,
 };
-pub use verdict::{Answer, FailOn, Gate, gate};
+pub use verdict::{Answer, FailOn, Gate, Judged, gate, judged};

@@ -55,6 +55,13 @@ pub enum Blind {
     Waits,
     /// Settings of this thread could not be read.
     SettingsOf(u32),
+    /// A process that the program started, which is not observed.
+    ChildProcess {
+        /// The number of the process.
+        pid: u32,
+        /// The kernel's name of it.
+        name: String,
+    },
 }
 
 /// Why the observation ended.

@@ -59,7 +59,8 @@ pub enum Gate {
 }
 
 impl FailOn {
-    fn fits(self, row: &InTheWay) -> bool {
+    /// Whether it is this that is in the way.
+    pub fn fits(self, row: &InTheWay) -> bool {
         match self {
             Self::Alloc => row.intruder == Intruder::Memory,
             Self::Fault => row.intruder == Intruder::Fault,
@@ -87,15 +88,42 @@ impl FailOn {
     }
 }
 
-/// Whether the inspection passes. What was seen stays seen, whatever was lost beside it; what was not seen is not good
-/// if records were lost, or if there was no cycle to see it in.
+/// One thing that fails, in one thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    pub kind: FailOn,
+    /// `None` if no thread had cycles to see it in.
+    pub thread: Option<&'a ThreadReport>,
+    pub gate: Gate,
+}
+
+/// Judges each kind in each thread with cycles. What was seen stays seen, whatever was lost beside it; what was not seen
+/// is not good if records were lost, or if there was no cycle to see it in.
+pub fn judged<'a>(inspection: &'a Inspection, fail_on: &[FailOn]) -> Vec<Judged<'a>> {
+    let mut threads: Vec<_> = inspection.threads.iter().filter(|thread| thread.cycles.is_some()).map(Some).collect();
+    if threads.is_empty() {
+        threads.push(None);
+    }
+    let judge = |kind: FailOn, thread: Option<&'a ThreadReport>| {
+        let gate = match () {
+            () if thread.is_some_and(|thread| kind.fails(thread)) => Gate::Failed,
+            () if thread.is_none() || inspection.lost > 0 || kind.is_hidden(inspection) => Gate::Unknown,
+            () => Gate::Passed,
+        };
+        Judged { kind, thread, gate }
+    };
+    fail_on.iter().flat_map(|kind| threads.iter().map(move |thread| judge(*kind, *thread))).collect()
+}
+
+/// Whether the inspection passes.
 pub fn gate(inspection: &Inspection, fail_on: &[FailOn]) -> Gate {
-    let fails = |kind: &FailOn| inspection.threads.iter().any(|thread| kind.fails(thread));
-    let has_cycles = inspection.threads.iter().any(|thread| thread.cycles.is_some());
-    let is_hidden = || fail_on.iter().any(|kind| kind.is_hidden(inspection));
-    match () {
-        () if fail_on.iter().any(fails) => Gate::Failed,
-        () if !fail_on.is_empty() && (!has_cycles || inspection.lost > 0 || is_hidden()) => Gate::Unknown,
-        () => Gate::Passed,
+    let judged = judged(inspection, fail_on);
+    let has = |gate| judged.iter().any(|judged| judged.gate == gate);
+    if has(Gate::Failed) {
+        Gate::Failed
+    } else if has(Gate::Unknown) {
+        Gate::Unknown
+    } else {
+        Gate::Passed
     }
 }

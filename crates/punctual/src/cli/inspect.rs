@@ -6,6 +6,7 @@ use clap::Args;
 use punctual_hist::Nanos;
 use punctual_numbers::inspect::FailOn;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 pub struct InspectArgs {
@@ -27,11 +28,17 @@ pub struct InspectArgs {
     /// Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if that was not seen
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fail_on)]
     pub fail_on: Vec<FailOn>,
+    /// Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread
+    #[arg(long, value_name = "PATH", requires = "fail_on")]
+    pub junit: Option<PathBuf>,
+    /// Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source
+    #[arg(long, value_name = "PATH")]
+    pub sarif: Option<PathBuf>,
     /// Do not use the kernel's trace, only counters
     #[arg(long)]
     pub no_trace: bool,
     /// Say what would be observed and how, and do nothing
-    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on"])]
+    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif"])]
     pub dry_run: bool,
     #[command(flatten)]
     pub form: Brief,

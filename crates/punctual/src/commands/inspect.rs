@@ -1,15 +1,17 @@
 //! `punctual inspect`: observes a program of the user, and tells what is in its cycles.
 
 use crate::cli::InspectArgs;
+use crate::commands::files::{check_new, write_new};
 use crate::commands::here::{Here, reader, typed};
 use crate::exit::Exit;
 use crate::render;
-use crate::render::inspect::{InspectDocument, Intent, brief, dry_run, text};
+use crate::render::inspect::{InspectDocument, Intent, brief, dry_run, junit, sarif, text};
 use crate::render::words::command::Command;
 use anyhow::{Context, Result, bail};
 use punctual_linux::inspect::{self, Target, ThreadFilter, Wanted};
 use punctual_linux::{interrupt, trace};
 use punctual_numbers::inspect::{FailOn, Gate, gate};
+use std::env::current_dir;
 
 pub fn run(args: &InspectArgs) -> Result<Exit> {
     let wanted = wanted(args)?;
@@ -19,8 +21,16 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
         render::print(&dry_run(&Intent { wanted: &wanted, pid, may_trace }, render::style()))?;
         return Ok(Exit::Fine);
     }
+    let files = [&args.junit, &args.sarif];
+    files.into_iter().flatten().try_for_each(|path| check_new(path))?;
     let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
     let inspection = inspect::run(&wanted, &interrupted)?;
+    if let Some(path) = &args.junit {
+        write_new(path, junit(&inspection, &args.fail_on)?)?;
+    }
+    if let Some(path) = &args.sarif {
+        write_new(path, sarif(&inspection, &args.fail_on, &current_dir().unwrap_or_default()))?;
+    }
     render::print(&if args.json {
         render::document(&InspectDocument::new(&inspection))?
     } else if args.form.brief {

@@ -2,6 +2,7 @@
 
 use crate::run::Run;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 /// The commands of `run:` lines that call this program, without `sudo`.
 fn steps() -> Vec<Vec<String>> {
@@ -21,8 +22,13 @@ fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
         "period = \"1s\"\nbudget = \"900ms\"\nduration = \"1s\"\nload = \"none\"\ncpus = \"0\"\n",
     )
     .unwrap();
+    fs::write(run.path("my_loop"), "#!/bin/sh\nsleep 0.2\n").unwrap();
+    fs::set_permissions(run.path("my_loop"), fs::Permissions::from_mode(0o755)).unwrap();
     let steps = steps();
-    assert_eq!(steps.iter().map(|words| words[0].as_str()).collect::<Vec<_>>(), ["audit", "check", "compare"]);
+    assert_eq!(
+        steps.iter().map(|words| words[0].as_str()).collect::<Vec<_>>(),
+        ["audit", "check", "inspect", "compare"]
+    );
     for words in &steps {
         if words[0] == "compare" {
             fs::copy(run.path("latency.punctual"), run.path("baseline.punctual")).unwrap();
@@ -32,7 +38,7 @@ fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
         let said = run.punctual(&words);
         assert!([0, 2, 3].contains(&said.code), "{words:?}: {said:?}");
     }
-    for file in ["latency.punctual", "latency.html", "latency.xml"] {
+    for file in ["latency.punctual", "latency.html", "latency.xml", "loop.xml", "loop.sarif"] {
         assert!(run.path(file).exists(), "{file}");
     }
     assert!(fs::read_to_string(run.path("latency.xml")).unwrap().contains("<testsuite"));

@@ -24,6 +24,20 @@ fn a_gate_that_could_see_nothing_is_inconclusive() {
 }
 
 #[test]
+fn a_gate_writes_junit_and_sarif_and_overwrites_nothing() {
+    let run = Run::new();
+    let gate = ["inspect", "--no-trace", "-q", "--fail-on", "alloc", "--junit", "loop.xml", "--sarif", "loop.sarif"];
+    let words = [&gate[..], &["--", "sleep", "0.2"]].concat();
+    assert_eq!(run.punctual(&words).code, 3);
+    let junit = std::fs::read_to_string(run.path("loop.xml")).unwrap();
+    assert!(junit.contains("errors=\"1\"") && junit.contains("counters of the kernel show no cycles"), "{junit}");
+    let sarif: Value = serde_json::from_slice(&std::fs::read(run.path("loop.sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
+    run.punctual(&words).refused(&["loop.xml", "choose another path"]);
+    run.punctual(&["inspect", "--junit", "other.xml", "--", "sleep", "0"]).refused(&["--fail-on"]);
+}
+
+#[test]
 fn a_program_that_goes_on_is_ended_when_the_time_is_up() {
     let said = Run::new().punctual(&["inspect", "--no-trace", "--json", "--duration", "200ms", "--", "sleep", "1000"]);
     let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));

@@ -25,6 +25,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("causes", "Causes, the one that took most first."),
     ("change", "The second minus or divided by the first, with its limits."),
     ("changes", "The changes, in the order they are made."),
+    ("child-process", "A process that the program started, which is not observed."),
     ("choice", "The CPUs that were chosen, and why."),
     ("class", "The kind of cause."),
     ("comm", "The name of the task, as the kernel has it."),

@@ -1,10 +1,15 @@
 //! What an inspection of a program came to, as text of at most 60 lines and as JSON.
 
+mod junit;
+mod sarif;
 mod thread;
 mod words;
 
 #[cfg(test)]
 mod tests;
+
+pub use junit::junit;
+pub use sarif::sarif;
 
 use super::document::Published;
 use super::sheet::{Sheet, Style, Tone};

@@ -8,10 +8,11 @@ use crate::render::words::command::Command;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::inspect::{
-    Blind, Clock, Code, Counters, CpuMax, CycleTimes, End, Engine, Finding, InTheWay, Inspection, Intruder, Pace,
-    PeriodErrors, PeriodErrorsShow, Policy, Program, Quantiles, Refused, Setup, StartUp, ThreadCycles, ThreadReport,
-    WokenBy, WorstCycle,
+    Blind, Clock, Code, Counters, CpuMax, CycleTimes, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder,
+    Pace, PeriodErrors, PeriodErrorsShow, Policy, Program, Quantiles, Refused, Setup, StartUp, ThreadCycles,
+    ThreadReport, WokenBy, WorstCycle,
 };
+use std::path::Path;
 
 fn us(n: u64) -> Nanos {
     Nanos::from_us(n)
@@ -184,7 +185,12 @@ fn counted() -> Inspection {
     Inspection {
         engine: Engine::Counters,
         refused: vec![Refused { engine: Engine::Tracefs, why }],
-        blind: vec![Blind::Cycles, Blind::Waits, Blind::SettingsOf(4713)],
+        blind: vec![
+            Blind::ChildProcess { pid: 4720, name: "logger".to_owned() },
+            Blind::Cycles,
+            Blind::Waits,
+            Blind::SettingsOf(4713),
+        ],
         records: 0,
         end: End::ProgramEnded,
         ..inspection(vec![thread])
@@ -246,4 +252,36 @@ fn a_long_name_makes_room_for_its_line() {
     assert_eq!(super::words::code_within(&long, 20), "planner.cpp:118");
     assert_eq!(super::words::code_within(&place("control::read_sensors", None), 18), "read_sensors+0x10");
     assert_eq!(super::words::code_within(&place("read_all_the_sensors", None), 16), "read_all_the_...");
+}
+
+const GATES: [FailOn; 3] = [FailOn::Alloc, FailOn::Lock, FailOn::Late(Nanos::from_ms(1))];
+
+#[test]
+fn each_thing_of_the_gate_is_a_case() {
+    // Two threads have cycles, and records were lost: what was not seen is an error.
+    for (name, inspection, [tests, failures, errors]) in
+        [("disturbed", disturbed(), [6, 2, 4]), ("counted", counted(), [3, 0, 3]), ("clean", clean(), [3, 0, 0])]
+    {
+        let junit = super::junit(&inspection, &GATES).unwrap();
+        let numbers = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"");
+        assert!(junit.contains(&numbers), "{name}: {junit}");
+        assert_golden(&format!("inspect-{name}.xml"), &junit);
+    }
+}
+
+#[test]
+fn what_is_in_the_way_has_the_line_of_its_source() {
+    let sarif = super::sarif(&disturbed(), &GATES, Path::new("/src"));
+    let log: serde_json::Value = serde_json::from_str(&sarif).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let of = |rule: &str| results.iter().find(|result| result["ruleId"] == rule).unwrap();
+    let place = &of("inspect.output")["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "axis/log.cpp");
+    assert_eq!(place["region"]["startLine"], 118);
+    let levels = ["inspect.memory", "inspect.lock", "inspect.output"].map(|rule| of(rule)["level"].clone());
+    assert_eq!(levels, ["error", "error", "warning"]);
+    assert!(results.iter().all(|result| result["ruleIndex"].is_u64()), "{sarif}");
+    assert_golden("inspect-disturbed.sarif", &sarif);
+    let clean = super::sarif(&clean(), &[FailOn::Late(Nanos::from_ns(1))], Path::new("/"));
+    assert!(clean.contains("inspect.late"), "{clean}");
 }

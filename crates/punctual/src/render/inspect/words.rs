@@ -1,10 +1,12 @@
 //! Words of an inspection.
 
-use crate::render::clean::shortened;
+use crate::render::clean::{ascii, shortened};
 use crate::render::units::{self, THIN, count, counted, latency, portion};
-use crate::render::words::command::Command;
+use crate::render::words::command::{Command, length};
+use punctual_facts::machine::MachineLine;
+use punctual_hist::Nanos;
 use punctual_numbers::inspect::{
-    Answer, Blind, Clock, Code, End, Engine, Finding, InTheWay, Inspection, Intruder, Pace, PeriodErrors,
+    Answer, Blind, Clock, Code, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder, Pace, PeriodErrors,
     PeriodErrorsShow, Policy, Setup, StartUp, ThreadReport, WokenBy, WorstCycle,
 };
 
@@ -136,8 +138,9 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
     }
 }
 
-pub fn intruder(row: &InTheWay) -> String {
-    let kind = match row.intruder {
+/// A kind of thing in the way, in a word or two.
+pub fn intruder_kind(intruder: Intruder) -> &'static str {
+    match intruder {
         Intruder::Memory => "memory",
         Intruder::Fault => "page fault",
         Intruder::Sleep => "sleep",
@@ -147,7 +150,87 @@ pub fn intruder(row: &InTheWay) -> String {
         Intruder::Call => "call",
         Intruder::Signal => "signal",
         Intruder::Migration => "migration",
+    }
+}
+
+/// What to do about a kind of thing in the way.
+pub fn remedy(intruder: Intruder) -> &'static str {
+    match intruder {
+        Intruder::Memory => "Allocate before the loop.",
+        Intruder::Fault => "Lock memory with mlockall, and touch it before the loop.",
+        Intruder::Sleep => "Take the second sleep out of the cycle, or make it the wait.",
+        Intruder::Lock => "Use a mutex with priority inheritance, or none.",
+        Intruder::Write => "Hand the text to another thread.",
+        Intruder::BlockingCall => "Hand the call to another thread.",
+        Intruder::Call => "Ask whether each cycle needs the call.",
+        Intruder::Signal => "Block signals in this thread.",
+        Intruder::Migration => "Bind the thread to one CPU.",
+    }
+}
+
+/// A thing in the way, with its place and how often it was there.
+pub fn in_the_way(row: &InTheWay, cycles: u64) -> String {
+    let place = row.code.as_ref().map(|place| format!(" in {}", code(place))).unwrap_or_default();
+    format!(
+        "{}{place}: {}, in {} of {}",
+        intruder(row),
+        counted(row.count, "time"),
+        count(row.cycles),
+        counted(cycles, "cycle")
+    )
+}
+
+/// What fails, as it is written in `--fail-on`.
+pub fn fail_on(kind: FailOn) -> String {
+    match kind {
+        FailOn::Alloc => "alloc".to_owned(),
+        FailOn::Fault => "fault".to_owned(),
+        FailOn::Syscall => "syscall".to_owned(),
+        FailOn::Lock => "lock".to_owned(),
+        FailOn::Late(limit) => format!("late={}", length(limit)),
+    }
+}
+
+/// What of one kind was seen in a thread.
+pub fn failing(kind: FailOn, thread: &ThreadReport) -> String {
+    let Some(cycles) = &thread.cycles else { return String::new() };
+    if let FailOn::Late(limit) = kind {
+        let max = cycles.latency_due.max.map(latency).unwrap_or_default();
+        return format!("the largest latency, {max}, exceeds {}", latency(limit));
+    }
+    let rows = cycles.in_the_way.iter().filter(|row| kind.fits(row));
+    rows.map(|row| in_the_way(row, cycles.count)).collect::<Vec<_>>().join("; ")
+}
+
+/// Why nothing can be said of a thing that was not seen.
+pub fn unknown(inspection: &Inspection) -> String {
+    match inspection.engine {
+        Engine::Counters => "counters of the kernel show no cycles".to_owned(),
+        Engine::Tracefs if inspection.threads.iter().all(|thread| thread.cycles.is_none()) => {
+            "no timer paces any thread that ran".to_owned()
+        }
+        Engine::Tracefs if inspection.lost > 0 => format!("{} lost", counted(inspection.lost, "record")),
+        Engine::Tracefs => "this kernel does not show it".to_owned(),
+    }
+}
+
+/// What was inspected, for documents of other formats.
+pub fn facts(inspection: &Inspection) -> Vec<MachineLine> {
+    let engine = match inspection.engine {
+        Engine::Tracefs => "tracefs",
+        Engine::Counters => "counters",
     };
+    let program = &inspection.program;
+    vec![
+        ("program", program.name.clone()).into(),
+        ("process", program.pid.to_string()).into(),
+        ("engine", engine.to_owned()).into(),
+        ("observed", ascii(&units::duration(inspection.observed))).into(),
+    ]
+}
+
+pub fn intruder(row: &InTheWay) -> String {
+    let kind = intruder_kind(row.intruder);
     let call = row.call.as_ref().map(|call| format!(": {call}")).unwrap_or_default();
     let waker = row.waker.as_ref().and_then(|waker| Some((waker.name.as_ref()?, waker.is_lower)));
     let lower = waker.map(|(name, is_lower)| format!(", by {name}{}", if is_lower { " (lower)" } else { "" }));
@@ -285,6 +368,7 @@ pub fn unseen(inspection: &Inspection) -> String {
             Blind::Event(event) => format!("the kernel's event {event}"),
             Blind::Waits => "which wait a thread is in, which this kernel shows to root only".to_owned(),
             Blind::SettingsOf(tid) => format!("the settings of thread {tid}"),
+            Blind::ChildProcess { pid, name } => format!("{name} (process {pid}), which it started"),
         });
     }
     told.join("; ")
@@ -313,7 +397,7 @@ pub fn next(inspection: &Inspection, again: &Command) -> (String, String) {
             let period = paced(inspection).find_map(|thread| thread.cycles.as_ref()?.period);
             let check = Command::new(["check"]).with_sudo(true);
             let check = period.map_or(check.clone(), |period| {
-                check.with("--period", &format!("{}us", period.as_ns().div_ceil(1000)))
+                check.with("--period", &length(Nanos::from_us(period.as_ns().div_ceil(1000))))
             });
             ("See whether the machine holds this period under load:".to_owned(), check.to_string())
         }
