@@ -38,6 +38,8 @@ pub struct Decided {
     pub product: Held,
     /// Results of the other methods, in the order of `peers::NAMES`.
     pub peers: [Held; 3],
+    /// Decisions of an exact test that is told where the spikes begin; no runs for differences of another kind.
+    pub told: Held,
 }
 
 impl Difference {
@@ -90,6 +92,10 @@ pub fn pairs(family: &Family, numbers: impl Iterator<Item = u64>, difference: Di
     for number in numbers {
         if let Some([first, second]) = pair(family, number, difference, budget) {
             decided.add(&first, &second, number);
+            if difference == Difference::Spikes {
+                let larger = peers::poisson_of_known(&first, &second, family.at(1e-4));
+                noted(&mut decided.told, larger, true);
+            }
         }
     }
     decided
@@ -97,7 +103,7 @@ pub fn pairs(family: &Family, numbers: impl Iterator<Item = u64>, difference: Di
 
 impl Decided {
     pub fn new(difference: Difference) -> Self {
-        Self { difference, product: Held::default(), peers: Default::default() }
+        Self { difference, product: Held::default(), peers: Default::default(), told: Held::default() }
     }
 
     /// Adds the decisions of the product and of its peers about a pair.
@@ -111,10 +117,7 @@ impl Decided {
             Compared::NoDifferenceShown | Compared::NotEnoughData => self.product.withheld(),
         }
         for (held, larger) in self.peers.iter_mut().zip(peers::verdicts(first, second, number)) {
-            match larger {
-                Some(larger) => held.add(larger == (self.difference.verdict() == Compared::Worse), None),
-                None => held.withheld(),
-            }
+            noted(held, larger, self.difference.verdict() == Compared::Worse);
         }
     }
 
@@ -123,10 +126,16 @@ impl Decided {
         for (mine, theirs) in self.peers.iter_mut().zip(other.peers) {
             mine.merge(theirs);
         }
+        self.told.merge(other.told);
     }
 
     pub fn is_broken(&self) -> bool {
         self.difference == Difference::None && self.product.breaks_false()
+    }
+
+    /// The share of pairs in which the test that was told where the spikes begin found them; `None` if it was not asked.
+    pub fn share_of_told(&self) -> Option<f64> {
+        (self.told.runs > 0).then(|| super::held::share(self.told.right, self.told.runs))
     }
 
     /// The share of pairs that the product decided, and that each peer decided. If the pairs differ, only decisions in
@@ -137,6 +146,14 @@ impl Decided {
             super::held::share(n, held.runs)
         };
         (share(&self.product), self.peers.each_ref().map(share))
+    }
+}
+
+/// Counts the verdict of another method, of which it is known whether the second run has the larger latencies.
+fn noted(held: &mut Held, verdict: peers::Verdict, larger: bool) {
+    match verdict {
+        Some(verdict) => held.add(verdict == larger, None),
+        None => held.withheld(),
     }
 }
 
@@ -155,5 +172,6 @@ mod tests {
         }
         let equal = pairs(family, 0..6, Difference::None);
         assert!(equal.product.claimed == 0 && !equal.is_broken());
+        assert!(equal.told.runs == 0 && equal.share_of_told().is_none());
     }
 }

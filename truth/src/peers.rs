@@ -133,6 +133,20 @@ fn poisson(first: &Recording, second: &Recording) -> Verdict {
     })
 }
 
+/// The exact conditional test of two Poisson counts, at 5 %, of the activations with at least this latency. It is given
+/// the threshold and is asked one question, so that no test that must find a threshold can be expected to find more.
+pub fn poisson_of_known(first: &Recording, second: &Recording, threshold: f64) -> Verdict {
+    let [before, after] = [first, second].map(|run| {
+        let cells = run.cpus.values().flat_map(|cpu| cpu.ran.nonzero());
+        cells.filter(|(bucket, _)| bucket_high(*bucket) as f64 >= threshold).map(|(_, n)| n).sum::<u64>()
+    });
+    if binomial::at_least(after, before + after, 0.5) < 0.025 {
+        Some(true)
+    } else {
+        (binomial::chance_of_at_most(after, before + after, 0.5) < 0.025).then_some(false)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +158,21 @@ mod tests {
         assert!((low..=high).contains(&percentile(&counts, 0.5)));
         assert!(percentile(&counts, 0.99) > bucket_low(700) as f64);
         assert!(percentile(&[], 0.5).is_nan());
+    }
+
+    #[test]
+    fn counts_decide_as_the_exact_test_says() {
+        use crate::{family, run::Machine};
+        let families = family::all();
+        let family = families.iter().find(|family| family.name == "lognormal, 30 s").unwrap();
+        let [first, second] = [1, 2].map(|number| Machine::new(family, number, 30).measure(Nanos::from_us(100)));
+        let threshold = family.at(0.1);
+        assert_eq!(poisson_of_known(&first, &second, threshold), None);
+        // Of 3 000 against 300 no doubt remains.
+        let fewer = Machine::new(family, 3, 3).measure(Nanos::from_us(100));
+        assert_eq!(poisson_of_known(&fewer, &second, threshold), Some(true));
+        assert_eq!(poisson_of_known(&second, &fewer, threshold), Some(false));
+        assert_eq!(poisson_of_known(&first, &second, 1e12), None, "no event, no decision");
     }
 
     #[test]

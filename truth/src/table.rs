@@ -10,15 +10,16 @@ pub fn heading(options: &Options) -> String {
     let mut text = format!(
         "{} runs and {} pairs of each family. Limits: % of runs that got them, % of these that hold the truth, median width\n\
          in parts of the truth. Odds: said, was. Pairs: % decided, of those that differ in the right direction,\n\
-         beside the best peer that decides at most 5 % of equal pairs ({}). ! is a decision in the wrong\n\
-         direction. Rounds: % of equal sides decided / of sides x1.15 found, in 16 rounds of 30 s each.\n\n",
+         beside the best peer that decides at most 5 % of equal pairs ({}), and of\n\
+         spikes an exact Poisson test that is told where they begin. ! is a decision in the wrong direction.\n\
+         Rounds: % of equal sides decided / of sides x1.15 found, in 16 rounds of 30 s each.\n\n",
         options.runs,
         options.pairs,
         super::peers::NAMES.join(", ")
     );
     let _ = writeln!(
         text,
-        "{:<24} {:^16} {:^16} {:^16} {:^16} {:^16} {:^9} {:>9} {:^9} {:^9} {:^9} {:^9} {:^9} {:^9}",
+        "{:<24} {:^16} {:^16} {:^16} {:^16} {:^16} {:^9} {:>9} {:^9} {:^9} {:^9} {:^13} {:^9} {:^9}",
         "family",
         "p99",
         "p99.9",
@@ -96,7 +97,11 @@ fn decided(pairs: Option<&Decided>, sound: [bool; 3]) -> String {
     }
     let best = peers.into_iter().zip(sound).filter(|(_, sound)| *sound).map(|(share, _)| share).reduce(f64::max);
     let best = best.map_or_else(|| "-".to_owned(), |best| format!("{:.0}", 100.0 * best));
-    format!(" {text:>5}/{best:<3}")
+    let told = pairs.share_of_told().map(|told| format!("/{:.0}", 100.0 * told)).unwrap_or_default();
+    format!(
+        " {text:>5}/{best}{told:<width$}",
+        width = 3usize.saturating_sub(best.len()) + if told.is_empty() { 0 } else { 4 }
+    )
 }
 
 /// The last line: the number of families, and the number of families with broken limits.
