@@ -6,17 +6,19 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD_NS = 1000000, BLOCK = 1 << 20 };
+enum { PERIOD_NS = 1000000, HOG_NS = 400000, BLOCK = 1 << 20 };
 static volatile unsigned sum;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int holder_runs = 1;
@@ -88,6 +90,24 @@ static void add(struct timespec *time, long ns) {
     }
 }
 
+// Another program of higher priority, which takes the loop's CPU for 400 us every so many cycles.
+static void hog(long cycles, struct timespec next) {
+    struct sched_param param = {60};
+    struct timespec now, until;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "planted_hog");
+    sched_setscheduler(0, SCHED_FIFO, &param);
+    add(&next, PERIOD_NS - HOG_NS / 4);
+    for (;;) {
+        for (long cycle = 0; cycle < cycles; cycle++) add(&next, PERIOD_NS);
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        add(&until, HOG_NS);
+        do clock_gettime(CLOCK_MONOTONIC, &now);
+        while (now.tv_sec < until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec < until.tv_nsec));
+    }
+}
+
 static int is(const char *kind, const char *name) { return strcmp(kind, name) == 0; }
 
 int main(int argc, char **argv) {
@@ -103,7 +123,7 @@ int main(int argc, char **argv) {
     if (is(kind, "migration")) defect = planted_migration;
     int relative = is(kind, "relative"), timer = is(kind, "timerfd"), polled = is(kind, "epoll");
     clockid_t clock = is(kind, "realtime") ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-    if (!defect && !relative && !timer && !polled && !is(kind, "clean") && !is(kind, "realtime")) return 2;
+    if (!defect && !relative && !timer && !polled && !is(kind, "clean") && !is(kind, "hog") && !is(kind, "realtime")) return 2;
 
     mallopt(M_MMAP_THRESHOLD, BLOCK / 2);
     struct sched_param param = {.sched_priority = 50};
@@ -125,6 +145,7 @@ int main(int argc, char **argv) {
     epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
     struct timespec next, length = {0, PERIOD_NS};
     clock_gettime(clock, &next);
+    if (is(kind, "hog") && fork() == 0) hog(every, next);
     for (long cycle = 0; cycle < cycles; cycle++) {
         uint64_t expirations;
         if (polled && epoll_wait(poll, &event, 1, -1) < 0) return 1;

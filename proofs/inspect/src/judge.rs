@@ -6,6 +6,10 @@ use std::fmt;
 
 /// Share of the cycles that must be seen, in thousandths.
 const SEEN_MIN: u64 = 990;
+/// Cycles in which causes are not looked for.
+const CYCLES_UNSEARCHED: u64 = 500;
+/// Least time that the planted program takes from a cycle. It takes 300 us if it is woken in time.
+const HOG_LEAST_NS: u64 = 150_000;
 const PERIOD_NS: u64 = 1_000_000;
 /// Largest difference of the period of a loop that keeps a grid.
 const PERIOD_OFF_NS: u64 = 1_000;
@@ -40,7 +44,11 @@ pub fn row(plant: &Plant, document: &Value) -> Row {
         rows.iter().filter(|row| Some(row["intruder"].as_str().unwrap_or("")) == plant.kind.intruder()).collect();
     let count: u64 = hits.iter().filter_map(|row| row["count"].as_u64()).sum();
     let is_named = plant.kind.function().map(|function| hits.iter().any(|row| names(plant, function, &row["code"])));
-    let told = plant.kind.intruder().map_or_else(|| format!("{} rows", rows.len()), |kind| format!("{kind} {count}x"));
+    let told = match (plant.kind.intruder(), plant.kind.culprit()) {
+        (Some(kind), _) => format!("{kind} {count}x"),
+        (None, Some(_)) => format!("blamed: {}", thread["causes"]["causes"][0]["name"]),
+        (None, None) => format!("{} rows", rows.len()),
+    };
     Row { what, told, is_named, wrong: wrong(plant, thread, &rows, count, document) }
 }
 
@@ -69,6 +77,9 @@ fn wrong(plant: &Plant, thread: &Value, rows: &[&Value], count: u64, document: &
     if kind.finding().is_some_and(|finding| !findings.contains(&finding)) {
         return Some(format!("findings {findings:?}"));
     }
+    if let Some(culprit) = kind.culprit() {
+        return not_blamed(plant, culprit, &thread["causes"]);
+    }
     if kind.intruder().is_none() && plant.is_alone {
         return (!rows.is_empty())
             .then(|| format!("false findings: {}", rows.iter().copied().cloned().collect::<Value>()));
@@ -78,4 +89,16 @@ fn wrong(plant: &Plant, thread: &Value, rows: &[&Value], count: u64, document: &
         return Some(format!("{count} of {expected} seen"));
     }
     (count == 0).then(|| "not seen".to_owned())
+}
+
+/// What is wrong with the causes of late cycles, where this program took the CPU from the loop.
+fn not_blamed(plant: &Plant, culprit: &str, explanation: &Value) -> Option<String> {
+    let mut causes = explanation["causes"].as_array().into_iter().flatten();
+    let Some(cause) = causes.find(|cause| cause["name"] == culprit && cause["class"] == "higher-priority") else {
+        return Some(format!("{culprit} is not blamed: {}", explanation["causes"]));
+    };
+    // The search begins when the loop is known, and ends before its last cycles.
+    let expected = plant.cycles.saturating_sub(CYCLES_UNSEARCHED) / plant.every / 2;
+    let (main, worst) = (cause["first_in"].as_u64().unwrap_or(0), cause["worst_ns"].as_u64().unwrap_or(0));
+    (main < expected || worst < HOG_LEAST_NS).then(|| format!("{culprit}: first in {main}, at most {worst} ns"))
 }

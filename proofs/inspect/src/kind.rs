@@ -13,10 +13,11 @@ pub enum Kind {
     Timerfd,
     Epoll,
     Realtime,
+    Hog,
 }
 
 impl Kind {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Clean,
         Self::Malloc,
         Self::Fault,
@@ -28,6 +29,7 @@ impl Kind {
         Self::Timerfd,
         Self::Epoll,
         Self::Realtime,
+        Self::Hog,
     ];
 
     /// The word that the loops know it by.
@@ -44,6 +46,7 @@ impl Kind {
             Self::Timerfd => "timerfd",
             Self::Epoll => "epoll",
             Self::Realtime => "realtime",
+            Self::Hog => "hog",
         }
     }
 
@@ -56,7 +59,7 @@ impl Kind {
             Self::Sleep => Some("sleep"),
             Self::Print => Some("write"),
             Self::Migration => Some("migration"),
-            Self::Clean | Self::Relative | Self::Timerfd | Self::Epoll | Self::Realtime => None,
+            Self::Clean | Self::Relative | Self::Timerfd | Self::Epoll | Self::Realtime | Self::Hog => None,
         }
     }
 
@@ -91,7 +94,12 @@ impl Kind {
             Self::Sleep => Some("planted_sleep"),
             Self::Print => Some("planted_print"),
             Self::Migration => Some("planted_migration"),
-            Self::Clean | Self::Relative | Self::Timerfd | Self::Epoll | Self::Realtime => None,
+            Self::Clean | Self::Relative | Self::Timerfd | Self::Epoll | Self::Realtime | Self::Hog => None,
         }
+    }
+
+    /// The program that takes the CPU from the loop, and must be named as the cause of late cycles.
+    pub fn culprit(self) -> Option<&'static str> {
+        (self == Self::Hog).then_some("planted_hog")
     }
 }

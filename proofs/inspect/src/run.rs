@@ -39,6 +39,10 @@ const BUILDS: [(&str, &[&str]); 5] = [
 const STRIPPED: &str = "C, stripped";
 const RATES: [u64; 3] = [1, 10, 100];
 const QUICK_RATE: u64 = 10;
+/// Cycles with more latency than this are late: those that the planted program makes late, and few others.
+const HOG_BUDGET: &str = "150us";
+/// Cycles of the loop that another program makes late: more than are needed to find the loop.
+const HOG_CYCLES_MIN: u64 = 1_500;
 
 pub fn plants(words: &Words) -> Result<Vec<Plant>> {
     let rates: &[u64] = if words.quick { &[QUICK_RATE] } else { &RATES };
@@ -53,7 +57,11 @@ pub fn plants(words: &Words) -> Result<Vec<Plant>> {
         for kind in Kind::ALL {
             // A loop without a defect is the same at any rate.
             for every in rates.iter().take(if kind.intruder().is_some() { rates.len() } else { 1 }) {
-                let (program, every, cycles, stripped) = (program.clone(), *every, words.cycles, stripped.clone());
+                let (program, stripped) = (program.clone(), stripped.clone());
+                let is_hog = kind.culprit().is_some();
+                // In each cycle, it would leave the loop no ordinary cycle to compare with.
+                let every = if is_hog { QUICK_RATE } else { *every };
+                let cycles = if is_hog { words.cycles.max(HOG_CYCLES_MIN) } else { words.cycles };
                 plants.push(Plant { kind, build, program, every, cycles, is_alone: true, stripped });
             }
         }
@@ -87,7 +95,11 @@ fn function(line: &str) -> Option<Function> {
 /// The document of an inspection; `None` if it could not use the kernel's trace.
 pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<Value>> {
     let mut command = Command::new(&words.punctual);
-    command.args(["inspect", "--json", "--duration", "60s", "--"]).arg(&plant.program);
+    command.args(["inspect", "--json", "--duration", "60s"]);
+    if plant.kind.culprit().is_some() {
+        command.args(["--budget", HOG_BUDGET]);
+    }
+    command.arg("--").arg(&plant.program);
     command.args([plant.kind.word(), &plant.every.to_string(), &plant.cycles.to_string()]);
     let output = command.stderr(Stdio::null()).output().context("start punctual")?;
     ensure!(output.status.success(), "punctual inspect ended with {} on {}", output.status, plant.kind.word());

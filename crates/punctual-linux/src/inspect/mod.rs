@@ -1,14 +1,15 @@
 //! Observes a program of the user: which of its threads are periodic, and what is in their cycles.
 //!
 //! ```text
-//! target -> observe (trace and stacks, or counters) -> Observed -> report -> Inspection
-//!           process, settings                                      code
+//! target -> observe (trace and stacks, or counters; late) -> Observed -> report -> Inspection
+//!           process, settings                                            code
 //! ```
 //! What the records mean is decided in `punctual-numbers`. The program is neither stopped nor changed.
 
 mod calls;
 mod child;
 mod code;
+mod late;
 mod observe;
 mod process;
 mod procfs;
@@ -19,6 +20,7 @@ mod target;
 
 use crate::trace::{ProgramTrace, TraceError};
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::inspect::Inspection;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +39,11 @@ pub struct Wanted {
     pub limit: Option<Nanos>,
     /// Whether the kernel's trace may be used.
     pub may_trace: bool,
+    /// Whether to look for what makes threads late.
+    pub causes: bool,
     pub cpus: CpuSet,
+    /// Facts about the machine, as a recording has them.
+    pub machine: Vec<MachineLine>,
 }
 
 #[derive(Debug, Error)]

@@ -2,14 +2,16 @@
 
 use super::child::Program;
 use super::code::Space;
-use super::process::{self, Thread};
+use super::late::{Caught, Known, Search};
+use super::process::{self, Seen};
 use super::stacks::Stacks;
 use super::{InspectError, Target, Wanted, calls, target};
 use crate::sys::usage;
 use crate::trace::{ProgramTrace, TraceError};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::inspect::{Call, Counters, End, Record};
+use punctual_numbers::inspect::{Call, End, Offsets, Record};
 use punctual_rt::now;
+use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::sleep;
@@ -42,21 +44,12 @@ pub struct Observed {
     pub lost: u64,
     pub own_cpu: Nanos,
     pub blind_events: Vec<String>,
+    /// How far other clocks are ahead of the monotonic one.
+    pub offsets: Offsets,
+    /// By thread, what was kept of late cycles; the error says why nothing could be.
+    pub late: Result<BTreeMap<u32, Caught>, String>,
     /// Whether the kernel refused to show what threads wait in.
     pub waits_hidden: bool,
-}
-
-pub struct Seen {
-    pub last: Thread,
-    first_counters: Option<Counters>,
-    /// System calls that the thread was found in, with their arguments, and how often.
-    pub found_in: BTreeMap<(u32, [u64; 2]), u64>,
-}
-
-impl Seen {
-    pub fn growth(&self) -> Option<Counters> {
-        Some(process::growth(&self.first_counters?, &self.last.counters?))
-    }
 }
 
 pub fn observe(
@@ -67,6 +60,8 @@ pub fn observe(
 ) -> Result<Observed, InspectError> {
     let found = target::find(&wanted.target, wanted.thread.as_ref())?;
     let cpu_before = usage::own_cpu();
+    // Opening the search stops every CPU for moments, so it is done before anything is observed.
+    let search = (trace.is_some() && wanted.causes).then(|| Search::open(&wanted.cpus));
     let mut tracing = trace.map(|trace| Tracing { trace, stacks: None });
     if let (Some(pid), Some(some)) = (found, &mut tracing) {
         let begun = some.begin(&process::thread_ids(pid), wanted, calls);
@@ -94,14 +89,18 @@ pub fn observe(
             lost: 0,
             own_cpu: Nanos::default(),
             blind_events: Vec::new(),
+            offsets: offsets(),
+            late: Ok(BTreeMap::new()),
             waits_hidden: false,
         },
     };
     if found.is_some() {
         watch.seen.space.read();
     }
-    watch.seen.end = watch.until_end(wanted, &mut tracing, &mut program, from, interrupted);
+    let mut sources = Sources { tracing, search, calls };
+    watch.seen.end = watch.until_end(wanted, &mut sources, &mut program, from, interrupted);
     watch.look();
+    let Sources { mut tracing, search, .. } = sources;
     let mut seen = watch.seen;
     seen.length = now().since(from);
     if let (Some(tracing), Some(records)) = (&mut tracing, &mut seen.records) {
@@ -109,11 +108,26 @@ pub fn observe(
         tracing.drain(pid, &mut seen.space, records);
         seen.lost = tracing.trace.lost();
         seen.blind_events.clone_from(&tracing.trace.blind);
+        if let Some(search) = search {
+            let known = Known { records, threads: &seen.threads, calls, offsets: &seen.offsets, limit: wanted.limit };
+            seen.late = search.end(&known);
+        }
         records.sort_by_key(|record| record.at);
     }
     drop(tracing);
     seen.own_cpu = usage::own_cpu().minus(cpu_before);
     if seen.threads.is_empty() { Err(InspectError::EndedAtOnce) } else { Ok(seen) }
+}
+
+fn offsets() -> Offsets {
+    let ns = |time: Timespec| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+    let ahead = |time: Timespec| ns(time) - ns(clock_gettime(ClockId::Monotonic));
+    Offsets {
+        realtime: ahead(clock_gettime(ClockId::Realtime)),
+        boottime: ahead(clock_gettime(ClockId::Boottime)),
+        // Every kernel that this program runs on has this clock.
+        tai: clock_gettime_dynamic(DynamicClockId::Tai).map(ahead).unwrap_or_default(),
+    }
 }
 
 fn start(wanted: &Wanted, tracing: Option<&mut Tracing>, calls: &[Call]) -> Result<Option<Program>, InspectError> {
@@ -153,6 +167,13 @@ impl Tracing {
     }
 }
 
+/// What is read while the program is observed.
+struct Sources<'a> {
+    tracing: Option<Tracing>,
+    search: Option<Search>,
+    calls: &'a [Call],
+}
+
 struct Watch {
     pid: u32,
     is_ours: bool,
@@ -166,15 +187,19 @@ impl Watch {
     fn until_end(
         &mut self,
         wanted: &Wanted,
-        tracing: &mut Option<Tracing>,
+        sources: &mut Sources<'_>,
         program: &mut Option<Program>,
         from: MonoTime,
         interrupted: &AtomicBool,
     ) -> End {
         loop {
             self.look_if_time();
-            if let (Some(tracing), Some(records)) = (tracing.as_mut(), &mut self.seen.records) {
+            if let (Some(tracing), Some(records)) = (sources.tracing.as_mut(), &mut self.seen.records) {
                 tracing.drain(self.pid, &mut self.seen.space, records);
+                if let Some(search) = &mut sources.search {
+                    let (calls, threads) = (sources.calls, &self.seen.threads);
+                    search.look(&Known { records, threads, calls, offsets: &self.seen.offsets, limit: wanted.limit });
+                }
                 if records.len() > RECORDS_MAX {
                     return End::Full;
                 }
@@ -204,11 +229,7 @@ impl Watch {
         let from = now();
         let tids = process::thread_ids(self.pid);
         for (tid, thread) in process::threads(self.pid, &tids) {
-            let seen = self.seen.threads.entry(tid).or_insert_with(|| Seen {
-                first_counters: thread.counters,
-                last: thread.clone(),
-                found_in: BTreeMap::new(),
-            });
+            let seen = self.seen.threads.entry(tid).or_insert_with(|| Seen::first(&thread));
             seen.last = thread;
         }
         self.seen.children.extend(process::children(self.pid, &tids));

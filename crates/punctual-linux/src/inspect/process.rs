@@ -15,6 +15,24 @@ pub struct Thread {
     pub counters: Option<Counters>,
 }
 
+/// A thread of the program, as it was read first and last.
+pub struct Seen {
+    pub last: Thread,
+    first_counters: Option<Counters>,
+    /// System calls that the thread was found in, with their arguments, and how often.
+    pub found_in: BTreeMap<(u32, [u64; 2]), u64>,
+}
+
+impl Seen {
+    pub fn first(thread: &Thread) -> Self {
+        Self { first_counters: thread.counters, last: thread.clone(), found_in: BTreeMap::new() }
+    }
+
+    pub fn growth(&self) -> Option<Counters> {
+        Some(growth(&self.first_counters?, &self.last.counters?))
+    }
+}
+
 pub fn name(id: u32) -> Option<String> {
     text(&format!("/proc/{id}/comm")).map(|name| name.trim_end_matches('\n').to_owned())
 }

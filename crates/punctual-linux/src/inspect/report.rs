@@ -1,17 +1,19 @@
 //! Turns what was seen into the report.
 
 use super::code::Places;
-use super::observe::{Observed, Seen};
-use super::process;
+use super::observe::Observed;
+use super::process::{self, Seen};
 use super::{InspectError, Wanted};
 use crate::trace::USER_STACK;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::MonoTime;
+use punctual_numbers::explain::{Evidence, Explanation};
 use punctual_numbers::inspect::{
-    self as numbers, Blind, Call, CallKind, Engine, Inspection, Offsets, Order, Pace, Program, Record, Refused, Setup,
-    StartUp, ThreadReport,
+    self as numbers, Blind, Call, CallKind, Engine, Inspection, Order, Pace, Program, Record, Refused, Setup, StartUp,
+    ThreadReport,
 };
 use punctual_numbers::trace::{Address, Tid};
-use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
+use punctual_rt::kernel;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn report(
@@ -23,8 +25,9 @@ pub fn report(
     let places = Places::new(&seen.space);
     let locate = |stack: &[Address]| places.locate(stack);
     let people = people(seen);
-    let order = Order { calls, offsets: offsets(), people: &people, locate: &locate, limit: wanted.limit };
-    let by_thread = by_thread(seen);
+    let order = Order { calls, offsets: seen.offsets, people: &people, locate: &locate, limit: wanted.limit };
+    let tids = seen.threads.keys().filter_map(|tid| Tid::try_from(*tid).ok());
+    let by_thread = numbers::by_thread(tids, seen.records.iter().flatten());
     let is_wanted =
         |tid: u32, thread: &Seen| wanted.thread.as_ref().is_none_or(|filter| filter.has(tid, &thread.last.name));
     let mut threads: Vec<ThreadReport> = seen
@@ -32,8 +35,11 @@ pub fn report(
         .iter()
         .filter(|(tid, thread)| is_wanted(**tid, thread))
         .map(|(tid, thread)| {
-            let records = by_thread.get(tid).map(Vec::as_slice).unwrap_or_default();
-            of_thread(*tid, thread, records, seen.records.is_some(), &order)
+            let records = Tid::try_from(*tid).ok().and_then(|tid| by_thread.get(&tid));
+            let records = records.map(Vec::as_slice).unwrap_or_default();
+            let mut report = of_thread(*tid, thread, records, seen.records.is_some(), &order);
+            report.causes = causes(&report, seen, &wanted.machine);
+            report
         })
         .collect();
     if let (true, Some(filter)) = (threads.is_empty(), &wanted.thread) {
@@ -75,6 +81,20 @@ fn of_thread(tid: u32, thread: &Seen, records: &[&Record], is_traced: bool, orde
     report
 }
 
+/// What made the thread late, if that was looked for.
+fn causes(report: &ThreadReport, seen: &Observed, machine: &[MachineLine]) -> Option<Explanation> {
+    let caught = seen.late.as_ref().ok()?.get(&report.tid)?;
+    let period = report.cycles.as_ref()?.period.unwrap_or_default();
+    Some(Explanation::of_thread(&Evidence {
+        windows: &caught.windows,
+        machine,
+        roams: report.setup.as_ref().is_none_or(|setup| setup.cpus.len() > 1),
+        late: &caught.late,
+        period,
+        tick: kernel::tick_length(),
+    }))
+}
+
 /// Threads that a timer paces come first, then those that are woken.
 fn rank(thread: &ThreadReport) -> u8 {
     let is_real_time = |thread: &ThreadReport| {
@@ -87,28 +107,6 @@ fn rank(thread: &ThreadReport) -> u8 {
         Pace::NotSeen { .. } => 3,
         Pace::Idle => 4,
     }
-}
-
-/// The records of each thread: its own, those about its waking and running, and all losses.
-fn by_thread(seen: &Observed) -> BTreeMap<u32, Vec<&Record>> {
-    let mut by_thread: BTreeMap<u32, Vec<&Record>> = seen.threads.keys().map(|tid| (*tid, Vec::new())).collect();
-    for record in seen.records.iter().flatten() {
-        if record.seen == numbers::Seen::Lost {
-            for records in by_thread.values_mut() {
-                records.push(record);
-            }
-            continue;
-        }
-        let about: BTreeSet<Tid> = match record.seen {
-            numbers::Seen::Switch { prev, next, .. } => [prev, next].into(),
-            numbers::Seen::Waking { tid } => [tid].into(),
-            _ => [record.tid].into(),
-        };
-        for tid in about.into_iter().filter_map(|tid| u32::try_from(tid).ok()) {
-            by_thread.entry(tid).and_modify(|records| records.push(record));
-        }
-    }
-    by_thread
 }
 
 /// Names and priorities of all threads that woke others.
@@ -124,17 +122,6 @@ fn people(seen: &Observed) -> BTreeMap<Tid, (String, Option<i32>)> {
         Some((tid, (name, priority.or_else(|| process::kernel_priority(id)))))
     };
     tids.into_iter().filter_map(known).collect()
-}
-
-fn offsets() -> Offsets {
-    let ns = |time: Timespec| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-    let ahead = |time: Timespec| ns(time) - ns(clock_gettime(ClockId::Monotonic));
-    Offsets {
-        realtime: ahead(clock_gettime(ClockId::Realtime)),
-        boottime: ahead(clock_gettime(ClockId::Boottime)),
-        // Every kernel that this program runs on has this clock.
-        tai: clock_gettime_dynamic(DynamicClockId::Tai).map(ahead).unwrap_or_default(),
-    }
 }
 
 fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls: &[Call]) -> StartUp {
@@ -167,6 +154,7 @@ fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
         return blind;
     }
     blind.push(Blind::SmallAllocations);
+    blind.extend(seen.late.as_ref().err().map(|why| Blind::Causes(why.clone())));
     for event in &seen.blind_events {
         blind.push(if event == USER_STACK { Blind::CallSites } else { Blind::Event(event.clone()) });
     }

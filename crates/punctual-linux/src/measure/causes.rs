@@ -2,19 +2,15 @@
 //! into the recording.
 
 use super::terms::Explain;
-use crate::probe::{Collector, LateReader, LateTap, Probe};
+use crate::probe::{Collector, LateReader, LateTap, Probe, SeenActivation};
 use crate::trace::{self, Engine, Flight, MeasuredThread, Opened, Reserve, Wish};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::recording::Frame;
 use punctual_numbers::scenario::Scenario;
+use punctual_numbers::trace::keep::late_threshold;
 use punctual_numbers::trace::{Blind, RefusedRung, Rung, SelfTest, Tracing};
 
-/// Threshold for late activations until there are enough activations to derive one.
-const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
-/// Number of the largest latencies that count as late at first. After a thousand times as many activations, the largest
-/// thousandth counts as late.
-const LATE_AT_LEAST: u64 = 10;
 /// Number of ordinary activations that each thread reports per phase, for comparison with late ones.
 const ORDINARY: u64 = 400;
 
@@ -147,7 +143,8 @@ impl Causes {
     fn hand_over_gaps(&self, collectors: &mut [Collector]) {
         for (thread, collector) in collectors.iter_mut().enumerate() {
             for activation in collector.take_judged() {
-                self.flight.add_late(thread, activation.release, activation.woke);
+                let (release, woke) = (activation.release, activation.woke);
+                self.flight.add(thread, SeenActivation { release, woke, late: true });
             }
         }
     }
@@ -160,7 +157,7 @@ impl Causes {
     }
 
     fn threshold(&self, so_far: &Counts) -> Nanos {
-        let asked = self.explain.threshold.unwrap_or_else(|| running_threshold(so_far).min(self.budget));
+        let asked = self.explain.threshold.unwrap_or_else(|| late_threshold(so_far).min(self.budget));
         asked.min(self.limit)
     }
 }
@@ -195,37 +192,4 @@ fn holes(self_test: &[SelfTest]) -> impl Iterator<Item = Blind> {
 fn traced_phases(explain: &Explain, scenario: &Scenario) -> Vec<u16> {
     let count = u16::try_from(scenario.load_phases.len()).unwrap_or(u16::MAX);
     (0..count).filter(|phase| explain.phases.is_empty() || explain.phases.contains(phase)).collect()
-}
-
-/// The 99.9th percentile of the latencies so far. While there are few latencies, a lower percentile is used, so that
-/// early spikes are not missed.
-fn running_threshold(so_far: &Counts) -> Nanos {
-    let later = (so_far.count() / 1000).max(LATE_AT_LEAST);
-    match so_far.count().checked_sub(later) {
-        None | Some(0) => LATE_AT_FIRST,
-        Some(rank) => so_far.value_at_rank(rank).unwrap_or(LATE_AT_FIRST),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counts(values_us: impl IntoIterator<Item = u64>) -> Counts {
-        let mut counts = Counts::new();
-        values_us.into_iter().for_each(|us| counts.record(Nanos::from_us(us)));
-        counts
-    }
-
-    #[test]
-    fn late_is_what_ten_were_and_then_the_thousandth_part() {
-        assert_eq!(running_threshold(&counts([])), LATE_AT_FIRST);
-        assert_eq!(running_threshold(&counts([1; 10])), LATE_AT_FIRST);
-        let near = |counts: &Counts, us: u64| {
-            let threshold = running_threshold(counts).as_ns();
-            assert!(threshold.abs_diff(us * 1_000) < us * 20, "{threshold} ns is not about {us} us");
-        };
-        near(&counts(1..=1_000), 990);
-        near(&counts(1..=100_000), 99_900);
-    }
 }

@@ -72,6 +72,8 @@ struct Core {
     sampled: MonoTime,
     threads: Vec<Thread>,
     phase: u16,
+    /// Whether a traced phase is under way.
+    on: bool,
     keeper: Keeper,
     book: NameBook,
     waiting: VecDeque<Waiting>,
@@ -119,6 +121,7 @@ impl Flight {
             sampled: MonoTime::default(),
             threads: threads.iter().map(thread).collect(),
             phase: 0,
+            on: false,
             keeper: Keeper::new(threads.iter().map(|thread| thread.cpu), windows_max, seed),
             book,
             waiting: VecDeque::new(),
@@ -144,10 +147,11 @@ impl Flight {
         if traced { engine.enable() } else { engine.disable() }
     }
 
-    /// Begins a traced phase; `taps` has one tap per measuring thread, in order.
+    /// Begins a traced phase; `taps` has one tap per measuring thread, in order, or none for threads of other programs.
     pub fn begin(&self, phase: u16, taps: Vec<LateReader>) {
         let mut core = self.core();
         core.phase = phase;
+        core.on = true;
         for (thread, tap) in core.threads.iter_mut().zip(taps) {
             (thread.tap, thread.crowded_out) = (Some(tap), CrowdedOut::default());
         }
@@ -167,6 +171,7 @@ impl Flight {
         core.take_late();
         core.sample(now(), Nanos::ZERO);
         core.cut_ripe(None);
+        core.on = false;
         core.threads.iter_mut().for_each(|thread| thread.tap = None);
     }
 
@@ -174,7 +179,8 @@ impl Flight {
     pub fn set_threshold(&self, thread: usize, threshold: Nanos) {
         let mut core = self.core();
         let Core { threads, engine, .. } = &mut *core;
-        let Some(thread) = threads.get(thread) else { return };
+        let Some(thread) = threads.get_mut(thread) else { return };
+        thread.total.threshold = threshold;
         if let Some(tap) = &thread.tap {
             tap.set_threshold(threshold);
         }
@@ -183,9 +189,9 @@ impl Flight {
         }
     }
 
-    /// Adds a gap that was judged to be a latency.
-    pub fn add_late(&self, thread: usize, release: MonoTime, woke: MonoTime) {
-        self.core().note(thread, SeenActivation { release, woke, late: true });
+    /// Adds an activation of thread number `thread` that came through no tap.
+    pub fn add(&self, thread: usize, seen: SeenActivation) {
+        self.core().note(thread, seen);
     }
 
     pub fn take(&self) -> Found {
@@ -268,7 +274,7 @@ impl Thread {
 
 impl Core {
     fn step(&mut self) {
-        if !self.threads.iter().any(|thread| thread.tap.is_some()) {
+        if !self.on {
             return;
         }
         let at = now();

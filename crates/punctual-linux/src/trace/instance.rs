@@ -149,8 +149,7 @@ fn parse(name: &str) -> Option<(Owner, &str)> {
     let (pid, rest) = number(name.strip_prefix(OURS)?)?;
     let (started, suffix) = number(rest.strip_prefix('-')?)?;
     let owner = Owner { pid: u32::try_from(pid).ok()?, started };
-    (suffix.is_empty() || suffix == ELSEWHERE || suffix == STACKS || timerlat::is_suffix(suffix))
-        .then_some((owner, suffix))
+    (suffix.is_empty() || OF_OTHERS.contains(&suffix) || timerlat::is_suffix(suffix)).then_some((owner, suffix))
 }
 
 /// Splits a text into the number at its beginning and the rest.
@@ -164,6 +163,10 @@ fn number(text: &str) -> Option<(u64, &str)> {
 pub const ELSEWHERE: &str = "-else";
 /// Suffix of the name of the instance that records call stacks of a program.
 pub const STACKS: &str = "-stacks";
+/// The suffix of the instance that records what one program does.
+pub const PROGRAM: &str = "-program";
+/// Suffixes of all instances beside that of the measured CPUs.
+const OF_OTHERS: [&str; 3] = [ELSEWHERE, STACKS, PROGRAM];
 
 /// CPUs as a mask in the kernel's format: groups of 32 in hexadecimal digits, the highest first.
 fn mask(cpus: &CpuSet) -> String {
@@ -199,7 +202,7 @@ mod tests {
         }
         let owner = Owner { pid: 77, started: 4711 };
         assert_eq!(parse("punctual-77-4711"), Some((owner, "")));
-        for suffix in [ELSEWHERE, STACKS] {
+        for suffix in OF_OTHERS {
             assert_eq!(parse(&name_of(owner, suffix)), Some((owner, suffix)));
         }
         let noise = "-osnoise=on=0-3,7";

@@ -5,7 +5,7 @@
 //! removed when the value is dropped.
 
 use super::TraceError;
-use super::instance::{Instance, STACKS};
+use super::instance::{Instance, PROGRAM, STACKS};
 use super::place::{TraceFolder, tracefs};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::MonoTime;
@@ -51,7 +51,7 @@ impl ProgramTrace {
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
         let mut blind = Vec::new();
         let is_main = |path: &str| path != USER_STACK;
-        let main = Watch::open(&tracefs, "", layout, cpus, BUFFER_BYTES, &is_main, &mut blind)?;
+        let main = Watch::open(&tracefs, PROGRAM, layout, cpus, BUFFER_BYTES, &is_main, &mut blind)?;
         for needed in ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch", "sched:sched_waking"] {
             if !main.decoder.knows(needed) {
                 return Err(TraceError::NotUnderstood(format!("the kernel's event {needed} cannot be read")));

@@ -44,7 +44,6 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn of(recording: &Recording) -> Self {
-        let fact = |name: &str| MachineLine::of(&recording.header.machine, name);
         let epoch = recording.header.epoch;
         let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
         let standstill = |event: &Event| {
@@ -52,10 +51,21 @@ impl Rules {
             (to.minus(event.length), to, event.kind)
         };
         Self {
+            standstills: recording.events.iter().filter(|event| stands(event.kind)).map(standstill).collect(),
+            ..Self::of_machine(
+                &recording.header.machine,
+                matches!(recording.header.scenario.policy, Policy::Deadline { .. }),
+            )
+        }
+    }
+
+    pub(super) fn of_machine(machine: &[MachineLine], roams: bool) -> Self {
+        let fact = |name: &str| MachineLine::of(machine, name);
+        Self {
             guest: fact("virtualisation").is_some_and(|value| value.contains("guest of")),
             rt: fact("kernel").is_some_and(|value| value.contains("PREEMPT_RT")),
-            roams: matches!(recording.header.scenario.policy, Policy::Deadline { .. }),
-            standstills: recording.events.iter().filter(|event| stands(event.kind)).map(standstill).collect(),
+            roams,
+            standstills: Vec::new(),
             idle: fact(IDLE).map(IdleState::parse_line).unwrap_or_default(),
             switch_cost: Nanos::ZERO,
         }

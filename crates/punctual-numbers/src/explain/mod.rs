@@ -32,7 +32,7 @@ mod whole;
 
 pub use crate::stats::rhythm::Rhythm;
 pub use cause_name::CauseName;
-pub use whole::primary_cause;
+pub use whole::{Evidence, primary_cause};
 
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
 use punctual_hist::{MonoTime, Nanos};

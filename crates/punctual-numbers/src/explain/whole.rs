@@ -2,6 +2,7 @@
 
 use super::account::account;
 use super::clues::Rules;
+use super::ordinary::Ordinary;
 use super::rank::{self, Totals, Weights};
 use super::{
     Cause, Class, CpuLate, CpuRhythm, CpuThreshold, Explanation, LateCount, Opinions, Ranked, Spike, cause, opinion,
@@ -9,7 +10,8 @@ use super::{
 };
 use crate::recording::Recording;
 use crate::stats::rhythm;
-use crate::trace::{Incomplete, Kept, Rung, Window, keep};
+use crate::trace::{Incomplete, Kept, LateTotal, Rung, Window, keep};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +19,7 @@ impl Explanation {
     pub fn of(recording: &Recording) -> Self {
         let causes = &recording.causes;
         let (rules, ordinary) = ordinary::learn(&causes.windows.ordinary().collect::<Vec<_>>(), Rules::of(recording));
-        let warped = warped(recording);
-        let explain = |window: Window| {
-            let mut account = account(&window, &rules);
-            let doubted = warped.contains(&window.cpu) && account.incomplete.is_none();
-            account.incomplete = if doubted { Some(Incomplete::Warped) } else { account.incomplete };
-            cause::spike(&window, account, &ordinary)
-        };
-        let mut spikes: Vec<Spike> = causes.windows.late().map(explain).collect();
-        rank::distinct(&mut spikes);
+        let spikes = spikes(causes.windows.late(), &rules, &ordinary, &warped(recording));
         let tick = recording.header.clock.tick;
         let run =
             Totals { late: &causes.late_totals, worst_max: worst_max(recording), grid: grid(recording, None), tick };
@@ -33,12 +27,8 @@ impl Explanation {
         Self {
             tracing: causes.tracing.clone(),
             totals: causes.totals.clone(),
-            late: counts(recording, &spikes),
-            thresholds: causes
-                .late_totals
-                .values()
-                .map(|total| CpuThreshold { cpu: total.cpu, threshold: total.threshold })
-                .collect(),
+            late: counts(&causes.late_totals, &spikes),
+            thresholds: thresholds(&causes.late_totals),
             rhythms: rhythms(recording, &spikes, &ranked),
             causes: ranked,
             complete: complete(&spikes),
@@ -48,6 +38,64 @@ impl Explanation {
             spikes,
         }
     }
+}
+
+/// What is known of the late cycles of one thread of a program that is inspected.
+pub struct Evidence<'a> {
+    pub windows: &'a [Window],
+    /// Facts about the machine, as a recording has them.
+    pub machine: &'a [MachineLine],
+    /// Whether the thread may run on several CPUs.
+    pub roams: bool,
+    /// By CPU, the numbers of late cycles.
+    pub late: &'a BTreeMap<u32, LateTotal>,
+    /// The usual time from one release to the next.
+    pub period: Nanos,
+    /// Time between the kernel's ticks.
+    pub tick: Nanos,
+}
+
+impl Explanation {
+    /// What made a thread of a program late.
+    pub fn of_thread(evidence: &Evidence<'_>) -> Self {
+        let of_kind = |ordinary: bool| {
+            evidence.windows.iter().filter(move |window| (window.kept == Kept::Ordinary) == ordinary).cloned()
+        };
+        let rules = Rules::of_machine(evidence.machine, evidence.roams);
+        let (rules, ordinary) = ordinary::learn(&of_kind(true).collect::<Vec<_>>(), rules);
+        let spikes = spikes(of_kind(false), &rules, &ordinary, &[]);
+        let run = Totals { late: evidence.late, worst_max: None, grid: evidence.period, tick: evidence.tick };
+        Self {
+            tracing: None,
+            totals: Vec::new(),
+            late: counts(evidence.late, &spikes),
+            thresholds: thresholds(evidence.late),
+            causes: rank::rank(&spikes, &run),
+            rhythms: Vec::new(),
+            complete: complete(&spikes),
+            explained: explained(&spikes, &run),
+            ordinary: ordinary.list(),
+            opinions: None,
+            spikes,
+        }
+    }
+}
+
+/// The late activations, the one with the largest latency first. Records of the CPUs `warped` are not believed.
+fn spikes(windows: impl Iterator<Item = Window>, rules: &Rules, ordinary: &Ordinary, warped: &[u32]) -> Vec<Spike> {
+    let explain = |window: Window| {
+        let mut account = account(&window, rules);
+        let doubted = warped.contains(&window.cpu) && account.incomplete.is_none();
+        account.incomplete = if doubted { Some(Incomplete::Warped) } else { account.incomplete };
+        cause::spike(&window, account, ordinary)
+    };
+    let mut spikes: Vec<Spike> = windows.map(explain).collect();
+    rank::distinct(&mut spikes);
+    spikes
+}
+
+fn thresholds(late: &BTreeMap<u32, LateTotal>) -> Vec<CpuThreshold> {
+    late.values().map(|total| CpuThreshold { cpu: total.cpu, threshold: total.threshold }).collect()
 }
 
 /// Agreement of the records with the kernel's noise tracer, if that was running.
@@ -87,9 +135,9 @@ fn grid(recording: &Recording, cpu: Option<u32>) -> Nanos {
 }
 
 /// By CPU, the numbers of late activations.
-fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<CpuLate> {
+fn counts(late: &BTreeMap<u32, LateTotal>, spikes: &[Spike]) -> Vec<CpuLate> {
     let mut counts: BTreeMap<u32, LateCount> = BTreeMap::new();
-    for total in recording.causes.late_totals.values() {
+    for total in late.values() {
         let count = counts.entry(total.cpu).or_default();
         (count.late, count.latency, count.passed_over) = (total.count, total.latency, total.passed_over);
     }

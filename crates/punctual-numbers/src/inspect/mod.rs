@@ -10,6 +10,7 @@
 mod cycles;
 mod decode;
 mod findings;
+mod late;
 mod pacing;
 mod record;
 mod steps;
@@ -22,6 +23,7 @@ mod verdict;
 pub use cycles::{Cycle, cycles};
 pub use decode::{PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
 pub use findings::{CpuMax, Finding, Policy, Setup, findings};
+pub use late::{WakeUp, by_thread, wake_ups};
 pub use pacing::{Pacing, pacing, sleeping};
 pub use record::{Call, CallKind, Clock, Offsets, Record, Seen, StackOf};
 pub use steps::{CallMade, Step, StepKind, Waker, steps};

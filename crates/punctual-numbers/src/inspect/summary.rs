@@ -42,7 +42,7 @@ pub struct Order<'a> {
     pub limit: Option<Nanos>,
 }
 
-/// The report of the thread `tid`, without its counters.
+/// The report of the thread `tid`, without its counters and without what made it late.
 pub fn thread(tid: Tid, name: String, records: &[&Record], setup: Option<Setup>, order: &Order<'_>) -> ThreadReport {
     let steps = steps(records, tid);
     let pacing = pacing(&steps, order.calls);
@@ -61,6 +61,7 @@ pub fn thread(tid: Tid, name: String, records: &[&Record], setup: Option<Setup>,
         setup,
         pace,
         cycles: cycles.map(|(pacing, cycles)| summary(&steps, &cycles, pacing, priority, order)),
+        causes: None,
         counters: None,
     }
 }

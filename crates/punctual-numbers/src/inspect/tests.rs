@@ -148,6 +148,36 @@ fn a_clean_loop_has_its_period_and_latency_and_nothing_inside() {
 }
 
 #[test]
+fn wake_ups_have_their_release_and_the_cpu_that_the_thread_returned_on() {
+    let mut script = Script::grid(20, |_, _, _| ());
+    let moved = MonoTime::from_ns(START + 7 * PERIOD + LATENCY);
+    script.records.iter_mut().filter(|record| record.at == moved).for_each(|record| record.cpu = 1);
+    let mut records: Vec<&Record> = script.records.iter().collect();
+    records.sort_by_key(|record| record.at);
+    let told = wake_ups(&records, TID, &calls(), &Offsets::default());
+    assert_eq!(told.len(), 20, "the last cycle has not ended");
+    for (cycle, wake_up) in (0..).zip(&told) {
+        assert_eq!(wake_up.release.as_ns(), START + cycle * PERIOD);
+        assert_eq!((wake_up.latency(), wake_up.cpu), (Nanos::from_ns(LATENCY), u32::from(cycle == 7)));
+    }
+    assert_eq!(wake_ups(&records, HOLDER, &calls(), &Offsets::default()), [], "it does not wait for a timer");
+}
+
+#[test]
+fn records_go_to_all_threads_that_they_are_about() {
+    let mut script = Script::default();
+    script.on(0, 10, TID, Seen::Switch { prev: TID, prev_state: 0, next: HOLDER, next_prio: 120 });
+    script.on(0, 20, HOLDER, Seen::Waking { tid: TID });
+    script.enter(30, READ, [0, 0]);
+    script.add(40, 0, Seen::Lost);
+    script.on(0, 50, 99, Seen::Signal);
+    let of = by_thread([TID, HOLDER], &script.records);
+    let times = |tid: Tid| of[&tid].iter().map(|record| record.at.as_ns()).collect::<Vec<_>>();
+    assert_eq!((times(TID), times(HOLDER)), (vec![10, 20, 30, 40], vec![10, 40]));
+    assert_eq!(of.len(), 2, "nobody asked for thread 99");
+}
+
+#[test]
 fn each_thing_inside_is_counted_with_its_place() {
     let report = Script::grid(200, |script, cycle, woke| {
         if cycle % 10 == 0 {

@@ -2,6 +2,7 @@
 
 use super::findings::{Finding, Setup};
 use super::record::{CallKind, Clock};
+use crate::explain::Explanation;
 use crate::trace::Address;
 use punctual_hist::{MonoTime, Nanos};
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub enum Blind {
     SmallAllocations,
     /// Releases, latencies and cycles.
     Cycles,
+    /// What made cycles late, for this reason.
+    Causes(String),
     /// Where in the program a system call was made.
     CallSites,
     /// The trace event with this name is missing or cannot be read.
@@ -136,6 +139,8 @@ pub struct ThreadReport {
     pub pace: Pace,
     /// The cycles of the thread; null unless a timer paces it and the trace shows it.
     pub cycles: Option<ThreadCycles>,
+    /// What made its cycles late; null if that was not looked for.
+    pub causes: Option<Explanation>,
     /// Counters of the thread; null if they could not be read.
     pub counters: Option<Counters>,
     /// What is wrong with how the thread is set up, and with how it waits.

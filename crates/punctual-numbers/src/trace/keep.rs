@@ -6,8 +6,7 @@
 //! cuts and stores the windows.
 
 use super::Kept;
-use punctual_hist::Nanos;
-use punctual_hist::SplitMix;
+use punctual_hist::{Counts, Nanos, SplitMix};
 use std::collections::BTreeMap;
 
 /// Number of windows of worst activations per CPU, if that is at most a quarter of the CPU's slots.
@@ -15,10 +14,25 @@ const WORST: u32 = 64;
 /// Number of windows of ordinary activations of all CPUs together, unless the number of slots or CPUs demands another.
 const ORDINARY: u32 = 200;
 
+/// Threshold for late activations until there are enough activations to derive one.
+const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
+/// Number of the largest latencies that count as late at first. After a thousand times as many activations, the largest
+/// thousandth counts as late.
+const LATE_AT_LEAST: u64 = 10;
 /// Number of worst activations kept per CPU, if all CPUs together have at most `windows_max` windows.
 pub fn worst_max(windows_max: u32, cpus: usize) -> u32 {
     let share = windows_max / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
     WORST.min(share / 4)
+}
+
+/// The 99.9th percentile of the latencies so far. While there are few latencies, a lower percentile is used, so that
+/// early spikes are not missed.
+pub fn late_threshold(so_far: &Counts) -> Nanos {
+    let later = (so_far.count() / 1000).max(LATE_AT_LEAST);
+    match so_far.count().checked_sub(later) {
+        None | Some(0) => LATE_AT_FIRST,
+        Some(rank) => so_far.value_at_rank(rank).unwrap_or(LATE_AT_FIRST),
+    }
 }
 
 /// The slot of a window in the recording, and why the window is kept.
@@ -174,6 +188,24 @@ fn draw(random: &mut SplitMix, seen: u64, slots: u32) -> Option<u32> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn counts(values_us: impl IntoIterator<Item = u64>) -> Counts {
+        let mut counts = Counts::new();
+        values_us.into_iter().for_each(|us| counts.record(Nanos::from_us(us)));
+        counts
+    }
+
+    #[test]
+    fn late_is_what_ten_were_and_then_the_thousandth_part() {
+        assert_eq!(late_threshold(&counts([])), LATE_AT_FIRST);
+        assert_eq!(late_threshold(&counts([1; 10])), LATE_AT_FIRST);
+        let near = |counts: &Counts, us: u64| {
+            let threshold = late_threshold(counts).as_ns();
+            assert!(threshold.abs_diff(us * 1_000) < us * 20, "{threshold} ns is not about {us} us");
+        };
+        near(&counts(1..=1_000), 990);
+        near(&counts(1..=100_000), 99_900);
+    }
 
     /// Acts as the recording: returns the contents of each slot after late activations with these latencies.
     fn kept(windows_max: u32, seed: u64, latencies: &[u64]) -> BTreeMap<u32, (Kept, u64)> {

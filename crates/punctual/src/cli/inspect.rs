@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct InspectArgs {
     /// The running program: the number of its process, or its name
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
@@ -34,6 +35,9 @@ pub struct InspectArgs {
     /// Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source
     #[arg(long, value_name = "PATH")]
     pub sarif: Option<PathBuf>,
+    /// Do not look for what makes cycles late, which records what else runs on the CPUs of the program
+    #[arg(long)]
+    pub no_causes: bool,
     /// Do not use the kernel's trace, only counters
     #[arg(long)]
     pub no_trace: bool,

@@ -57,12 +57,15 @@ fn wanted(args: &InspectArgs) -> Result<Wanted> {
         _ => None,
     });
     let thread = |text: &String| text.parse().map_or_else(|_| ThreadFilter::Name(text.clone()), ThreadFilter::Id);
+    let here = Here::read();
     Ok(Wanted {
         target,
         thread: args.thread.as_ref().map(thread),
         duration: args.duration,
         limit: args.budget.or(late),
         may_trace: !args.no_trace,
-        cpus: Here::read().cpus.online,
+        causes: !args.no_causes,
+        machine: here.machine(),
+        cpus: here.cpus.online,
     })
 }

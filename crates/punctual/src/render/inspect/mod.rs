@@ -22,7 +22,7 @@ use serde::Serialize;
 /// Number of threads that are told in full. `--thread` names another.
 const FULL: usize = 1;
 /// Number of other threads that are told in one line each.
-const LINES: usize = 4;
+const LINES: usize = 3;
 
 /// The document of `punctual inspect --json`.
 #[derive(Serialize)]

@@ -2,6 +2,7 @@
 
 use super::{InspectDocument, brief, text};
 use crate::render::document::schema::assert_valid;
+use crate::render::explain;
 use crate::render::golden::assert_golden;
 use crate::render::sheet::Style;
 use crate::render::words::command::Command;
@@ -100,6 +101,7 @@ fn thread(tid: u32, name: &str, pace: Pace) -> ThreadReport {
         setup: Some(setup()),
         pace,
         cycles: None,
+        causes: None,
         counters: Some(Counters {
             waits: 1_000,
             preemptions: 2,
@@ -147,6 +149,7 @@ fn disturbed() -> Inspection {
     ];
     let axis = ThreadReport {
         cycles: Some(cycles(rows)),
+        causes: explain::sample::causes().causes,
         findings: vec![
             Finding::MemoryNotLocked,
             Finding::NotPinned(CpuSet::parse_list("0-3").unwrap()),

@@ -6,12 +6,15 @@ use crate::render::sheet::table::Table;
 use crate::render::sheet::{Sheet, Tone};
 use crate::render::units::{self, ABSENT, THIN, column_us, count, counted, latency, portion};
 use punctual_hist::Nanos;
+use punctual_numbers::explain::Explanation;
 use punctual_numbers::inspect::{Counters, Engine, InTheWay, Quantiles, ThreadCycles, ThreadReport};
 
 /// Number of things in the cycles that are told.
-const ROWS: usize = 6;
+const ROWS: usize = 5;
 /// Number of findings that are told.
-const FINDINGS: usize = 4;
+const FINDINGS: usize = 3;
+/// Number of causes of late cycles that are told.
+const CAUSES: usize = 2;
 /// Largest width of what is in the loop.
 const INTRUDER: usize = 32;
 /// Width of the numbers beside it, with the gaps between columns.
@@ -24,6 +27,9 @@ pub fn in_full(sheet: &mut Sheet, thread: &ThreadReport, engine: Engine) {
     sheet.paragraph(2, &format!("{}{}", words::pace(thread), words::setup(thread.setup.as_ref())));
     if let Some(cycles) = &thread.cycles {
         of_cycles(sheet, cycles);
+    }
+    if let Some(causes) = &thread.causes {
+        late(sheet, causes);
     }
     if let (Engine::Counters, Some(counters)) = (engine, &thread.counters) {
         sheet.entry(2, LABEL, "Counted", &counted_words(counters));
@@ -94,6 +100,18 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
     in_the_way(sheet, cycles);
     if let Some(worst) = cycles.worst.first() {
         sheet.entry(2, LABEL, "Slowest", &words::worst(worst));
+    }
+}
+
+/// What made cycles late, the causes with the largest shares first.
+fn late(sheet: &mut Sheet, causes: &Explanation) {
+    let Some(told) = words::late(causes) else { return };
+    sheet.entry(2, LABEL, "Late", &told);
+    for ranked in causes.causes.iter().take(CAUSES) {
+        sheet.entry(2, LABEL, "", &words::late_cause(ranked));
+    }
+    if let Some(more) = causes.causes.len().checked_sub(CAUSES).filter(|more| *more > 0) {
+        sheet.entry(2, LABEL, "", &format!("and {} in --json", counted(more as u64, "more cause")));
     }
 }
 

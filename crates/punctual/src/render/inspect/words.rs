@@ -2,9 +2,11 @@
 
 use crate::render::clean::{ascii, shortened};
 use crate::render::units::{self, THIN, count, counted, latency, portion};
+use crate::render::words::causes;
 use crate::render::words::command::{Command, length};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
+use punctual_numbers::explain::{Explanation, LateCount, Ranked};
 use punctual_numbers::inspect::{
     Answer, Blind, Clock, Code, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder, Pace, PeriodErrors,
     PeriodErrorsShow, Policy, Setup, StartUp, ThreadReport, WokenBy, WorstCycle,
@@ -263,7 +265,7 @@ fn line_of(code: &Code) -> Option<String> {
 
 pub fn period_errors(errors: &PeriodErrors) -> String {
     let shows = match errors.shows {
-        PeriodErrorsShow::Grid => "each wake-up errs by itself around a fixed grid",
+        PeriodErrorsShow::Grid => "each wake-up errs around a fixed grid",
         PeriodErrorsShow::Accumulation => "errors are kept: each wake-up shifts all later ones",
         PeriodErrorsShow::Wandering => "latency changes slowly, over many cycles",
     };
@@ -279,6 +281,24 @@ pub fn worst(worst: &WorstCycle) -> String {
         latency(worst.preempted),
         latency(worst.blocked)
     )
+}
+
+/// How many cycles were late, and how much of their latency has a known cause; `None` if none was late.
+pub fn late(causes: &Explanation) -> Option<String> {
+    let sum = |of: fn(&LateCount) -> u64| causes.late.iter().map(|cpu| of(&cpu.count)).sum::<u64>();
+    let (late, complete) = (sum(|count| count.late), sum(|count| count.complete));
+    let threshold = causes.thresholds.iter().map(|of| of.threshold).max()?;
+    let known = causes.explained.map(|share| format!("; {} of the traced latency has a known cause", portion(share)));
+    (late > 0).then(|| {
+        let traced = if complete < late { format!(", {} completely traced", count(complete)) } else { String::new() };
+        format!("{} by more than {}{traced}{}", counted(late, "cycle"), latency(threshold), known.unwrap_or_default())
+    })
+}
+
+/// A cause with its share, its largest time in one cycle, and the first reason why it could take the CPU.
+pub fn late_cause(ranked: &Ranked) -> String {
+    let why = causes::reasons(ranked, 1).into_iter().next().map(|why| format!(": {why}")).unwrap_or_default();
+    format!("{} {}, at most {}{why}", portion(ranked.share), causes::cause(&ranked.cause), latency(ranked.worst))
 }
 
 pub fn start_up(start_up: &StartUp, engine: Engine) -> String {
@@ -364,6 +384,7 @@ pub fn unseen(inspection: &Inspection) -> String {
         told.push(match blind {
             Blind::SmallAllocations => "allocations that need no system call".to_owned(),
             Blind::Cycles => "what is in the cycles".to_owned(),
+            Blind::Causes(why) => format!("what made cycles late: {why}"),
             Blind::CallSites => "where in the program system calls are made".to_owned(),
             Blind::Event(event) => format!("the kernel's event {event}"),
             Blind::Waits => "which wait a thread is in, which this kernel shows to root only".to_owned(),

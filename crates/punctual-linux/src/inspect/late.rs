@@ -1,0 +1,233 @@
+//! Looks for what made threads of the program late: keeps what the kernel did on their CPUs around late cycles.
+//!
+//! The flight recorder does this as it does for a measurement. It learns of cycles from the program's own records, soon
+//! after they ended. Nothing is recorded before a thread is known that a timer paces.
+
+use super::process::Seen;
+use crate::probe::SeenActivation;
+use crate::trace::{self, Engine, EngineChoice, Flight, MeasuredThread, Opened, Wish};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_numbers::inspect::{Call, Offsets, Record, Setup, WakeUp, by_thread, wake_ups};
+use punctual_numbers::trace::keep::late_threshold;
+use punctual_numbers::trace::{LateTotal, SelfTest, Tid, Window};
+use punctual_rt::now;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Time between two looks at the program's records.
+const LOOK: Nanos = Nanos::from_ms(250);
+/// How far a look reaches back. Cycles that last longer than half of this are not seen.
+const REACH: Nanos = Nanos::from_secs(3);
+/// Size of the trace buffer of each CPU, in bytes: two seconds of 50,000 records each.
+const BUFFER_BYTES: u64 = 8 << 20;
+const WINDOWS_MAX: u32 = 600;
+/// Threads for which causes are looked for: those of the highest priorities.
+const THREADS_MAX: usize = 4;
+/// A thread is followed once it has had this many cycles.
+const CYCLES_MIN: usize = 5;
+/// Of the cycles of one look, at most this many are kept as ordinary ones, for comparison.
+const ORDINARY: usize = 8;
+
+/// Finds the threads to follow, and hands their late cycles to the flight recorder.
+pub struct Search {
+    state: State,
+    cpus: CpuSet,
+    looked: MonoTime,
+    /// Numbers of program records at earlier looks.
+    marks: VecDeque<(MonoTime, usize)>,
+}
+
+enum State {
+    /// No thread is known yet that a timer paces.
+    Ready(Box<dyn Engine>, Vec<SelfTest>),
+    On(Box<Chase>),
+    Failed(String),
+}
+
+/// Late cycles of one thread.
+#[derive(Clone, Debug, Default)]
+pub struct Caught {
+    pub windows: Vec<Window>,
+    /// By CPU, the numbers of late cycles, with or without a window.
+    pub late: BTreeMap<u32, LateTotal>,
+}
+
+/// What is known of the program at a look.
+pub struct Known<'a> {
+    pub records: &'a [Record],
+    pub threads: &'a BTreeMap<u32, Seen>,
+    pub calls: &'a [Call],
+    pub offsets: &'a Offsets,
+    /// Cycles with more latency than this are late, whatever is usual.
+    pub limit: Option<Nanos>,
+}
+
+impl Search {
+    pub fn open(cpus: &CpuSet) -> Self {
+        let wish = Wish { choice: EngineChoice::Tracefs, cpus, online: cpus, buffer_bytes: Some(BUFFER_BYTES) };
+        let Opened { engine, refused } = trace::open(&wish);
+        let state = match engine {
+            Some((engine, self_test)) => State::Ready(engine, self_test),
+            None => State::Failed(refused.into_iter().map(|refused| refused.why).collect::<Vec<_>>().join("; ")),
+        };
+        Self { state, cpus: cpus.clone(), looked: now(), marks: VecDeque::new() }
+    }
+
+    /// Hands late cycles to the flight recorder, if it is time to.
+    pub fn look(&mut self, known: &Known<'_>) {
+        if now().since(self.looked) >= LOOK {
+            self.look_now(known);
+        }
+    }
+
+    fn look_now(&mut self, known: &Known<'_>) {
+        self.looked = now();
+        let reach = self.looked.minus(REACH);
+        while self.marks.get(1).is_some_and(|(at, _)| *at <= reach) {
+            self.marks.pop_front();
+        }
+        let from = self.marks.front().map_or(0, |(_, index)| *index);
+        self.marks.push_back((self.looked, known.records.len()));
+        let recent = known.records.get(from..).unwrap_or_default();
+        if matches!(self.state, State::Ready(..)) {
+            self.begin(recent, known);
+        } else if let State::On(chase) = &mut self.state {
+            chase.take(recent, known);
+        }
+    }
+
+    fn begin(&mut self, recent: &[Record], known: &Known<'_>) {
+        let chosen = chosen(recent, known, &self.cpus);
+        if chosen.is_empty() {
+            return;
+        }
+        let State::Ready(mut engine, self_test) =
+            std::mem::replace(&mut self.state, State::Failed("the search could not begin".to_owned()))
+        else {
+            return;
+        };
+        engine.measures(&chosen);
+        match Flight::start(Some(engine), &self_test, &chosen, WINDOWS_MAX, 1) {
+            Ok(flight) => self.state = State::On(Box::new(Chase::begin(flight, chosen))),
+            Err(error) => self.state = State::Failed(error.to_string()),
+        }
+    }
+
+    /// What was caught of each thread. The error says why nothing could be.
+    pub fn end(mut self, known: &Known<'_>) -> Result<BTreeMap<u32, Caught>, String> {
+        self.look_now(known);
+        match self.state {
+            State::Ready(..) => Ok(BTreeMap::new()),
+            State::Failed(why) => Err(why),
+            State::On(chase) => Ok(chase.end()),
+        }
+    }
+}
+
+/// The threads to follow, once for each CPU that they may run on.
+fn chosen(recent: &[Record], known: &Known<'_>, cpus: &CpuSet) -> Vec<MeasuredThread> {
+    let setup = |tid: u32| known.threads.get(&tid).and_then(|seen| seen.last.setup.as_ref());
+    let mut paced: Vec<u32> = each_wake_ups(recent, known, known.threads.keys().copied())
+        .into_iter()
+        .filter(|(_, wake_ups)| wake_ups.len() >= CYCLES_MIN)
+        .map(|(tid, _)| tid)
+        .collect();
+    paced.sort_by_key(|tid| (setup(*tid).and_then(Setup::kernel_priority).unwrap_or(i32::MAX), *tid));
+    let on_cpus = |tid: u32| {
+        let its = setup(tid).map_or_else(|| cpus.clone(), |setup| setup.cpus.clone());
+        let measured: Vec<u32> = its.iter().filter(|cpu| cpus.contains(*cpu)).collect();
+        measured.into_iter().map(move |cpu| MeasuredThread { cpu, tid })
+    };
+    paced.into_iter().take(THREADS_MAX).flat_map(on_cpus).collect()
+}
+
+fn each_wake_ups(recent: &[Record], known: &Known<'_>, tids: impl Iterator<Item = u32>) -> BTreeMap<u32, Vec<WakeUp>> {
+    let mut by_thread = by_thread(tids.filter_map(|tid| Tid::try_from(tid).ok()), recent);
+    let wake_ups = |(tid, records): (&Tid, &mut Vec<&Record>)| {
+        records.sort_by_key(|record| record.at);
+        Some((u32::try_from(*tid).ok()?, wake_ups(records, *tid, known.calls, known.offsets)))
+    };
+    by_thread.iter_mut().filter_map(wake_ups).collect()
+}
+
+/// The flight recorder at work.
+struct Chase {
+    flight: Flight,
+    /// What the flight recorder numbers.
+    lanes: Vec<MeasuredThread>,
+    /// By thread, its latencies so far, and the latest wake-up that was handed over.
+    told: BTreeMap<u32, (Counts, MonoTime)>,
+    windows: BTreeMap<u32, Window>,
+    late: BTreeMap<(u32, u32), LateTotal>,
+}
+
+impl Chase {
+    fn begin(flight: Flight, lanes: Vec<MeasuredThread>) -> Self {
+        flight.begin(0, Vec::new());
+        let begun = now();
+        let told = lanes.iter().map(|lane| (lane.tid, (Counts::new(), begun))).collect();
+        Self { flight, lanes, told, windows: BTreeMap::new(), late: BTreeMap::new() }
+    }
+
+    fn take(&mut self, recent: &[Record], known: &Known<'_>) {
+        let tids: Vec<u32> = self.told.keys().copied().collect();
+        for (tid, wake_ups) in each_wake_ups(recent, known, tids.into_iter()) {
+            self.hand_over(tid, &wake_ups, known.limit);
+        }
+        self.collect();
+    }
+
+    fn hand_over(&mut self, tid: u32, wake_ups: &[WakeUp], limit: Option<Nanos>) {
+        let Self { flight, lanes, told, .. } = self;
+        let Some((counts, last)) = told.get_mut(&tid) else { return };
+        // A cycle that was released before the recorder began has no records.
+        let new: Vec<&WakeUp> = wake_ups.iter().filter(|wake_up| wake_up.release > *last).collect();
+        for wake_up in &new {
+            counts.record(wake_up.latency());
+        }
+        let threshold = late_threshold(counts).min(limit.unwrap_or(Nanos::MAX));
+        for (index, _) in lanes.iter().enumerate().filter(|(_, lane)| lane.tid == tid) {
+            flight.set_threshold(index, threshold);
+        }
+        let each = new.len().div_ceil(ORDINARY).max(1);
+        for (nth, wake_up) in new.iter().enumerate() {
+            let late = wake_up.latency() > threshold;
+            let is_its = |lane: &MeasuredThread| lane.tid == tid && lane.cpu == wake_up.cpu;
+            if let Some(lane) = lanes.iter().position(is_its).filter(|_| late || nth % each == 0) {
+                flight.add(lane, SeenActivation { release: wake_up.release, woke: wake_up.woke, late });
+            }
+        }
+        *last = new.last().map_or(*last, |wake_up| wake_up.release);
+    }
+
+    fn collect(&mut self) {
+        let found = self.flight.take();
+        self.windows.extend(found.windows.into_iter().map(|window| (window.slot, window)));
+        for (lane, total) in self.lanes.iter().zip(found.late.totals) {
+            let sum = self.late.entry((lane.tid, lane.cpu)).or_default();
+            *sum = LateTotal {
+                cpu: lane.cpu,
+                count: sum.count + total.count,
+                latency: sum.latency.plus(total.latency),
+                threshold: total.threshold,
+                passed_over: sum.passed_over + total.passed_over,
+            };
+        }
+    }
+
+    fn end(mut self) -> BTreeMap<u32, Caught> {
+        self.flight.end();
+        self.collect();
+        let mut caught: BTreeMap<u32, Caught> = self.told.keys().map(|tid| (*tid, Caught::default())).collect();
+        for window in self.windows.into_values() {
+            let tid = u32::try_from(window.tid).unwrap_or_default();
+            caught.entry(tid).and_modify(|of_it| of_it.windows.push(window));
+        }
+        for ((tid, cpu), total) in self.late {
+            caught.entry(tid).and_modify(|of_it| {
+                of_it.late.insert(cpu, total);
+            });
+        }
+        caught
+    }
+}
