@@ -108,6 +108,17 @@ static void hog(long cycles, struct timespec next) {
     }
 }
 
+static int by_size(const void *one, const void *other) {
+    long a = *(const long *)one, b = *(const long *)other;
+    return (a > b) - (a < b);
+}
+
+// Prints the latencies that the loop saw itself: median, 99th percentile and maximum, in nanoseconds.
+static void tell(long *latencies, long count) {
+    qsort(latencies, (size_t)count, sizeof *latencies, by_size);
+    printf("own latency %ld %ld %ld\n", latencies[count / 2], latencies[count * 99 / 100], latencies[count - 1]);
+}
+
 static int is(const char *kind, const char *name) { return strcmp(kind, name) == 0; }
 
 int main(int argc, char **argv) {
@@ -123,7 +134,7 @@ int main(int argc, char **argv) {
     if (is(kind, "migration")) defect = planted_migration;
     int relative = is(kind, "relative"), timer = is(kind, "timerfd"), polled = is(kind, "epoll");
     clockid_t clock = is(kind, "realtime") ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-    if (!defect && !relative && !timer && !polled && !is(kind, "clean") && !is(kind, "hog") && !is(kind, "realtime")) return 2;
+    if (!defect && !relative && !timer && !polled && !is(kind, "clean") && !is(kind, "hog") && !is(kind, "timed") && !is(kind, "realtime")) return 2;
 
     mallopt(M_MMAP_THRESHOLD, BLOCK / 2);
     struct sched_param param = {.sched_priority = 50};
@@ -146,6 +157,8 @@ int main(int argc, char **argv) {
     struct timespec next, length = {0, PERIOD_NS};
     clock_gettime(clock, &next);
     if (is(kind, "hog") && fork() == 0) hog(every, next);
+    long *latencies = (long *)calloc((size_t)cycles + 1, sizeof *latencies);
+    memset(latencies, 1, (size_t)cycles * sizeof *latencies);
     for (long cycle = 0; cycle < cycles; cycle++) {
         uint64_t expirations;
         if (polled && epoll_wait(poll, &event, 1, -1) < 0) return 1;
@@ -156,10 +169,14 @@ int main(int argc, char **argv) {
         } else {
             add(&next, PERIOD_NS);
             clock_nanosleep(clock, TIMER_ABSTIME, &next, NULL);
+            struct timespec woke;
+            clock_gettime(clock, &woke);
+            latencies[cycle] = (woke.tv_sec - next.tv_sec) * 1000000000L + woke.tv_nsec - next.tv_nsec;
         }
         work();
         if (defect && cycle % every == every - 1) defect();
     }
     holder_runs = 0;
+    if (is(kind, "timed")) tell(latencies, cycles);
     return 0;
 }

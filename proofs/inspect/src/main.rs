@@ -8,11 +8,12 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a test program is for")]
 
+mod cost;
 mod judge;
 mod kind;
 mod run;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
 use judge::Row;
 use std::path::PathBuf;
@@ -36,6 +37,12 @@ pub struct Words {
     /// One build and one rate only
     #[arg(long)]
     pub quick: bool,
+    /// Compare the latency of a loop with that of the same loop under inspection, and judge nothing
+    #[arg(long)]
+    pub cost: bool,
+    /// Rounds of that comparison
+    #[arg(long, default_value_t = 5)]
+    pub rounds: u32,
     /// Cycles of each loop
     #[arg(long, default_value_t = 2_000)]
     pub cycles: u64,
@@ -47,7 +54,14 @@ const NAMED_PERCENT: usize = 95;
 const NOT_RUN: u8 = 3;
 
 fn main() -> ExitCode {
-    match judged(&Words::parse()) {
+    let words = Words::parse();
+    if words.cost {
+        return match cost::cost(&words) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => failed(&error),
+        };
+    }
+    match judged(&words) {
         Ok(None) => ExitCode::from(NOT_RUN),
         Ok(Some(rows)) => {
             let wrong = rows.iter().filter(|row| row.wrong.is_some()).count();
@@ -60,16 +74,17 @@ fn main() -> ExitCode {
             );
             if wrong == 0 && named * 100 >= places * NAMED_PERCENT { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        Err(error) => {
-            eprintln!("inspect_truth: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("inspect_truth: {error:#}");
+    ExitCode::FAILURE
 }
 
 /// Inspects each loop; `None` if the kernel's trace cannot be used here.
 fn judged(words: &Words) -> Result<Option<Vec<Row>>> {
-    std::fs::create_dir_all(&words.folder).with_context(|| format!("make {}", words.folder.display()))?;
     let mut rows = Vec::new();
     for plant in run::plants(words)? {
         let Some(document) = run::inspect(words, &plant)? else {

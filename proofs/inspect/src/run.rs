@@ -49,10 +49,7 @@ pub fn plants(words: &Words) -> Result<Vec<Plant>> {
     let builds = if words.quick { &BUILDS[..1] } else { &BUILDS[..] };
     let mut plants = Vec::new();
     for (nth, (build, options)) in builds.iter().enumerate() {
-        let program = words.folder.join(format!("loop{nth}"));
-        let made =
-            Command::new("cc").args(*options).arg(&words.source).arg("-o").arg(&program).arg("-lpthread").status();
-        ensure!(made.context("start the C compiler cc")?.success(), "cc cannot build {}", words.source.display());
+        let program = compiled(words, nth, options)?;
         let stripped = if *build == STRIPPED { strip(&program)? } else { Vec::new() };
         for kind in Kind::ALL {
             // A loop without a defect is the same at any rate.
@@ -72,6 +69,19 @@ pub fn plants(words: &Words) -> Result<Vec<Plant>> {
         plants.push(Plant { kind, build: "Rust", program, every, cycles, is_alone: false, stripped: Vec::new() });
     }
     Ok(plants)
+}
+
+/// The loop in C, in its first build.
+pub fn build(words: &Words) -> Result<PathBuf> {
+    compiled(words, 0, BUILDS[0].1)
+}
+
+fn compiled(words: &Words, nth: usize, options: &[&str]) -> Result<PathBuf> {
+    std::fs::create_dir_all(&words.folder).with_context(|| format!("make {}", words.folder.display()))?;
+    let program = words.folder.join(format!("loop{nth}"));
+    let made = Command::new("cc").args(options).arg(&words.source).arg("-o").arg(&program).arg("-lpthread").status();
+    ensure!(made.context("start the C compiler cc")?.success(), "cc cannot build {}", words.source.display());
+    Ok(program)
 }
 
 /// Takes the symbols out of a program, and returns the functions with defects that it had.
