@@ -202,6 +202,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if that was not seen')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread')
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with all of it, and pictures of late cycles')
             [CompletionResult]::new('--no-causes', '--no-causes', [CompletionResultType]::ParameterName, 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program')
             [CompletionResult]::new('--no-trace', '--no-trace', [CompletionResultType]::ParameterName, 'Do not use the kernel''s trace, only counters')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Say what would be observed and how, and do nothing')

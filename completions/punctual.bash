@@ -803,7 +803,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__inspect)
-            opts="-q -h --thread --duration --budget --fail-on --junit --sarif --no-causes --no-trace --dry-run --quiet --brief --json --help"
+            opts="-q -h --thread --duration --budget --fail-on --junit --sarif --html --no-causes --no-trace --dry-run --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -830,6 +830,10 @@ _punctual() {
                     return 0
                     ;;
                 --sarif)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

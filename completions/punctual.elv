@@ -190,6 +190,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --fail-on 'Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if that was not seen'
             cand --junit 'Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread'
             cand --sarif 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source'
+            cand --html 'Write an HTML page with all of it, and pictures of late cycles'
             cand --no-causes 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program'
             cand --no-trace 'Do not use the kernel''s trace, only counters'
             cand --dry-run 'Say what would be observed and how, and do nothing'

@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages of which pictures are taken: one with skipped releases, one with causes.
-const SHOWN: [&str; 2] = ["skipped", "causes.report"];
+/// Pages of which pictures are taken: one with skipped releases, one with causes, one of a program.
+const SHOWN: [&str; 3] = ["skipped", "causes.report", "inspect-disturbed"];
 /// Pages that are checked without pictures.
 const CHECKED: [&str; 6] = ["eight-cpus", "many.report", "causes", "imported", "compare", "optimize"];
 /// Largest number of sheets that a printed page may take.

@@ -35,6 +35,9 @@ pub struct InspectArgs {
     /// Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source
     #[arg(long, value_name = "PATH")]
     pub sarif: Option<PathBuf>,
+    /// Write an HTML page with all of it, and pictures of late cycles
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
     /// Do not look for what makes cycles late, which records what else runs on the CPUs of the program
     #[arg(long)]
     pub no_causes: bool,
@@ -42,7 +45,7 @@ pub struct InspectArgs {
     #[arg(long)]
     pub no_trace: bool,
     /// Say what would be observed and how, and do nothing
-    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif"])]
+    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif", "html"])]
     pub dry_run: bool,
     #[command(flatten)]
     pub form: Brief,

@@ -5,7 +5,7 @@ use crate::commands::files::{check_new, write_new};
 use crate::commands::here::{Here, reader, typed};
 use crate::exit::Exit;
 use crate::render;
-use crate::render::inspect::{InspectDocument, Intent, brief, dry_run, junit, sarif, text};
+use crate::render::inspect::{InspectDocument, Intent, brief, dry_run, html, junit, sarif, text};
 use crate::render::words::command::Command;
 use anyhow::{Context, Result, bail};
 use punctual_linux::inspect::{self, Target, ThreadFilter, Wanted};
@@ -21,7 +21,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
         render::print(&dry_run(&Intent { wanted: &wanted, pid, may_trace }, render::style()))?;
         return Ok(Exit::Fine);
     }
-    let files = [&args.junit, &args.sarif];
+    let files = [&args.junit, &args.sarif, &args.html];
     files.into_iter().flatten().try_for_each(|path| check_new(path))?;
     let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
     let inspection = inspect::run(&wanted, &interrupted)?;
@@ -31,12 +31,15 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
     if let Some(path) = &args.sarif {
         write_new(path, sarif(&inspection, &args.fail_on, &current_dir().unwrap_or_default()))?;
     }
+    let again = Command::new(typed()).with_sudo(reader().is_root);
+    if let Some(path) = &args.html {
+        write_new(path, html(&inspection, &again)?)?;
+    }
     render::print(&if args.json {
         render::document(&InspectDocument::new(&inspection))?
     } else if args.form.brief {
         brief(&inspection)
     } else {
-        let again = Command::new(typed()).with_sudo(reader().is_root);
         text(&inspection, &again, render::style())
     })?;
     Ok(match gate(&inspection, &args.fail_on) {

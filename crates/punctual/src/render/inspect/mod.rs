@@ -1,5 +1,6 @@
-//! What an inspection of a program came to, as text of at most 60 lines and as JSON.
+//! What an inspection of a program came to, as text of at most 60 lines, as a page, and as JSON.
 
+mod html;
 mod junit;
 mod sarif;
 mod thread;
@@ -8,6 +9,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use html::html;
 pub use junit::junit;
 pub use sarif::sarif;
 
@@ -97,13 +99,10 @@ pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
     if let Some(start_up) = &inspection.start_up {
         sheet.paragraph(2, &words::start_up(start_up, inspection.engine));
     }
-    let is_full = |thread: &&ThreadReport| thread.cycles.is_some() || inspection.engine == Engine::Counters;
-    let (full, others): (Vec<&ThreadReport>, Vec<&ThreadReport>) = inspection.threads.iter().partition(is_full);
-    for report in full.iter().take(FULL) {
+    for report in inspection.threads.iter().filter(|thread| is_told_in_full(inspection, thread)).take(FULL) {
         thread::in_full(&mut sheet, report, inspection.engine);
     }
-    let rest = full.into_iter().skip(FULL).chain(others.into_iter().filter(|thread| thread.pace != Pace::Idle));
-    let rest: Vec<&ThreadReport> = rest.collect();
+    let rest = rest(inspection, FULL);
     if !rest.is_empty() {
         sheet.gap();
     }
@@ -115,6 +114,17 @@ pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
     }
     answer(&mut sheet, inspection, again);
     sheet.finish()
+}
+
+fn is_told_in_full(inspection: &Inspection, thread: &ThreadReport) -> bool {
+    thread.cycles.is_some() || inspection.engine == Engine::Counters
+}
+
+/// The threads that are told in one line each, if `full` threads are told in full.
+fn rest(inspection: &Inspection, full: usize) -> Vec<&ThreadReport> {
+    let (of_full, others): (Vec<&ThreadReport>, Vec<&ThreadReport>) =
+        inspection.threads.iter().partition(|thread| is_told_in_full(inspection, thread));
+    of_full.into_iter().skip(full).chain(others.into_iter().filter(|thread| thread.pace != Pace::Idle)).collect()
 }
 
 fn answer(sheet: &mut Sheet, inspection: &Inspection, again: &Command) {

@@ -1,10 +1,11 @@
 //! Texts and documents of made-up inspections.
 
-use super::{InspectDocument, brief, text};
+use super::{InspectDocument, brief, html, text};
 use crate::render::document::schema::assert_valid;
 use crate::render::explain;
-use crate::render::golden::assert_golden;
+use crate::render::golden::{assert_golden, assert_page};
 use crate::render::sheet::Style;
+use crate::render::units::THIN;
 use crate::render::words::command::Command;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
@@ -224,6 +225,31 @@ fn the_text_fits_a_terminal_and_ends_with_the_answer_and_one_command() {
     }
 }
 
+const EVIL: &str = "</title><script>alert(1)</script>\"'><b>";
+
+#[test]
+fn the_page_tells_each_thread_and_can_be_looked_at() {
+    let again = Command::new(["inspect", "my_controller"]);
+    for (name, inspection) in all() {
+        assert_page(&format!("inspect-{name}"), &html(&inspection, &again).unwrap());
+    }
+    let page = html(&disturbed(), &again).unwrap();
+    let said = page.replace(THIN, " ");
+    for told in
+        ["axis_loop (4712)", "Planner::step+0x1c", "nvme0q3 (irq 131)", "Hand the text to another thread.", "CPUQuota="]
+    {
+        assert!(said.contains(told), "{told}");
+    }
+    assert!(page.matches("<figure>").count() >= 3, "late cycles are drawn");
+    let mut evil = disturbed();
+    EVIL.clone_into(&mut evil.program.name);
+    EVIL.clone_into(&mut evil.threads[0].name);
+    evil.threads[0].cycles.as_mut().unwrap().in_the_way[0].code.as_mut().unwrap().symbol = Some(EVIL.to_owned());
+    let page = html(&evil, &again).unwrap();
+    assert_page("inspect-evil", &page);
+    assert!(!page.contains("<script>alert") && page.contains("alert(1)"));
+}
+
 #[test]
 fn the_documents_fit_their_schema_and_say_the_answer() {
     for ((name, inspection), answer) in all().into_iter().zip(["disturbed", "clean", "not-seen", "no-timer"]) {
@@ -238,6 +264,21 @@ fn the_brief_form_is_one_line() {
         let line = brief(&inspection);
         assert!(!line.contains('\n') && line.contains(": "), "{line}");
     }
+}
+
+#[test]
+fn cycles_that_only_others_made_late_are_told_with_the_cause_and_need_no_change_of_the_loop() {
+    let late = ThreadCycles { over_limit: Some(201), ..cycles(Vec::new()) };
+    let causes = explain::sample::causes().causes;
+    let inspection =
+        inspection(vec![ThreadReport { cycles: Some(late), causes, ..thread(4712, "axis_loop", sleep()) }]);
+    let text = text(&inspection, &Command::new(["inspect", "x"]), Style::default());
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(THIN, " ");
+    assert!(
+        said.contains("DISTURBED: 201 releases over the budget, in 12 003 cycles of 1 thread; most of that by"),
+        "{said}"
+    );
+    assert!(said.contains("device interrupt nvme0q3") && said.contains("Mend what made cycles late"), "{said}");
 }
 
 #[test]

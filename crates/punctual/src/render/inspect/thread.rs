@@ -7,7 +7,7 @@ use crate::render::sheet::{Sheet, Tone};
 use crate::render::units::{self, ABSENT, THIN, column_us, count, counted, latency, portion};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::Explanation;
-use punctual_numbers::inspect::{Counters, Engine, InTheWay, Quantiles, ThreadCycles, ThreadReport};
+use punctual_numbers::inspect::{Counters, CycleTimes, Engine, InTheWay, Quantiles, ThreadCycles, ThreadReport};
 
 /// Number of things in the cycles that are told.
 const ROWS: usize = 5;
@@ -76,21 +76,7 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
         "",
         &format!("response {}; {} still ran at the next release", quantiles(&times.response), count(cycles.overruns)),
     );
-    let whole =
-        [times.running, times.preempted, times.blocked, times.waiting].into_iter().fold(Nanos::default(), Nanos::plus);
-    let part = |of: Nanos| units::share(of.as_ns(), whole.as_ns()).unwrap_or_else(|| ABSENT.to_owned());
-    sheet.entry(
-        2,
-        LABEL,
-        "Time",
-        &format!(
-            "{} running, {} pre-empted, {} blocked, {} woken and waiting for the CPU",
-            part(times.running),
-            part(times.preempted),
-            part(times.blocked),
-            part(times.waiting)
-        ),
-    );
+    sheet.entry(2, LABEL, "Time", &shares_of_time(times));
     if let Some(drift) = cycles.drift {
         sheet.entry(2, LABEL, "Drift", &format!("each cycle adds {} to the shortest distance", latency(drift)));
     }
@@ -101,6 +87,20 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
     if let Some(worst) = cycles.worst.first() {
         sheet.entry(2, LABEL, "Slowest", &words::worst(worst));
     }
+}
+
+/// What the time of the cycles consists of.
+pub fn shares_of_time(times: &CycleTimes) -> String {
+    let whole =
+        [times.running, times.preempted, times.blocked, times.waiting].into_iter().fold(Nanos::default(), Nanos::plus);
+    let part = |of: Nanos| units::share(of.as_ns(), whole.as_ns()).unwrap_or_else(|| ABSENT.to_owned());
+    format!(
+        "{} running, {} pre-empted, {} blocked, {} woken and waiting for the CPU",
+        part(times.running),
+        part(times.preempted),
+        part(times.blocked),
+        part(times.waiting)
+    )
 }
 
 /// What made cycles late, the causes with the largest shares first.
@@ -150,7 +150,7 @@ fn in_the_way(sheet: &mut Sheet, cycles: &ThreadCycles) {
 }
 
 /// How often in a thousand cycles, with one decimal.
-fn per_thousand(row: &InTheWay, cycles: u64) -> String {
+pub fn per_thousand(row: &InTheWay, cycles: u64) -> String {
     let tenths = u128::from(row.count) * 10_000 / u128::from(cycles.max(1));
     if tenths == 0 {
         return format!("<{THIN}0.1");
@@ -159,7 +159,7 @@ fn per_thousand(row: &InTheWay, cycles: u64) -> String {
     format!("{}.{}", count(whole), tenths % 10)
 }
 
-fn counted_words(of: &Counters) -> String {
+pub fn counted_words(of: &Counters) -> String {
     let time = |length: Option<Nanos>| length.map_or_else(|| ABSENT.to_owned(), latency);
     format!(
         "{}, {}, {}; ran {}, was ready without a CPU for {}",

@@ -347,7 +347,7 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
     });
     let most = rows.max_by(|(.., one), (.., other)| one.slow_share.total_cmp(&other.slow_share));
     let Some((thread, cycles, row)) = most else {
-        return format!("latency exceeded the budget in {of}");
+        return over_budget(inspection, of);
     };
     let place = row.code.as_ref().map(|place| format!(" in {}", code(place))).unwrap_or_default();
     format!(
@@ -357,6 +357,20 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
         thread.name,
         portion(row.slow_share)
     )
+}
+
+/// How many releases were later than the budget, and what made most of that, if it is known.
+fn over_budget(inspection: &Inspection, of: &str) -> String {
+    let over: u64 = paced(inspection).filter_map(|thread| thread.cycles.as_ref()?.over_limit).sum();
+    let causes = paced(inspection).filter_map(|thread| thread.causes.as_ref()?.causes.first());
+    let most = causes.max_by_key(|ranked| ranked.total);
+    let most = most.map(|ranked| format!("; most of that by {}", causes::cause(&ranked.cause))).unwrap_or_default();
+    format!("{} over the budget, in {of}{most}", counted(over, "release"))
+}
+
+/// Whether something other than the wait was in the cycles of a thread.
+fn has_intruders(inspection: &Inspection) -> bool {
+    paced(inspection).filter_map(|thread| thread.cycles.as_ref()).any(|cycles| !cycles.in_the_way.is_empty())
 }
 
 pub fn trust(inspection: &Inspection) -> String {
@@ -412,6 +426,9 @@ pub fn next(inspection: &Inspection, again: &Command) -> (String, String) {
             "Observe it while it works, or for longer:".to_owned(),
             again.clone().with("--duration", "60s").to_string(),
         ),
+        Answer::Disturbed if !has_intruders(inspection) => {
+            ("Mend what made cycles late, then look again:".to_owned(), same)
+        }
         Answer::Disturbed => ("Move it out of the loop, then look again:".to_owned(), same),
         Answer::SetUpWrong => ("Change the source or the unit file as above, then look again:".to_owned(), same),
         Answer::Clean => {
