@@ -75,6 +75,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI: one case for each CPU')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad')
+            [CompletionResult]::new('--why-not', '--why-not', [CompletionResultType]::ParameterName, 'Do not measure: tell what of punctual works here, and what to install or to grant for the rest')
             [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes in a second, traced pass')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print everything there is to tell, the answer last')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')

@@ -217,7 +217,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__check)
-            opts="-q -h --profile --config --period --budget --cpus --priority --duration --no-explain --load --wait-quiet --out --junit --full --quiet --brief --json --fail-on --help"
+            opts="-q -h --profile --config --period --budget --cpus --priority --duration --why-not --no-explain --load --wait-quiet --out --junit --full --quiet --brief --json --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -70,6 +70,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --out 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]'
             cand --junit 'Write JUnit XML to this file, for CI: one case for each CPU'
             cand --fail-on 'Exit with 2 when a finding is at least this bad'
+            cand --why-not 'Do not measure: tell what of punctual works here, and what to install or to grant for the rest'
             cand --no-explain 'Do not look for causes in a second, traced pass'
             cand --full 'Print everything there is to tell, the answer last'
             cand -q 'Print one line and no progress, for scripts and CI logs'

@@ -87,6 +87,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Reco
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l junit -d 'Write JUnit XML to this file, for CI: one case for each CPU' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l why-not -d 'Do not measure: tell what of punctual works here, and what to install or to grant for the rest'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l no-explain -d 'Do not look for causes in a second, traced pass'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l full -d 'Print everything there is to tell, the answer last'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'

@@ -27,6 +27,7 @@ macro_rules! named {
     };
 }
 
+pub mod ability;
 pub mod cmdline;
 pub mod cpu_set;
 pub mod cpus;

@@ -31,10 +31,11 @@ const FORMATS: [&str; 4] = [
 /// name files everywhere, as data, but cannot open them.
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// Modules that may name files of the machine, because exactly these files are their subject.
-const MAY_NAME_PATHS: [&str; 18] = [
+const MAY_NAME_PATHS: [&str; 19] = [
     "crates/punctual/src/commands/files.rs",
     "crates/punctual/src/render/live/terminal.rs",
     "crates/punctual-linux/src/apply/machine/",
+    "crates/punctual-linux/src/abilities.rs",
     "crates/punctual-linux/src/in_force.rs",
     "crates/punctual-linux/src/live/",
     "crates/punctual-linux/src/inspect/",

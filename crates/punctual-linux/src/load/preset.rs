@@ -2,6 +2,7 @@
 
 use super::LoadError;
 use super::words::{bad_command, split_words};
+use punctual_facts::ability::Obstacle;
 use punctual_hist::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Preset {
     /// The name that users type, which is also the name of the program.
     pub name: &'static str,
+    /// The package of Debian that has the program.
+    pub package: &'static str,
     pub stresses: &'static str,
     /// The command line; words are split as in a shell. `{seconds}`, `{cpus}` and `{dir}` are replaced by the time
     /// limit, the number of CPUs and the folder for temporary files.
@@ -19,6 +22,7 @@ pub struct Preset {
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "stress-ng",
+        package: "stress-ng",
         stresses: "Arithmetic, memory, disk, context switches and timers at once, by stress-ng.",
         command: "stress-ng --quiet --cpu {cpus} --vm 1 --vm-bytes 64M --hdd 1 --hdd-bytes 64M \
                   --temp-path {dir} --switch 1 --timer 1 --timeout {seconds}s",
@@ -26,18 +30,21 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "stress",
+        package: "stress",
         stresses: "Arithmetic, memory and sync calls, by stress.",
         command: "stress --quiet --cpu {cpus} --io 1 --vm 1 --vm-bytes 64M --timeout {seconds}s",
         draws: false,
     },
     Preset {
         name: "hackbench",
+        package: "rt-tests",
         stresses: "The scheduler and local sockets: groups of processes that send each other messages.",
         command: "hackbench -g 1 -f 4 -l 100000000",
         draws: false,
     },
     Preset {
         name: "iperf3",
+        package: "iperf3",
         stresses: "The network stack over loopback, by iperf3 as its own server.",
         command: "sh -c 'iperf3 -s -1 -B 127.0.0.1 -p 52017 & sleep 0.3; \
                   exec iperf3 -c 127.0.0.1 -p 52017 -t {seconds}'",
@@ -45,12 +52,14 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "glmark2",
+        package: "glmark2-x11",
         stresses: "The graphics processor, its driver and the memory they share, by glmark2.",
         command: "glmark2 --run-forever",
         draws: true,
     },
     Preset {
         name: "x11perf",
+        package: "x11-apps",
         stresses: "The X server and its driver, as the graphics load of the 2002 study did.",
         command: "x11perf -repeat 1000 -all",
         draws: true,
@@ -63,13 +72,21 @@ impl Preset {
     }
 
     pub fn unavailable(&self) -> Option<String> {
+        Some(match self.obstacle()? {
+            Obstacle::NoDisplay => "there is no display to draw on (DISPLAY is not set)".to_owned(),
+            _ => format!("{} is not found on PATH; install it to use this load", self.name),
+        })
+    }
+
+    /// What keeps the program from running here, as far as that is known before its start.
+    pub fn obstacle(&self) -> Option<Obstacle> {
         let shown = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         if self.program().is_none() {
-            return Some(format!("{} is not found on PATH; install it to use this load", self.name));
+            return Some(Obstacle::NoProgram { program: self.name.to_owned(), package: self.package.to_owned() });
         }
         // The program x11perf works only with X, not with Wayland.
         let display = shown("DISPLAY") || (self.name != "x11perf" && shown("WAYLAND_DISPLAY"));
-        (self.draws && !display).then(|| "there is no display to draw on (DISPLAY is not set)".to_owned())
+        (self.draws && !display).then_some(Obstacle::NoDisplay)
     }
 
     pub(super) fn command(&self, cpus: usize, dir: &Path, limit: Nanos) -> Result<Vec<String>, LoadError> {

@@ -44,7 +44,12 @@ pub use reserve::Reserve;
 
 /// Whether this process may create a tracing instance here.
 pub fn permitted() -> bool {
-    place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).is_ok()
+    refusal().is_none()
+}
+
+/// Why this process may not create a tracing instance here; `None` if it may.
+pub fn refusal() -> Option<TraceError> {
+    place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).err()
 }
 
 /// Removes tracing instances that killed measurements left behind, which would record for ever. Returns their names.

@@ -287,6 +287,9 @@ pub struct CheckArgs {
     /// How long to measure; looking for causes takes a quarter of it in addition [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Nanos>,
+    /// Do not measure: tell what of punctual works here, and what to install or to grant for the rest
+    #[arg(long, conflicts_with_all = ["period", "budget", "cpus", "priority", "duration", "load", "wait_quiet", "out", "junit", "fail_on"])]
+    pub why_not: bool,
     /// Do not look for causes in a second, traced pass
     #[arg(long)]
     pub no_explain: bool,

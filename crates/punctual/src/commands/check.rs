@@ -7,6 +7,7 @@ use crate::commands::need::{Stated, Terms};
 use crate::commands::preconditions::none_under_way;
 use crate::commands::quiet;
 use crate::commands::session::{self, Outputs, Telling};
+use crate::commands::why_not;
 use crate::exit::Exit;
 use crate::render::{self, text::Opening};
 use anyhow::{Error, Result, bail};
@@ -25,6 +26,9 @@ const BUDGET: Nanos = Nanos::from_us(50);
 const DURATION: Nanos = Nanos::from_secs(30);
 
 pub fn run(args: &CheckArgs) -> Result<Exit> {
+    if args.why_not {
+        return why_not::run(args.form);
+    }
     let here = Here::read();
     let wanted = Wanted::of(args, &here.cpus)?;
     let causes = if args.no_explain { None } else { Some(causes(&wanted.load.0)) };

@@ -31,6 +31,7 @@ mod source;
 pub mod status;
 pub mod torture;
 pub mod tune;
+mod why_not;
 
 /// The error message if this build lacks a feature. The feature's name is `what` in lower case.
 fn left_out(what: &str) -> String {

@@ -34,6 +34,7 @@ pub mod text;
 pub mod torture;
 pub mod tune;
 pub mod units;
+pub mod why_not;
 pub mod words;
 
 pub use document::document;

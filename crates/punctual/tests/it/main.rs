@@ -32,3 +32,4 @@ mod snapshot;
 mod torture;
 mod tune;
 mod tune_privileged;
+mod why_not;

@@ -4,7 +4,7 @@
 //! members and removes these formats.
 
 use super::{Published, glossary};
-use crate::render::{audit, compare, explain, inspect, json, lint, optimize, torture, tune};
+use crate::render::{audit, compare, explain, inspect, json, lint, optimize, torture, tune, why_not};
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -204,6 +204,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<compare::Published<'_>>(),
         file::<compare::turns::TurnsPlan>(),
         file::<torture::TortureDocument<'_>>(),
+        file::<why_not::WhyNot<'_>>(),
     ]
 }
 

@@ -1,0 +1,240 @@
+//! What of this program works on a machine, and what to install or to grant for the rest.
+
+use super::document::Published;
+use super::sheet::{Sheet, Style, Tone};
+use super::units::{self, counted};
+use punctual_facts::ability::{Ability, Obstacle, Tried};
+use serde::Serialize;
+
+/// Width of the labels before the reason and the remedy.
+const LABEL: usize = 5;
+
+/// The document of `punctual check --why-not --json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WhyNot<'a> {
+    /// What was tried on this machine.
+    abilities: &'a [Tried],
+}
+
+impl<'a> WhyNot<'a> {
+    pub fn new(abilities: &'a [Tried]) -> Self {
+        Self { abilities }
+    }
+}
+
+impl Published for WhyNot<'_> {
+    const SCHEMA: &'static str = "punctual/why-not/1";
+}
+
+/// The answer in one line.
+pub fn brief(tried: &[Tried]) -> String {
+    let lacking: Vec<String> = lacking(tried).map(|(ability, _)| name(ability)).collect();
+    let works = tried.len() - lacking.len();
+    if lacking.is_empty() {
+        return format!("EVERYTHING WORKS: {}", counted(works as u64, "thing"));
+    }
+    format!("{works} of {} work; not here: {}", counted(tried.len() as u64, "thing"), lacking.join(", "))
+}
+
+/// What works in a few lines, then each thing that does not, with its reason and its remedy. The answer comes last.
+pub fn text(tried: &[Tried], style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let works: Vec<String> = tried.iter().filter(|one| one.obstacle.is_none()).map(|one| name(&one.ability)).collect();
+    sheet.heading("Works here");
+    sheet.paragraph(2, &if works.is_empty() { "nothing that was tried".to_owned() } else { works.join(", ") });
+    if works.len() < tried.len() {
+        sheet.heading("Does not work here");
+    }
+    let is_missing = |obstacle: &Obstacle| matches!(obstacle, Obstacle::NoProgram { .. });
+    for (ability, obstacle) in lacking(tried).filter(|(_, obstacle)| !is_missing(obstacle)) {
+        let tone = if ability.is_essential() { Tone::Bad } else { Tone::Doubt };
+        sheet.toned_paragraph(2, tone, &units::capitalised(&name(ability)), &format!("({})", needed_for(ability)));
+        sheet.entry(4, LABEL, "why", &why(obstacle));
+        let (remedy, command) = remedy(obstacle);
+        sheet.entry(4, LABEL, "do", remedy);
+        if let Some(command) = command {
+            sheet.command(4 + LABEL + 1, &command);
+        }
+    }
+    missing_programs(&mut sheet, tried);
+    answer(&mut sheet, tried);
+    sheet.finish()
+}
+
+/// The loads that need a program, with one command that installs all of them.
+fn missing_programs(sheet: &mut Sheet, tried: &[Tried]) {
+    let missing = lacking(tried).filter_map(|(_, obstacle)| match obstacle {
+        Obstacle::NoProgram { program, package } => Some((program.as_str(), package.as_str())),
+        _ => None,
+    });
+    let (programs, packages): (Vec<&str>, Vec<&str>) = missing.unzip();
+    if programs.is_empty() {
+        return;
+    }
+    sheet.toned_paragraph(
+        2,
+        Tone::Doubt,
+        "Loads by other programs",
+        "(--load with their names; other loads are built in)",
+    );
+    sheet.entry(4, LABEL, "why", &format!("not installed: {}", programs.join(", ")));
+    sheet.entry(4, LABEL, "do", "install those that you want; on Debian:");
+    sheet.command(4 + LABEL + 1, &format!("sudo apt install {}", packages.join(" ")));
+}
+
+fn answer(sheet: &mut Sheet, tried: &[Tried]) {
+    let essential = lacking(tried).filter(|(ability, _)| ability.is_essential()).count();
+    sheet.gap();
+    let (tone, word, rest) = match (essential, lacking(tried).count()) {
+        (0, 0) => (Tone::Good, "EVERYTHING WORKS:", "nothing that was tried is refused here".to_owned()),
+        (0, some) => (
+            Tone::Good,
+            "MEASUREMENTS WORK:",
+            format!("what they need is granted; {} are not here", counted(some as u64, "other thing")),
+        ),
+        _ => (
+            Tone::Bad,
+            "MEASUREMENTS CANNOT BE TRUSTED:",
+            "without real-time priority and locked memory they tell how an ordinary thread does".to_owned(),
+        ),
+    };
+    sheet.hanging_paragraph(0, 2, tone, word, &rest);
+    let needs_root = lacking(tried).any(|(_, obstacle)| is_ended_by_root(obstacle));
+    let again = ("See what root may do here:", "sudo punctual check --why-not".to_owned());
+    let check = ("Measure for half a minute:", "sudo punctual check".to_owned());
+    let (why, command) = if needs_root { again } else { check };
+    sheet.answer_next(why, &command, None);
+}
+
+fn lacking(tried: &[Tried]) -> impl Iterator<Item = (&Ability, &Obstacle)> {
+    tried.iter().filter_map(|one| Some((&one.ability, one.obstacle.as_ref()?)))
+}
+
+fn is_ended_by_root(obstacle: &Obstacle) -> bool {
+    matches!(obstacle, Obstacle::NotRoot | Obstacle::PriorityLimit(_) | Obstacle::MemoryLimit(_))
+}
+
+fn name(ability: &Ability) -> String {
+    match ability {
+        Ability::RealTimePriority => "real-time priority".to_owned(),
+        Ability::LockMemory => "locked memory".to_owned(),
+        Ability::HoldIdleStates => "holding idle states".to_owned(),
+        Ability::KernelTrace => "the kernel's trace".to_owned(),
+        Ability::FirmwareCounter => "the firmware's counter".to_owned(),
+        Ability::ChangeSettings => "changing settings".to_owned(),
+        Ability::Load(name) => format!("the load {name}"),
+    }
+}
+
+fn needed_for(ability: &Ability) -> &'static str {
+    match ability {
+        Ability::RealTimePriority | Ability::LockMemory => "every measurement",
+        Ability::HoldIdleStates => "measure --cpu-latency, and tune while it measures",
+        Ability::KernelTrace => "explain and inspect; counters stand in for it",
+        Ability::FirmwareCounter => "blaming the firmware for a late activation",
+        Ability::ChangeSettings => "tune, optimize, revert",
+        Ability::Load(_) => "--load with this name; other loads are built in",
+    }
+}
+
+fn why(obstacle: &Obstacle) -> String {
+    match obstacle {
+        Obstacle::NotRoot => "only root may do this".to_owned(),
+        Obstacle::PriorityLimit(limit) => {
+            format!("the limit on real-time priorities of this user is {limit}, and CAP_SYS_NICE is missing")
+        }
+        Obstacle::MemoryLimit(bytes) => {
+            format!("this user may lock {} KiB, and CAP_IPC_LOCK is missing", units::count(bytes / 1024))
+        }
+        Obstacle::GroupWithoutRunTime => {
+            "the control group of this shell, or what contains this process, has no real-time run time".to_owned()
+        }
+        Obstacle::PidNamespace => {
+            "this process has a PID namespace of its own, and the trace has the machine's numbers of threads".to_owned()
+        }
+        Obstacle::NoFile(path) => format!("there is no {path}"),
+        Obstacle::NoProgram { program, .. } => format!("there is no program {program}"),
+        Obstacle::NoDisplay => "there is no display to draw on (DISPLAY is not set)".to_owned(),
+        Obstacle::NotGranted(why) => why.clone(),
+    }
+}
+
+/// What to do, and the command for it if there is one.
+fn remedy(obstacle: &Obstacle) -> (&'static str, Option<String>) {
+    const LIMITS: &str = "/etc/security/limits.d/punctual.conf";
+    let limit = |item: &str| Some(format!("echo \"$USER - {item}\" | sudo tee -a {LIMITS}"));
+    match obstacle {
+        Obstacle::NotRoot => ("put sudo before the command", None),
+        Obstacle::PriorityLimit(_) => ("run as root, or raise the limit and log in again:", limit("rtprio 95")),
+        Obstacle::MemoryLimit(_) => ("run as root, or raise the limit and log in again:", limit("memlock unlimited")),
+        Obstacle::GroupWithoutRunTime => (
+            "start a container with --cap-add SYS_NICE; elsewhere move this shell to the root group:",
+            Some("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs".to_owned()),
+        ),
+        Obstacle::PidNamespace => ("start the container with --pid=host", None),
+        Obstacle::NoFile(path) if path.ends_with("/msr") => ("load its module:", Some("sudo modprobe msr".to_owned())),
+        Obstacle::NoFile(_) => ("a container needs the device; otherwise the kernel was built without it", None),
+        Obstacle::NoProgram { package, .. } => ("install it:", Some(format!("sudo apt install {package}"))),
+        Obstacle::NoDisplay => ("run it in a session with a display", None),
+        Obstacle::NotGranted(_) => ("look at what the system says above", None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::document::schema::assert_valid;
+    use crate::render::golden::assert_golden;
+
+    fn tried(obstacles: impl IntoIterator<Item = (Ability, Option<Obstacle>)>) -> Vec<Tried> {
+        obstacles.into_iter().map(|(ability, obstacle)| Tried { ability, obstacle }).collect()
+    }
+
+    fn ordinary() -> Vec<Tried> {
+        let program = Obstacle::NoProgram { program: "hackbench".to_owned(), package: "rt-tests".to_owned() };
+        tried([
+            (Ability::RealTimePriority, Some(Obstacle::PriorityLimit(0))),
+            (Ability::LockMemory, Some(Obstacle::MemoryLimit(8 << 20))),
+            (Ability::HoldIdleStates, Some(Obstacle::NotRoot)),
+            (Ability::KernelTrace, Some(Obstacle::PidNamespace)),
+            (Ability::FirmwareCounter, Some(Obstacle::NoFile("/dev/cpu/0/msr".to_owned()))),
+            (Ability::ChangeSettings, Some(Obstacle::NotRoot)),
+            (Ability::Load("hackbench".to_owned()), Some(program)),
+            (Ability::Load("stress".to_owned()), None),
+            (Ability::Load("glmark2".to_owned()), Some(Obstacle::NoDisplay)),
+        ])
+    }
+
+    fn root() -> Vec<Tried> {
+        tried([
+            (Ability::RealTimePriority, None),
+            (Ability::LockMemory, None),
+            (Ability::KernelTrace, Some(Obstacle::NotGranted("no tracefs: locked down".to_owned()))),
+        ])
+    }
+
+    #[test]
+    fn each_thing_that_does_not_work_has_its_reason_and_its_remedy() {
+        for (name, tried) in [("ordinary", ordinary()), ("root", root())] {
+            let text = text(&tried, Style::default());
+            assert_golden(&format!("why-not-{name}.txt"), &text);
+            let whys = text.lines().filter(|line| line.starts_with("    why ")).count();
+            assert_eq!(whys, lacking(&tried).count(), "one program is missing, so that none are told together");
+            let document = assert_valid(&WhyNot::new(&tried));
+            assert_eq!(document["abilities"].as_array().unwrap().len(), tried.len());
+        }
+        let all = tried([(Ability::LockMemory, None), (Ability::ChangeSettings, None)]);
+        assert!(text(&all, Style::default()).contains("EVERYTHING WORKS"));
+        assert!(brief(&all).starts_with("EVERYTHING WORKS: 2"), "{}", brief(&all));
+        assert!(brief(&root()).ends_with("not here: the kernel's trace"), "{}", brief(&root()));
+    }
+
+    #[test]
+    fn the_obstacles_are_not_confused_in_the_document() {
+        let document = serde_json::to_value(ordinary()).unwrap();
+        assert_eq!(document[1]["obstacle"]["memory-limit"], 8 << 20);
+        assert_eq!(document[6]["obstacle"]["no-program"]["package"], "rt-tests");
+        assert_eq!(document[7]["obstacle"], serde_json::Value::Null);
+    }
+}
