@@ -7,7 +7,7 @@ mod beside;
 
 use crate::step::{self, Done, StepOutcome, table, verdict};
 use crate::{
-    arrows, causes, codegen, duplicates, inspect_truth, lab, packages, panic_free, run, screenshots, tidy, truth,
+    arrows, book, causes, codegen, duplicates, inspect_truth, lab, packages, panic_free, run, screenshots, tidy, truth,
 };
 use anyhow::{Context, Result, bail, ensure};
 use beside::Beside;
@@ -41,6 +41,7 @@ const STEPS: &[Step] = &[
     }),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| StepOutcome::of(codegen::check(root))),
+    ("book", |root, _| book::step(root)),
     ("screenshots", |root, _| screenshots::step(root)),
     // In a full run, the steps from here to `truth` run in the second process.
     ("lab", |root, _| lab::step(root)),

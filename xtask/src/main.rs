@@ -7,6 +7,7 @@
 
 mod arrows;
 mod bench;
+mod book;
 mod capi;
 mod causes;
 mod ci;
@@ -44,6 +45,7 @@ usage: cargo xtask COMMAND
   dist [ARCHITECTURE...]
                  static programs and packages for amd64, arm64, armhf, riscv64, or those named,
                  with checksums, bill of materials and licences (target/made)
+  book [FOLDER]  build the book, to be served from anywhere, and follow its links (target/book)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
                  (bench waits --seconds 30 --json)
   causes [--quick] [--kind KIND]...
@@ -78,6 +80,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["codegen"] => codegen::write(&root),
         ["capi", options @ ..] => capi::run(&root, options),
         ["dist", names @ ..] => dist::run(&root, names),
+        ["book", rest @ ..] => book::run(&root, rest),
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["causes", rest @ ..] => causes::run(&root, rest),
         ["inspect-truth", rest @ ..] => inspect_truth::run(&root, rest),
