@@ -9,6 +9,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use cli::{Cli, Colour, Command};
 use exit::Exit;
+use render::lang::Lang;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         Colour::Always => Some(true),
         Colour::Never => Some(false),
     });
+    cli.lang.unwrap_or_else(|| Lang::of_locale(|name| std::env::var(name).ok())).speak();
     let done = match cli.command {
         Command::Check(args) => commands::check::run(&args),
         Command::Audit(args) => commands::audit::run(&args),

@@ -30,6 +30,7 @@ pub use torture::TortureArgs;
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
 
+use crate::render::lang::Lang;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KERNELS, MECHANISMS, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -56,6 +57,9 @@ pub struct Cli {
     /// When to colour: auto is on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Colour::Auto)]
     pub color: Colour,
+    /// Language of what people read; formats for programs are English [default: the locale's, or en]
+    #[arg(long, global = true, value_enum, value_name = "LANG")]
+    pub lang: Option<Lang>,
     #[command(subcommand)]
     pub command: Command,
 }

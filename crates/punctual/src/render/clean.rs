@@ -1,5 +1,6 @@
 //! Replaces control characters in text from outside: a file name must not be able to move the cursor.
 
+use crate::render::lang::{char_width, width};
 use crate::render::units::THIN;
 
 /// `text` on one line, without control characters and with plain spaces in place of thin ones.
@@ -22,11 +23,16 @@ pub fn ascii(text: &str) -> String {
     text.replace(THIN, " ")
 }
 
-/// `text` on one line of at most `limit` characters. Text that was cut ends in dots.
+/// `text` on one line of at most `limit` columns. Text that was cut ends in dots.
 pub fn shortened(text: &str, limit: usize) -> String {
     let text = clean(text.trim());
-    if text.chars().count() <= limit {
+    if width(&text) <= limit {
         return text;
     }
-    text.chars().take(limit.saturating_sub(3)).chain("...".chars()).collect()
+    let mut columns = 0;
+    let fits = |c: &char| {
+        columns += char_width(*c);
+        columns <= limit.saturating_sub(3)
+    };
+    text.chars().take_while(fits).chain("...".chars()).collect()
 }

@@ -17,6 +17,7 @@ pub mod html;
 pub mod inspect;
 pub mod json;
 mod junit;
+pub mod lang;
 pub mod lint;
 pub mod live;
 pub mod loads;

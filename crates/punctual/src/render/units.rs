@@ -3,6 +3,7 @@
 //! Digits are grouped, and joined to their unit, by [`THIN`], a narrow no-break space. No renderer breaks a line there,
 //! and each replaces the character by one that its medium can show. Must not know what a number stands for.
 
+use super::lang::{filled, text, tr, translated};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
 
@@ -30,6 +31,10 @@ pub fn grouped(number: &str) -> String {
 
 /// A count with its noun: `1 release`, `2 releases`.
 pub fn counted(n: u64, noun: &str) -> String {
+    // The catalogue has one text for all numbers, because Chinese has no plural. Its key is the noun after a place.
+    if let Some(pattern) = translated(&format!("{{n}} {noun}")) {
+        return filled(pattern, &[("n", &count(n))]);
+    }
     let ending = match n {
         1 => "",
         _ if noun.ends_with("ch") => "es",
@@ -161,9 +166,9 @@ const PERCENT_ABOVE: f64 = 0.1;
 pub fn seen(part: u64, whole: u64, upper: f64, nouns: &str) -> Option<String> {
     let one_in = whole.saturating_add(part / 2).checked_div(part)?;
     Some(if upper <= PERCENT_ABOVE {
-        format!("1 in {} {nouns}", count(one_in))
+        tr!("1 in {n} {nouns}", n = count(one_in), nouns = text(nouns))
     } else {
-        format!("{} of {nouns}", portion(part as f64 / whole as f64))
+        tr!("{share} of {nouns}", share = portion(part as f64 / whole as f64), nouns = text(nouns))
     })
 }
 
@@ -172,14 +177,15 @@ pub fn seen(part: u64, whole: u64, upper: f64, nouns: &str) -> Option<String> {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
 pub fn at_most(probability: f64, nouns: &str) -> String {
     if !probability.is_finite() || probability >= 1.0 {
-        return format!("up to 100{THIN}% of {nouns}");
+        return tr!("up to {percent} of {nouns}", percent = format!("100{THIN}%"), nouns = text(nouns));
     }
     if probability > PERCENT_ABOVE {
         let percent = (probability * 100.0).ceil().clamp(0.0, 100.0) as u64;
-        return format!("fewer than {percent}{THIN}% of {nouns}");
+        let percent = format!("{percent}{THIN}%");
+        return tr!("fewer than {percent} of {nouns}", percent, nouns = text(nouns));
     }
     let odds = (1.0 / probability.max(1e-18)).floor().clamp(1.0, 1e18) as u64;
-    format!("fewer than 1 in {} {nouns}", count(two_leading_digits(odds)))
+    tr!("fewer than 1 in {n} {nouns}", n = count(two_leading_digits(odds)), nouns = text(nouns))
 }
 
 /// The ratio of `whole` to `part`: `0.82x`, `1.04x`, `3.4x`, `358x`. Only equal numbers give `1.00x`: a latency just

@@ -19,10 +19,13 @@ pub use findings::{
     Alike, blast_meaning, by_family, by_reason, findings_counted, otherwise, resort, standing_in_the_way,
 };
 pub use refusal::{import_problem, measure_error, scenario_error, told};
+#[cfg(test)]
+pub use trust::CHECKED;
 pub use trust::{although, distrust, trust_answer};
 pub use verdict::{skip_difference, verdict};
 
 use super::clean::shortened;
+use super::lang::{text, tr, width};
 use super::units;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
@@ -36,37 +39,37 @@ use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario,
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
 pub fn cpus(set: &CpuSet) -> String {
     match set.len() {
-        0 => "no CPU".to_owned(),
+        0 => tr!("no CPU").to_owned(),
         1 => format!("CPU {set}"),
-        _ => format!("CPUs {set}"),
+        _ => tr!("CPUs {set}", set),
     }
 }
 
 pub fn severity(severity: Severity) -> &'static str {
     match severity {
-        Severity::Info => "info",
-        Severity::Medium => "medium",
-        Severity::High => "high",
-        Severity::Fatal => "fatal",
+        Severity::Info => tr!("info"),
+        Severity::Medium => tr!("medium"),
+        Severity::High => tr!("high"),
+        Severity::Fatal => tr!("fatal"),
     }
 }
 
 pub fn severity_meaning(severity: Severity) -> &'static str {
     match severity {
-        Severity::Info => "worth knowing",
-        Severity::Medium => "microseconds, or rare",
-        Severity::High => "tens to hundreds of microseconds, or regular",
-        Severity::Fatal => "the need cannot be met while this stands",
+        Severity::Info => tr!("worth knowing"),
+        Severity::Medium => tr!("microseconds, or rare"),
+        Severity::High => tr!("tens to hundreds of microseconds, or regular"),
+        Severity::Fatal => tr!("the need cannot be met while this stands"),
     }
 }
 
 pub fn state(state: &State) -> &'static str {
     match state {
-        State::Good => "good",
-        State::Bad => "bad",
-        State::Unknown(_) => "unknown",
-        State::Advice(_) => "advice",
-        State::NotApplicable(_) => "not applicable",
+        State::Good => tr!("good"),
+        State::Bad => tr!("bad"),
+        State::Unknown(_) => tr!("unknown"),
+        State::Advice(_) => tr!("advice"),
+        State::NotApplicable(_) => tr!("not applicable"),
     }
 }
 
@@ -74,16 +77,16 @@ pub fn state(state: &State) -> &'static str {
 /// has that state.
 pub fn title(finding: &Finding) -> String {
     match finding.state {
-        State::Bad | State::Unknown(_) | State::Advice(_) => format!("should be: {}", finding.title),
-        State::Good | State::NotApplicable(_) => finding.title.clone(),
+        State::Bad | State::Unknown(_) | State::Advice(_) => tr!("should be: {title}", title = text(&finding.title)),
+        State::Good | State::NotApplicable(_) => text(&finding.title).to_owned(),
     }
 }
 
 pub fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
-        Confidence::Low => "usual advice, not verified",
-        Confidence::Medium => "documented by the kernel; how much it helps depends on the machine",
-        Confidence::High => "verified in kernel source or by measurement",
+        Confidence::Low => tr!("usual advice, not verified"),
+        Confidence::Medium => tr!("documented by the kernel; how much it helps depends on the machine"),
+        Confidence::High => tr!("verified in kernel source or by measurement"),
     }
 }
 
@@ -116,11 +119,11 @@ pub fn event(event: &Event) -> String {
 /// How the run ended, as the text that follows "the run".
 pub fn end(reason: EndReason) -> &'static str {
     match reason {
-        EndReason::Completed => "ran as long as asked",
-        EndReason::Interrupted => "was stopped by a signal (SIGINT or SIGTERM)",
-        EndReason::LimitExceeded => "was stopped at the first activation later than the limit",
-        EndReason::Stalled => "was stopped because a measuring thread made no more progress",
-        EndReason::CoreLost => "was stopped because the real-time core no longer let a measuring thread sleep",
+        EndReason::Completed => tr!("ran as long as asked"),
+        EndReason::Interrupted => tr!("was stopped by a signal (SIGINT or SIGTERM)"),
+        EndReason::LimitExceeded => tr!("was stopped at the first activation later than the limit"),
+        EndReason::Stalled => tr!("was stopped because a measuring thread made no more progress"),
+        EndReason::CoreLost => tr!("was stopped because the real-time core no longer let a measuring thread sleep"),
     }
 }
 
@@ -205,7 +208,7 @@ pub fn timer_phase(phase: TimerPhase) -> &'static str {
 pub fn amount(amount: Amount) -> String {
     match amount {
         Amount::Time(length) => units::duration(length),
-        Amount::Activations(n) => format!("{} of each thread", units::counted(n, "activation")),
+        Amount::Activations(n) => tr!("{activations} of each thread", activations = units::counted(n, "activation")),
     }
 }
 
@@ -257,7 +260,9 @@ pub fn scenario(report: &Report) -> String {
 /// A sentence about the measurement to come: `Measuring for 30 s, which takes 34 to 41 s with what is between phases:
 /// idle 10 s, then 5 loads 20 s.`
 pub fn scenario_ahead(scenario: &Scenario) -> String {
-    let Amount::Time(whole) = scenario.length else { return format!("Measuring {}.", amount(scenario.length)) };
+    let Amount::Time(whole) = scenario.length else {
+        return tr!("Measuring {amount}.", amount = amount(scenario.length));
+    };
     let parts: u64 = scenario.load_phases.iter().map(|phase| u64::from(phase.parts)).sum();
     let length = |phase: &LoadPhase| Nanos::from_ns(whole.as_ns() / parts.max(1) * u64::from(phase.parts));
     let phase = |phase: &LoadPhase| format!("{} {}", short_phase_name(&phase.name()), units::duration(length(phase)));
@@ -266,12 +271,12 @@ pub fn scenario_ahead(scenario: &Scenario) -> String {
     let WallTime { least, most } = wall_time(scenario);
     let (least, most) = (least.whole(second), most.whole(second) + 1);
     let seconds = |number: u64| units::duration(Nanos::from_secs(number));
-    format!(
-        "Measuring for {}, which takes {} to {} with what is between phases: {}.",
-        units::duration(whole),
-        if most < 60 { least.to_string() } else { seconds(least) },
-        seconds(most),
-        phases.join(", then ")
+    tr!(
+        "Measuring for {length}, which takes {least} to {most} with what is between phases: {phases}.",
+        length = units::duration(whole),
+        least = if most < 60 { least.to_string() } else { seconds(least) },
+        most = seconds(most),
+        phases = phases.join(tr!(", then "))
     )
 }
 
@@ -287,9 +292,9 @@ pub fn short_phase_name(name: &str) -> String {
     const ROOM: usize = 14;
     let name = phase_name(name);
     match name.split('+').count() {
-        _ if name.chars().count() <= ROOM => name.to_owned(),
+        _ if width(name) <= ROOM => text(name).to_owned(),
         1 => shortened(name, ROOM),
-        loads => format!("{loads} loads"),
+        loads => tr!("{loads} loads", loads),
     }
 }
 
@@ -331,7 +336,7 @@ pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<Chang
 
 /// The name of a load phase; the phase without load is called "idle".
 pub fn phase_name(name: &str) -> &str {
-    if name.is_empty() { "idle" } else { name }
+    if name.is_empty() { tr!("idle") } else { name }
 }
 
 /// The name of a load phase for a table. It says whether the phase was traced.

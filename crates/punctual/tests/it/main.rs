@@ -17,6 +17,7 @@ mod foreign;
 mod inspect;
 mod inspect_privileged;
 mod interrupted;
+mod lang;
 mod lint;
 mod live;
 mod long;

@@ -63,6 +63,8 @@ impl Run {
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
         command.args(words).current_dir(self.dir.path()).env("NO_COLOR", "1").env("TMPDIR", self.dir.path());
+        // Without LC_ALL the locale of the person who runs the tests would choose the language.
+        command.env("LC_ALL", "C");
         command
     }
 

@@ -6,6 +6,7 @@ pub mod table;
 
 use self::table::{Table, TableLine};
 use crate::render::clean::{ascii, clean, clean_keeping_thin};
+use crate::render::lang::{padded, pieces, tr, width};
 use anstyle::AnsiColor;
 use punctual_facts::finding::{Finding, Severity, State};
 
@@ -81,7 +82,7 @@ impl Sheet {
     pub fn heading(&mut self, title: &str) {
         self.gap();
         let is_narrow = self.style.width < Style::default().width;
-        if is_narrow && title.chars().count() > self.style.width {
+        if is_narrow && width(title) > self.style.width {
             return self.paragraph(0, title);
         }
         self.line(&self.toned(Tone::Heading, &clean(title)));
@@ -108,7 +109,7 @@ impl Sheet {
         self.hanging(indent, rest, Some((tone, first)), text);
     }
 
-    /// Adds a line of the answer: a label of at most eight letters, then the text.
+    /// Adds a line of the answer: a label of at most eight columns, then the text.
     pub fn answer(&mut self, label: &str, text: &str) {
         self.toned_entry(2, ANSWER_LABEL, Tone::Heading, label, text);
     }
@@ -120,10 +121,10 @@ impl Sheet {
 
     /// Adds the next step to the answer: its purpose, its command and, if there is one, the command to run afterwards.
     pub fn answer_next(&mut self, why: &str, command: &str, then: Option<String>) {
-        self.answer("Next", why);
+        self.answer(tr!("Next"), why);
         self.answer_command(command);
         if let Some(then) = then {
-            self.answer_more("Then measure again:");
+            self.answer_more(tr!("Then measure again:"));
             self.answer_command(&then);
         }
     }
@@ -144,7 +145,7 @@ impl Sheet {
     }
 
     pub fn toned_entry(&mut self, indent: usize, label_width: usize, tone: Tone, label: &str, text: &str) {
-        let label = format!("{:<label_width$}", ascii(label));
+        let label = padded(&ascii(label), label_width);
         let start = (indent + label_width + 1).min(self.style.width / 3);
         self.hanging(indent, start, Some((tone, &label)), text);
     }
@@ -156,9 +157,9 @@ impl Sheet {
     /// Adds a table, indented by two columns. If it is too wide, it is split into blocks one below the other, or
     /// becomes a list.
     pub fn table(&mut self, table: &Table) {
-        let width = self.style.width.saturating_sub(2);
-        for TableLine { heading, text } in table.lines(width) {
-            if text.chars().count() > width {
+        let room = self.style.width.saturating_sub(2);
+        for TableLine { heading, text } in table.lines(room) {
+            if width(&text) > room {
                 self.hanging(2, 6, None, &text);
                 continue;
             }
@@ -169,26 +170,29 @@ impl Sheet {
 
     fn hanging(&mut self, first: usize, rest: usize, lead: Option<(Tone, &str)>, text: &str) {
         let lead = lead.map(|(tone, lead)| (tone, clean(lead)));
-        let taken = lead.as_ref().map_or(0, |(_, lead)| lead.chars().count() + 1);
+        let taken = lead.as_ref().map_or(0, |(_, lead)| width(lead) + usize::from(!lead.ends_with('：')));
         let mut line = " ".repeat(first);
         if let Some((tone, lead)) = &lead {
             line.push_str(&self.toned(*tone, lead));
-            line.push(' ');
+            // A Chinese colon is as wide as a colon and a space.
+            line.push_str(if lead.ends_with('：') { "" } else { " " });
         }
         let mut column = first + taken;
-        let mut words_on_line = 0;
-        for word in clean_keeping_thin(text).split(' ').filter(|w| !w.is_empty()) {
-            let width = word.chars().count();
-            let space = usize::from(words_on_line > 0);
-            if column + space + width > self.style.width && (words_on_line > 0 || taken > 0) && column > rest {
+        let mut is_begun = false;
+        let text = clean_keeping_thin(text);
+        let words = text.split(' ').filter(|word| !word.is_empty());
+        let parts = words.flat_map(|word| pieces(word).into_iter().enumerate().map(|(at, part)| (at == 0, part)));
+        for (begins_word, part) in parts {
+            let columns = width(part);
+            let mut space = usize::from(is_begun && begins_word);
+            if column + space + columns > self.style.width && (is_begun || taken > 0) && column > rest {
                 self.line(&line);
-                (line, column, words_on_line) = (" ".repeat(rest), rest, 0);
+                (line, column, space) = (" ".repeat(rest), rest, 0);
             }
-            let space = usize::from(words_on_line > 0);
             line.push_str(&" ".repeat(space));
-            line.push_str(&ascii(word));
-            column += space + width;
-            words_on_line += 1;
+            line.push_str(&ascii(part));
+            column += space + columns;
+            is_begun = true;
         }
         self.line(&line);
     }

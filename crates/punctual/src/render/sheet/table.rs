@@ -4,6 +4,7 @@
 //! even two columns fit, each row becomes a list. Must not know what cells mean.
 
 use crate::render::clean::clean;
+use crate::render::lang::width;
 
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -123,21 +124,20 @@ impl Table {
     }
 
     fn column_width(&self, column: usize) -> usize {
-        let name = self.columns.get(column).map_or(0, |(name, _)| name.chars().count());
+        let name = self.columns.get(column).map_or(0, |(name, _)| width(name));
         let cells = self.rows.iter().filter_map(|entry| match entry {
             Entry::Title(_) => None,
             Entry::Cells(cells) => cells.get(column),
         });
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(name)
+        cells.map(|cell| width(cell)).max().unwrap_or(0).max(name)
     }
 
     fn line(&self, block: &[usize], cells: &[String]) -> String {
         let mut line = String::new();
         for (place, column) in block.iter().enumerate() {
             let (Some(cell), Some((_, is_right))) = (cells.get(*column), self.columns.get(*column)) else { continue };
-            let width = self.column_width(*column);
             line.push_str(&" ".repeat(if place == 0 { 0 } else { GAP }));
-            let blank = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let blank = " ".repeat(self.column_width(*column).saturating_sub(width(cell)));
             line.extend(if *is_right { [blank.as_str(), cell] } else { [cell, blank.as_str()] });
         }
         line.trim_end().to_owned()

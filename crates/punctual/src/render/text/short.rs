@@ -4,6 +4,7 @@
 //! A check prints [`opening`] before it measures and [`results`] when it has measured.
 
 use crate::render::clean::shortened;
+use crate::render::lang::{for_people, tr, width};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::words::answer;
 use crate::render::words::command::Command;
@@ -44,14 +45,18 @@ pub struct Opening<'a> {
 
 /// The text above the numbers: the machine, the need, and the worst findings.
 pub fn opening(of: &Opening<'_>, style: Style) -> String {
+    for_people(|| opened(of, style))
+}
+
+fn opened(of: &Opening<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let room = style.width.max(40) - LABEL - 1;
     let lines = MACHINE_SHOWN.iter().filter_map(|name| MachineLine::of(of.machine, name));
     for (at, line) in lines.enumerate() {
-        sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { "Machine" } else { "" }, &shortened(line, room));
+        sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { tr!("Machine") } else { "" }, &shortened(line, room));
     }
-    let profile = of.profile.map_or_else(String::new, |name| format!(" (profile {name})"));
-    sheet.toned_entry(0, LABEL, Tone::Heading, "Need", &format!("{}{profile}", need(of.need)));
+    let profile = of.profile.map_or_else(String::new, |name| tr!(" (profile {name})", name));
+    sheet.toned_entry(0, LABEL, Tone::Heading, tr!("Need"), &format!("{}{profile}", need(of.need)));
     if let Some(findings) = of.findings {
         in_the_way(&mut sheet, findings, of, style.width.max(40));
     }
@@ -59,32 +64,35 @@ pub fn opening(of: &Opening<'_>, style: Style) -> String {
 }
 
 fn need(need: &Need) -> String {
-    let period = need.period.map(|period| format!("{} period", units::period(period)));
-    let budget = need
-        .budget
-        .map_or_else(|| "no latency budget".to_owned(), |budget| format!("{} latency budget", units::latency(budget)));
+    let period = need.period.map(|period| tr!("{period} period", period = units::period(period)));
+    let budget = need.budget.map_or_else(
+        || tr!("no latency budget").to_owned(),
+        |b| tr!("{budget} latency budget", budget = units::latency(b)),
+    );
     let cpus = (!need.cpus.is_empty()).then(|| words::cpus(&need.cpus));
-    period.into_iter().chain([budget]).chain(cpus).collect::<Vec<_>>().join(", ")
+    period.into_iter().chain([budget]).chain(cpus).collect::<Vec<_>>().join(tr!(", "))
 }
 
-fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: usize) {
+fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, columns: usize) {
     // The order must not depend on the causes: a check prints this list before it knows them, and a report repeats it.
     let bad = most_important(findings, &[]);
     let number = |is_one: fn(&State) -> bool| findings.iter().filter(|finding| is_one(&finding.state)).count();
     let good = number(|state| *state == State::Good);
     let unknown = number(|state| matches!(state, State::Unknown(_)));
-    sheet.heading(&format!("What stands in the way: {} bad, {unknown} unknown, {good} good", bad.len()));
-    let ids = bad.iter().take(FINDINGS_SHOWN).map(|finding| finding.id.chars().count()).max().unwrap_or(0);
+    let heading =
+        tr!("What stands in the way: {bad} bad, {unknown} unknown, {good} good", bad = bad.len(), unknown, good);
+    sheet.heading(&heading);
+    let ids = bad.iter().take(FINDINGS_SHOWN).map(|finding| width(&finding.id)).max().unwrap_or(0);
     let mut table = Table::new(&["<", "<", "<"]);
     for finding in bad.iter().take(FINDINGS_SHOWN) {
-        let wanted = shortened(&words::title(finding), width.saturating_sub(ids + 14));
+        let wanted = shortened(&words::title(finding), columns.saturating_sub(ids + 14));
         table.row([words::severity(finding.severity).to_owned(), finding.id.clone(), wanted]);
     }
     sheet.table(&table);
     let all = words::command::audit(of.need, of.profile, of.config).to_string();
     match bad.len().saturating_sub(FINDINGS_SHOWN) {
-        0 => sheet.command(2, &format!("All findings: {all}")),
-        more => sheet.command(2, &format!("{more} more: {all}")),
+        0 => sheet.command(2, &tr!("All findings: {all}", all)),
+        more => sheet.command(2, &tr!("{more} more: {all}", more, all)),
     }
 }
 
@@ -92,20 +100,22 @@ fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: 
 pub fn ahead(scenario: &Scenario, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.gap();
-    sheet.paragraph(0, &words::scenario_ahead(scenario));
+    sheet.paragraph(0, &for_people(|| words::scenario_ahead(scenario)));
     sheet.finish()
 }
 
 /// The text below the opening: the numbers, the causes of latency, and the answer.
 pub fn results(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
-    let mut sheet = Sheet::new(style);
-    notes(&mut sheet, report, paths[0]);
-    latencies(&mut sheet, report);
-    if let Some(causes) = &report.causes {
-        who(&mut sheet, report, causes, style.width.max(40));
-    }
-    answer(&mut sheet, report, reader, paths);
-    sheet.finish()
+    for_people(|| {
+        let mut sheet = Sheet::new(style);
+        notes(&mut sheet, report, paths[0]);
+        latencies(&mut sheet, report);
+        if let Some(causes) = &report.causes {
+            who(&mut sheet, report, causes, style.width.max(40));
+        }
+        answer(&mut sheet, report, reader, paths);
+        sheet.finish()
+    })
 }
 
 /// Opening and results in one text, for a recording that is shown again.
@@ -130,7 +140,7 @@ fn notes(sheet: &mut Sheet, report: &Report, recording: Option<&Path>) {
     }
     if let Some(more) = notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
         let all = Command::on_file(["report", "--full"], recording);
-        sheet.point(0, &format!("and {}: {all}", units::counted(more as u64, "more note")));
+        sheet.point(0, &tr!("and {notes}: {all}", notes = units::counted(more as u64, "more note"), all));
     }
 }
 
@@ -147,8 +157,9 @@ fn latencies(sheet: &mut Sheet, report: &Report) {
         rows.truncate(ROWS_SHOWN);
         rows.sort_by_key(|row| row.phase);
     }
-    sheet.heading("Latency in us, of every release due");
-    let mut table = Table::new(&["<load", ">CPU", ">releases", ">missed", ">p50", ">p99", ">p99.9", ">max", "<"]);
+    sheet.heading(tr!("Latency in us, of every release due"));
+    let columns = [tr!("<load"), ">CPU", tr!(">releases"), tr!(">missed"), ">p50", ">p99", ">p99.9", tr!(">max"), "<"];
+    let mut table = Table::new(&columns);
     let mut phase = None;
     for row in &rows {
         let numbers = &row.row;
@@ -162,18 +173,18 @@ fn latencies(sheet: &mut Sheet, report: &Report) {
             [name, row.cpu.to_string(), units::count(numbers.due), units::count(missed)]
                 .into_iter()
                 .chain(points.map(units::column_us))
-                .chain([if over { "over".to_owned() } else { String::new() }]),
+                .chain([if over { tr!("over").to_owned() } else { String::new() }]),
         );
     }
     if rows.is_empty() {
-        return sheet.paragraph(2, "No CPU was measured.");
+        return sheet.paragraph(2, tr!("No CPU was measured."));
     }
     sheet.table(&table);
     let left = all.len() - rows.len();
     if left > 0 {
         sheet.paragraph(
             2,
-            &format!("{} with smaller maxima: punctual report --full", units::counted(left as u64, "more row")),
+            &tr!("{rows} with smaller maxima: punctual report --full", rows = units::counted(left as u64, "more row")),
         );
     }
 }
@@ -182,9 +193,9 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
     if causes.causes.is_empty() {
         return;
     }
-    let apart = if report.traced_apart() { " (in a traced pass of its own)" } else { "" };
-    sheet.heading(&format!("Causes of the largest latencies{apart}"));
-    let mut table = Table::new(&[">share", "<cause", ">at most", "<knob"]);
+    let apart = if report.traced_apart() { tr!(" (in a traced pass of its own)") } else { "" };
+    sheet.heading(&tr!("Causes of the largest latencies{apart}", apart));
+    let mut table = Table::new(&[tr!(">share"), tr!("<cause"), tr!(">at most"), tr!("<knob")]);
     for ranked in causes.causes.iter().take(CAUSES_SHOWN) {
         let knob = words::causes::knobs(ranked, report).first().map_or("", |knob| knob.id);
         let (share, worst) = if ranked.total == Nanos::ZERO {
@@ -210,23 +221,34 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
         Answer::Inconclusive => Tone::Doubt,
     };
     sheet.gap();
-    sheet.hanging_paragraph(0, 2, tone, &format!("{}:", answer::word(&report.verdict)), &answer::by_how_much(report));
-    sheet.answer("How sure", &answer::how_sure(report));
-    sheet.answer("Trust", &answer::trust(report, recording).join(" "));
+    sheet.hanging_paragraph(
+        0,
+        2,
+        tone,
+        &tr!("{word}:", word = answer::word(&report.verdict)),
+        &answer::by_how_much(report),
+    );
+    sheet.answer(tr!("How sure"), &answer::how_sure(report));
+    let trust = answer::trust(report, recording);
+    let trust = trust.into_iter().reduce(|before, sentence| tr!("{before} {sentence}", before, sentence));
+    sheet.answer(tr!("Trust"), &trust.unwrap_or_default());
     let next = Wording { report, reader, recording }.steps().into_iter().next();
     if let Some(cause) = answer::top_cause(report) {
         let is_outside = report.traced_apart() && report.verdict.missed == 0;
-        let place =
-            if is_outside { "Of a traced pass, which is no part of the verdict: tracing adds latency. " } else { "" };
-        sheet.answer("Causes", &format!("{place}{cause}"));
+        let place = if is_outside {
+            tr!("Of a traced pass, which is no part of the verdict: tracing adds latency. ")
+        } else {
+            ""
+        };
+        sheet.answer(tr!("Causes"), &format!("{place}{cause}"));
     } else if report.verdict.missed > 0 {
-        sheet.answer("Causes", &answer::no_cause(report));
+        sheet.answer(tr!("Causes"), &answer::no_cause(report));
     }
     if let Some(next) = next {
         sheet.answer_next(&next.why, &next.command.to_string(), next.then.map(|then| then.to_string()));
     }
     let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();
     for (at, file) in files.iter().enumerate() {
-        sheet.answer(if at == 0 { "Files" } else { "" }, file);
+        sheet.answer(if at == 0 { tr!("Files") } else { "" }, file);
     }
 }

@@ -3,6 +3,7 @@
 use super::command::{self, Command};
 use super::trust::{CHECKED, although, distrust};
 use super::{causes, trust};
+use crate::render::lang::{text, tr};
 use crate::render::units;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
@@ -16,10 +17,10 @@ const DOUBTS_SHOWN: usize = 2;
 /// The verdict in capitals. Without a budget nothing was to be judged, so there is no doubt about it either.
 pub fn word(verdict: &Verdict) -> &'static str {
     match (verdict.answer, &verdict.inconclusive_because) {
-        (Answer::Held, _) => "HELD",
-        (Answer::NotHeld, _) => "NOT HELD",
-        (Answer::Inconclusive, Some(Inconclusive::NoBudget)) => "MEASURED",
-        (Answer::Inconclusive, _) => "INCONCLUSIVE",
+        (Answer::Held, _) => tr!("HELD"),
+        (Answer::NotHeld, _) => tr!("NOT HELD"),
+        (Answer::Inconclusive, Some(Inconclusive::NoBudget)) => tr!("MEASURED"),
+        (Answer::Inconclusive, _) => tr!("INCONCLUSIVE"),
     }
 }
 
@@ -43,33 +44,34 @@ pub fn by_how_much(report: &Report) -> String {
         tail(&points).map(|(name, value)| format!("{name} {}", units::latency(value))).into_iter().collect();
     let times = points.max.zip(report.need.budget).and_then(|(max, budget)| units::times(max, budget));
     if let Some(max) = points.max {
-        let times = times.map_or_else(String::new, |times| format!(" ({times} the budget)"));
-        parts.push(format!("max {}{times}", units::latency(max)));
+        let times = times.map_or_else(String::new, |times| tr!(" ({times} the budget)", times));
+        parts.push(tr!("max {max}{times}", max = units::latency(max), times));
     }
     parts.push(
-        report
-            .need
-            .budget
-            .map_or_else(|| "no budget".to_owned(), |budget| format!("budget {}", units::latency(budget))),
+        report.need.budget.map_or_else(
+            || tr!("no budget").to_owned(),
+            |budget| tr!("budget {budget}", budget = units::latency(budget)),
+        ),
     );
     let verdict = &report.verdict;
-    let missed = if verdict.missed == 0 { "none".to_owned() } else { units::count(verdict.missed) };
-    let missed = report
-        .need
-        .budget
-        .map_or_else(String::new, |_| format!("; {missed} of {} missed", units::counted(verdict.due, "release")));
-    format!("{}{missed}.", parts.join(", "))
+    let missed = if verdict.missed == 0 { tr!("none").to_owned() } else { units::count(verdict.missed) };
+    let missed = report.need.budget.map_or_else(String::new, |_| {
+        tr!("; {missed} of {releases} missed", missed, releases = units::counted(verdict.due, "release"))
+    });
+    tr!("{numbers}{missed}.", numbers = parts.join(tr!(", ")), missed)
 }
 
 pub fn how_sure(report: &Report) -> String {
     let verdict = &report.verdict;
     if let Some(why) = &verdict.inconclusive_because {
-        return format!("{}.", units::capitalised(&super::verdict::inconclusive(why)));
+        return tr!("{why}.", why = units::capitalised(&super::verdict::inconclusive(why)));
     }
-    let Some(bound) = super::verdict::bound(report) else { return "No bound follows from this run.".to_owned() };
+    let Some(bound) = super::verdict::bound(report) else {
+        return tr!("No bound follows from this run.").to_owned();
+    };
     match verdict.miss_probability_upper.and_then(|upper| units::seen(verdict.missed, verdict.due, upper, "releases")) {
         None => bound,
-        Some(seen) => format!("{seen} missed here. {bound}"),
+        Some(seen) => tr!("{seen} missed here. {bound}", seen, bound),
     }
 }
 
@@ -77,23 +79,25 @@ pub fn how_sure(report: &Report) -> String {
 pub fn trust(report: &Report, recording: Option<&Path>) -> Vec<String> {
     let (shown, more) = doubts(report);
     let mut said = match (report.trust.ok(), shown.is_empty()) {
-        (true, true) => vec![format!("Yes: {CHECKED}.")],
-        (true, false) => vec![format!("Yes, although {}.", although(&shown))],
+        (true, true) => vec![tr!("Yes: {checked}.", checked = text(CHECKED))],
+        (true, false) => vec![tr!("Yes, although {doubts}.", doubts = although(&shown))],
         (false, _) => {
             // A doubt about hidden latency leaves the misses that were seen certain.
             let stands = report.verdict.answer == Answer::NotHeld;
-            let first = if stands { "In part: the misses are certain, but there may be more." } else { "No." };
+            let first =
+                if stands { tr!("In part: the misses are certain, but there may be more.") } else { tr!("No.") };
             std::iter::once(first.to_owned()).chain(shown.iter().map(distrust)).collect()
         }
     };
     if report.verdict.cause_open {
-        let from = if shown.iter().any(|doubt| doubt.direction().adds()) { "that" } else { "another doubt" };
-        let certain = if report.trust.ok() { "The misses are certain. " } else { "" };
-        said.push(format!("{certain}How many of the misses come from {from} is not known."));
+        let is_named = shown.iter().any(|doubt| doubt.direction().adds());
+        let from = if is_named { tr!("that") } else { tr!("another doubt") };
+        let certain = if report.trust.ok() { tr!("The misses are certain. ") } else { "" };
+        said.push(tr!("{certain}How many of the misses come from {from} is not known.", certain, from));
     }
     if more > 0 {
         let all = Command::on_file(["report", "--full"], recording);
-        said.push(format!("And {}: {all}", units::counted(more as u64, "more doubt")));
+        said.push(tr!("And {doubts}: {all}", doubts = units::counted(more as u64, "more doubt"), all));
     }
     said
 }
@@ -119,22 +123,24 @@ pub fn remedies(report: &Report) -> Vec<String> {
 /// cause of the largest latency, if it is another one. `None` if causes were not looked for or nothing was late.
 pub fn top_cause(report: &Report) -> Option<String> {
     let found = report.causes.as_ref()?;
-    let told = |ranked: &Ranked| format!("{}, {}", causes::cause(&ranked.cause), causes::short_weight(ranked));
+    let told = |ranked: &Ranked| {
+        tr!("{cause}, {weight}", cause = causes::cause(&ranked.cause), weight = causes::short_weight(ranked))
+    };
     let Some(first) = found.causes.first() else {
-        return (report.late().late > 0).then(|| "No cause was found.".to_owned());
+        return (report.late().late > 0).then(|| tr!("No cause was found.").to_owned());
     };
     let next = named(report).filter(|ranked| ranked.cause != first.cause);
-    let next = next.map_or_else(String::new, |next| format!("; the largest with a name is {}", told(next)));
-    let latest = latest(found, first).map_or_else(String::new, |latest| format!(" {latest}"));
-    Some(format!("{}{next}.{latest}", units::capitalised(&told(first))))
+    let next = next.map_or_else(String::new, |next| tr!("; the largest with a name is {cause}", cause = told(next)));
+    let latest = latest(found, first).map_or_else(String::new, |latest| tr!(" {latest}", latest));
+    Some(tr!("{first}{next}.{latest}", first = units::capitalised(&told(first)), next, latest))
 }
 
 /// Why a run with misses names no cause.
 pub fn no_cause(report: &Report) -> String {
     match (&report.causes, report.causes_doubt()) {
-        (None, _) => "This run did not look for them.".to_owned(),
+        (None, _) => tr!("This run did not look for them.").to_owned(),
         (Some(_), Some(doubt)) => units::capitalised(causes::doubt(doubt)),
-        (Some(_), None) => "In the pass that looks for them no activation was late.".to_owned(),
+        (Some(_), None) => tr!("In the pass that looks for them no activation was late.").to_owned(),
     }
 }
 
@@ -143,9 +149,11 @@ fn latest(found: &Explanation, first: &Ranked) -> Option<String> {
     let spike = found.spikes.first()?;
     let blame = spike.primary().filter(|blame| blame.cause != first.cause && blame.time > Nanos::ZERO)?;
     let (latency, time) = (units::latency(spike.latency()), units::latency(blame.time));
-    Some(format!(
-        "The largest latency traced, {latency}, has {time} of another cause: {}.",
-        causes::cause(&blame.cause)
+    Some(tr!(
+        "The largest latency traced, {latency}, has {time} of another cause: {cause}.",
+        latency,
+        time,
+        cause = causes::cause(&blame.cause)
     ))
 }
 

@@ -3,6 +3,7 @@
 
 use super::phase_name;
 use crate::render::clean::visible;
+use crate::render::lang::{text, tr};
 use crate::render::units;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
@@ -15,31 +16,31 @@ use punctual_numbers::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 
 pub fn class(class: Class) -> &'static str {
     match class {
-        Class::Nmi => "non-maskable interrupt",
-        Class::HardIrq => "device interrupt",
-        Class::TimerCallback => "timer callback",
-        Class::TimerInterrupt => "timer interrupt",
-        Class::Ipi => "interrupt from another CPU",
-        Class::Vector => "system interrupt",
-        Class::Softirq => "softirq",
-        Class::HigherPriority => "thread of higher priority",
-        Class::SamePriority => "thread of the same priority",
-        Class::StopMachine => "CPU stopper",
-        Class::Worker => "kernel worker",
-        Class::PreemptOff => "pre-emption off",
-        Class::IrqOff => "interrupts off",
-        Class::IdleExit => "way out of idle",
-        Class::WakeUp => "waking and switching",
-        Class::OwnPath => "our thread's own path",
-        Class::PageFault => "page fault",
-        Class::Throttled => "throttled",
-        Class::Stopped => "stopped by a signal or a debugger",
-        Class::Migration => "moved to another CPU",
-        Class::Frequency => "CPU frequency",
-        Class::Firmware => "firmware",
-        Class::Hypervisor => "hypervisor",
-        Class::Paused => "machine stood still",
-        Class::Unexplained => "unexplained",
+        Class::Nmi => tr!("non-maskable interrupt"),
+        Class::HardIrq => tr!("device interrupt"),
+        Class::TimerCallback => tr!("timer callback"),
+        Class::TimerInterrupt => tr!("timer interrupt"),
+        Class::Ipi => tr!("interrupt from another CPU"),
+        Class::Vector => tr!("system interrupt"),
+        Class::Softirq => tr!("softirq"),
+        Class::HigherPriority => tr!("thread of higher priority"),
+        Class::SamePriority => tr!("thread of the same priority"),
+        Class::StopMachine => tr!("CPU stopper"),
+        Class::Worker => tr!("kernel worker"),
+        Class::PreemptOff => tr!("pre-emption off"),
+        Class::IrqOff => tr!("interrupts off"),
+        Class::IdleExit => tr!("way out of idle"),
+        Class::WakeUp => tr!("waking and switching"),
+        Class::OwnPath => tr!("our thread's own path"),
+        Class::PageFault => tr!("page fault"),
+        Class::Throttled => tr!("throttled"),
+        Class::Stopped => tr!("stopped by a signal or a debugger"),
+        Class::Migration => tr!("moved to another CPU"),
+        Class::Frequency => tr!("CPU frequency"),
+        Class::Firmware => tr!("firmware"),
+        Class::Hypervisor => tr!("hypervisor"),
+        Class::Paused => tr!("machine stood still"),
+        Class::Unexplained => tr!("unexplained"),
     }
 }
 
@@ -58,12 +59,12 @@ pub fn cause(cause: &Cause) -> String {
     };
     match (cause.class, called.as_str()) {
         (_, "") => class.to_owned(),
-        (Class::IrqOff | Class::PreemptOff, name) => format!("{class} by {name}"),
-        (Class::Throttled, name) => format!("{class} while {name} ran"),
-        (Class::Unexplained, name) => format!("{class} (running: {name})"),
+        (Class::IrqOff | Class::PreemptOff, name) => tr!("{class} by {name}", class, name),
+        (Class::Throttled, name) => tr!("{class} while {name} ran", class, name),
+        (Class::Unexplained, name) => tr!("{class} (running: {name})", class, name),
         (Class::Worker, name) => format!("{class} {}", function.as_deref().unwrap_or(name)),
         (Class::Ipi | Class::Vector | Class::IdleExit | Class::TimerInterrupt | Class::Frequency, name) => {
-            format!("{class}, {name}")
+            tr!("{class}, {name}", class, name)
         }
         (_, name) => format!("{class} {name}"),
     }
@@ -326,13 +327,13 @@ pub fn explained(explanation: &Explanation) -> String {
 /// Why the causes found are not conclusive: the text after "Inconclusive:".
 pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
-        CausesDoubt::NotReached => "the run ended before the part in which late activations are captured.",
-        CausesDoubt::NothingKept => "no late activation was captured.",
-        CausesDoubt::NoTimes => "counters name causes, but not how much of the latency each made.",
-        CausesDoubt::Unexplained => "more than a fifth of the traced latency has no known cause.",
-        CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
-        CausesDoubt::Incomplete => "more than a fifth of the time captured has incomplete records.",
-        CausesDoubt::Added => "something that only adds latency was at work as well; punctual report names it.",
+        CausesDoubt::NotReached => tr!("the run ended before the part in which late activations are captured."),
+        CausesDoubt::NothingKept => tr!("no late activation was captured."),
+        CausesDoubt::NoTimes => tr!("counters name causes, but not how much of the latency each made."),
+        CausesDoubt::Unexplained => tr!("more than a fifth of the traced latency has no known cause."),
+        CausesDoubt::SelfTest => tr!("the self-test of the trace failed: records may be missing, or at wrong times."),
+        CausesDoubt::Incomplete => tr!("more than a fifth of the time captured has incomplete records."),
+        CausesDoubt::Added => tr!("something that only adds latency was at work as well; punctual report names it."),
     }
 }
 
@@ -439,10 +440,10 @@ pub fn weight(ranked: &Ranked) -> String {
 /// The share of a cause in few words, for the answer: `61 % of the traced latency, at most 812 us of one activation`.
 pub fn short_weight(ranked: &Ranked) -> String {
     if ranked.total == Nanos::ZERO {
-        return format!("counters name it in {}", units::counted(ranked.count, "spike"));
+        return tr!("counters name it in {spikes}", spikes = units::counted(ranked.count, "spike"));
     }
     let (share, most) = (units::portion(ranked.share), units::latency(ranked.worst));
-    format!("{share} of the traced latency, at most {most} of one activation")
+    tr!("{share} of the traced latency, at most {most} of one activation", share, most)
 }
 
 /// The causes of latency that a knob bears on, in the words of `explain`; empty if there are none.
@@ -465,9 +466,9 @@ impl KnobHere<'_> {
     /// A phrase with the wanted state of the knob, which says if the machine has it already.
     pub fn wanted(&self) -> String {
         match self.state {
-            Some(State::Good) => format!("should be: {}; already so", self.title),
-            Some(State::Bad) => format!("should be: {}; is not", self.title),
-            _ => format!("should be: {}", self.title),
+            Some(State::Good) => tr!("should be: {title}; already so", title = text(self.title)),
+            Some(State::Bad) => tr!("should be: {title}; is not", title = text(self.title)),
+            _ => tr!("should be: {title}", title = text(self.title)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Next steps, in words and as commands to paste. `punctual_numbers::report` decides which steps there are.
 
 use super::command::{self, Command};
+use crate::render::lang::{text, tr};
 use crate::render::units;
 use punctual_numbers::report::{NextStep, Report, Situation};
 use punctual_tuning::knobs::{self, Fix};
@@ -67,74 +68,82 @@ impl Wording<'_> {
         let again = self.again();
         match step {
             NextStep::AsRoot => (
-                "As an ordinary user this run had no real-time priority. As root it has:".to_owned(),
+                tr!("As an ordinary user this run had no real-time priority. As root it has:").to_owned(),
                 again.with_sudo(true),
             ),
             NextStep::OnHost { container } => (
-                format!("This is a container ({container}); the kernel's settings are the host's. On the host, type:"),
+                tr!(
+                    "This is a container ({container}); the kernel's settings are the host's. On the host, type:",
+                    container
+                ),
                 again.with_sudo(true),
             ),
             NextStep::PinOnHost => (
-                "The host takes time from this guest, and nothing in the guest prevents that. On the host, pin each \
-                 virtual CPU to a CPU of its own with SCHED_FIFO; then type here:"
-                    .to_owned(),
+                tr!(
+                    "The host takes time from this guest, and nothing in the guest prevents that. On the host, pin each \
+                     virtual CPU to a CPU of its own with SCHED_FIFO; then type here:"
+                )
+                .to_owned(),
                 again,
             ),
             NextStep::Change { ids } => {
-                let place = self.reader.container.as_ref().map_or("Change", |_| "On the host, change");
+                let place = self.reader.container.as_ref().map_or(tr!("Change"), |_| tr!("On the host, change"));
                 let settings = units::counted(ids.len() as u64, "setting");
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 (
-                    format!(
-                        "{place} {settings} that the audit calls bad (the plan is shown first, and can be undone):"
+                    tr!(
+                        "{place} {settings} that the audit calls bad (the plan is shown first, and can be undone):",
+                        place,
+                        settings
                     ),
                     command::tune(&self.report.need.cpus, &ids).with_sudo(self.is_root_wanted()),
                 )
             }
             NextStep::ByHand { id } => {
                 let fix = self.report.findings.iter().find(|finding| finding.id == *id).map_or("", |found| &found.fix);
-                (format!("By hand: {fix} Why, and how:"), Command::new(["audit", "--explain", id]))
+                (tr!("By hand: {fix} Why, and how:", fix = text(fix)), Command::new(["audit", "--explain", id]))
             }
             NextStep::StateBudget => {
-                ("Say which latency is too large, for example 50 us:".to_owned(), again.with("--budget", "50us"))
+                (tr!("Say which latency is too large, for example 50 us:").to_owned(), again.with("--budget", "50us"))
             }
             NextStep::Repeat => {
                 let first = super::answer::remedies(self.report);
-                let first = if first.is_empty() { String::new() } else { format!("First {}. Then ", first.join("; ")) };
-                (units::capitalised(&format!("{first}measure again:")), again)
+                let first = if first.is_empty() { String::new() } else { tr!("First {remedies}. Then ", remedies = first.join(tr!("; "))) };
+                (units::capitalised(&tr!("{first}measure again:", first)), again)
             }
             NextStep::OutlastMoods { length } => (
-                format!(
-                    "This machine changes too slowly for this run to speak for the next one. Measure for {}:",
-                    units::duration(*length)
+                tr!(
+                    "This machine changes too slowly for this run to speak for the next one. Measure for {length}:",
+                    length = units::duration(*length)
                 ),
                 again.with("--duration", &command::length(*length)),
             ),
             NextStep::MeasureLonger { length, releases, one_in } => (
-                format!(
-                    "To claim that fewer than 1 in {} releases miss, measure for {} ({}; none may miss):",
-                    units::count(*one_in),
-                    units::duration(*length),
-                    units::counted(*releases, "release")
+                tr!(
+                    "To claim that fewer than 1 in {n} releases miss, measure for {length} ({releases}; none may miss):",
+                    n = units::count(*one_in),
+                    length = units::duration(*length),
+                    releases = units::counted(*releases, "release")
                 ),
                 again.with("--duration", &command::length(*length)),
             ),
             NextStep::LookAtThreads => {
-                ("See which class and priority each thread was granted:".to_owned(), self.of_file(["report", "--full"]))
+                (tr!("See which class and priority each thread was granted:").to_owned(), self.of_file(["report", "--full"]))
             }
             NextStep::LookAtCauses => (
-                "No setting is known to be in the way. See when and why it was late:".to_owned(),
+                tr!("No setting is known to be in the way. See when and why it was late:").to_owned(),
                 self.of_file(["explain"]),
             ),
-            NextStep::LookForCauses => ("Find the cause first, in a run that looks for it:".to_owned(), again),
+            NextStep::LookForCauses => (tr!("Find the cause first, in a run that looks for it:").to_owned(), again),
             NextStep::LookAtSpike => {
-                ("Look at the worst one part by part:".to_owned(), self.of_file(["explain", "--spike", "1"]))
+                (tr!("Look at the worst one part by part:").to_owned(), self.of_file(["explain", "--spike", "1"]))
             }
-            NextStep::LookAtRun => ("Look at all of the run:".to_owned(), self.of_file(["report", "--full"])),
+            NextStep::LookAtRun => (tr!("Look at all of the run:").to_owned(), self.of_file(["report", "--full"])),
             NextStep::LookAtSkips { cpu, longest_gap } => (
-                format!(
-                    "Releases were skipped on CPU {cpu}, with up to {} between two wake-ups. Find out what held it:",
-                    units::latency(*longest_gap)
+                tr!(
+                    "Releases were skipped on CPU {cpu}, with up to {gap} between two wake-ups. Find out what held it:",
+                    cpu,
+                    gap = units::latency(*longest_gap)
                 ),
                 match self.report.causes {
                     Some(_) => self.of_file(["explain"]),
@@ -142,11 +151,11 @@ impl Wording<'_> {
                 },
             ),
             NextStep::AuditAsRoot { ids } => (
-                format!("Root may read what could not be told ({}):", ids.join(", ")),
+                tr!("Root may read what could not be told ({ids}):", ids = ids.join(", ")),
                 command::audit(&super::answer::need(self.report), None, None).with_sudo(true),
             ),
             NextStep::Nothing => {
-                ("Nothing: this need is met. To see all of the run:".to_owned(), self.of_file(["report", "--full"]))
+                (tr!("Nothing: this need is met. To see all of the run:").to_owned(), self.of_file(["report", "--full"]))
             }
         }
     }

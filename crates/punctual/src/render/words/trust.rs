@@ -1,6 +1,7 @@
 //! Whether a run can be trusted, and why not, in sentences.
 
 use super::{cpus, end};
+use crate::render::lang::{text, tr};
 use crate::render::units;
 use punctual_numbers::report::{Direction, Distrust, Trust};
 
@@ -10,10 +11,10 @@ pub const CHECKED: &str = "the recording is whole, the clocks were steady, no ti
 /// The answer to "Can this run be trusted?", without its reasons.
 pub fn trust_answer(trust: &Trust) -> String {
     match (trust.ok(), trust.reasons.is_empty(), trust.remarks.is_empty()) {
-        (false, ..) => "No, because:".to_owned(),
-        (true, false, _) => "Yes, although:".to_owned(),
-        (true, true, false) => format!("Yes: {CHECKED}. Worth knowing:"),
-        (true, true, true) => format!("Yes: {CHECKED}."),
+        (false, ..) => tr!("No, because:").to_owned(),
+        (true, false, _) => tr!("Yes, although:").to_owned(),
+        (true, true, false) => tr!("Yes: {checked}. Worth knowing:", checked = text(CHECKED)),
+        (true, true, true) => tr!("Yes: {checked}.", checked = text(CHECKED)),
     }
 }
 
@@ -24,60 +25,61 @@ pub fn although(doubts: &[Distrust]) -> String {
     doubts.sort_by_key(|doubt| doubt.direction());
     let alike = doubts.chunk_by(|a, b| a.direction() == b.direction()).filter_map(|alike| {
         let facts: Vec<String> = alike.iter().map(|doubt| told(doubt).0).collect();
-        Some(format!("{}: {}", facts.join("; "), meaning(alike.first()?.direction())))
+        let meaning = meaning(alike.first()?.direction());
+        Some(tr!("{facts}: {meaning}", facts = facts.join(tr!("; ")), meaning))
     });
-    alike.collect::<Vec<_>>().join("; ")
+    alike.collect::<Vec<_>>().join(tr!("; "))
 }
 
 /// The effect of doubts of this direction on the numbers.
 fn meaning(direction: Direction) -> &'static str {
     match direction {
-        Direction::OnlyAdds => "that can only have added latency",
-        Direction::MayHide => "that can have hidden latency",
-        Direction::Both => "that can have added or hidden latency",
-        Direction::TooFew => "more samples may hold more misses",
-        Direction::MoodsLong => "the answer is about this run, not the next",
-        Direction::Neither => "the counts are complete",
+        Direction::OnlyAdds => tr!("that can only have added latency"),
+        Direction::MayHide => tr!("that can have hidden latency"),
+        Direction::Both => tr!("that can have added or hidden latency"),
+        Direction::TooFew => tr!("more samples may hold more misses"),
+        Direction::MoodsLong => tr!("the answer is about this run, not the next"),
+        Direction::Neither => tr!("the counts are complete"),
     }
 }
 
 pub fn distrust(reason: &Distrust) -> String {
     let (fact, follows) = told(reason);
-    format!("{}; {follows}.", units::capitalised(&fact))
+    tr!("{fact}; {follows}.", fact = units::capitalised(&fact), follows)
 }
 
 /// How to avoid this doubt in the next run, as the text that follows "First". `None` if only a longer run helps, or if
 /// nothing has to be done.
 pub fn remedy(doubt: &Distrust) -> Option<String> {
     let text = match doubt {
-        Distrust::Steal { .. } | Distrust::Paused { .. } => "let the host give this machine CPUs of its own",
-        Distrust::Suspended { .. } => "keep the machine from being suspended (systemd-inhibit)",
-        Distrust::WallClockStep { .. } => "stop what sets the clock (chrony, ntpd, systemd-timesyncd)",
-        Distrust::TscDrift => "find out which clock is wrong (dmesg, clocksource)",
+        Distrust::Steal { .. } | Distrust::Paused { .. } => tr!("let the host give this machine CPUs of its own"),
+        Distrust::Suspended { .. } => tr!("keep the machine from being suspended (systemd-inhibit)"),
+        Distrust::WallClockStep { .. } => tr!("stop what sets the clock (chrony, ntpd, systemd-timesyncd)"),
+        Distrust::TscDrift => tr!("find out which clock is wrong (dmesg, clocksource)"),
         Distrust::HelperShared { .. } | Distrust::HelperSibling { .. } => {
-            "leave a core for punctual itself out of --cpus"
+            tr!("leave a core for punctual itself out of --cpus")
         }
-        Distrust::Throttled => "cool the machine or lower its frequency",
-        Distrust::RtThrottled => "raise kernel.sched_rt_runtime_us",
-        Distrust::SlowClock { .. } => "use a clock source that is read without entering the kernel",
-        Distrust::Faults { .. } | Distrust::MemoryNotLocked => "raise the limit for locked memory (ulimit -l)",
-        Distrust::NotRealTime => "measure as root",
-        Distrust::InBand { .. } => "look for the fault or signal in the kernel's log (dmesg)",
+        Distrust::Throttled => tr!("cool the machine or lower its frequency"),
+        Distrust::RtThrottled => tr!("raise kernel.sched_rt_runtime_us"),
+        Distrust::SlowClock { .. } => tr!("use a clock source that is read without entering the kernel"),
+        Distrust::Faults { .. } | Distrust::MemoryNotLocked => tr!("raise the limit for locked memory (ulimit -l)"),
+        Distrust::NotRealTime => tr!("measure as root"),
+        Distrust::InBand { .. } => tr!("look for the fault or signal in the kernel's log (dmesg)"),
         Distrust::Migrations { cpu, .. } | Distrust::GrantedOtherwise { cpu } => {
-            return Some(format!("find out what moves or changes the thread of CPU {cpu} (report --full)"));
+            return Some(tr!("find out what moves or changes the thread of CPU {cpu} (report --full)", cpu));
         }
         Distrust::EndedEarly { .. } | Distrust::CutOff => {
-            "find out what ended the run early (a signal, a full disk), and let it come to its end"
+            tr!("find out what ended the run early (a signal, a full disk), and let it come to its end")
         }
-        Distrust::Damaged { .. } => "check the disk, or write to another with --out",
-        Distrust::WriteFailed => "make room on the disk, or write to another with --out",
-        Distrust::ChangedDuring { path } => return Some(format!("keep {path} as it is while measuring")),
+        Distrust::Damaged { .. } => tr!("check the disk, or write to another with --out"),
+        Distrust::WriteFailed => tr!("make room on the disk, or write to another with --out"),
+        Distrust::ChangedDuring { path } => return Some(tr!("keep {path} as it is while measuring", path)),
         Distrust::LoadMissing { load, .. } => {
-            return Some(format!("make load {load} run, or leave it out of --load"));
+            return Some(tr!("make load {load} run, or leave it out of --load", load));
         }
-        Distrust::Tracing { .. } => "switch tracing off (current_tracer: nop)",
-        Distrust::Early { .. } => "find the clock or timer that is wrong (dmesg, clocksource)",
-        Distrust::Drifts { .. } => "find what changes over the run: heat, a job, a load that grows",
+        Distrust::Tracing { .. } => tr!("switch tracing off (current_tracer: nop)"),
+        Distrust::Early { .. } => tr!("find the clock or timer that is wrong (dmesg, clocksource)"),
+        Distrust::Drifts { .. } => tr!("find what changes over the run: heat, a job, a load that grows"),
         Distrust::TooFew { .. } | Distrust::MaximaLost { .. } => return None,
     };
     Some(text.to_owned())
@@ -89,109 +91,127 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
     let times = |n: u64| units::counted(n, "time");
     match doubt {
         Distrust::Steal { time } => (
-            format!("the hypervisor took {} in total while this machine wanted to run", units::duration(*time)),
-            "that time is in the latencies",
+            tr!("the hypervisor took {time} in total while this machine wanted to run", time = units::duration(*time)),
+            tr!("that time is in the latencies"),
         ),
         Distrust::Paused { times: n, total } => (
-            format!(
-                "the whole machine stood still {}, {} in all (a paused or starved virtual machine)",
-                times(*n),
-                units::duration(*total)
+            tr!(
+                "the whole machine stood still {times}, {total} in all (a paused or starved virtual machine)",
+                times = times(*n),
+                total = units::duration(*total)
             ),
-            "the releases due then are in no histogram",
+            tr!("the releases due then are in no histogram"),
         ),
         Distrust::Suspended { times: n, total } => (
-            format!("the machine was suspended {}, {} in all", times(*n), units::duration(*total)),
-            "the releases due then are in no histogram",
+            tr!(
+                "the machine was suspended {times}, {total} in all",
+                times = times(*n),
+                total = units::duration(*total)
+            ),
+            tr!("the releases due then are in no histogram"),
         ),
         Distrust::WallClockStep { times: n } => (
-            format!("the wall clock was set {}", times(*n)),
-            "latencies are taken from the monotonic clock, but a machine that was stopped looks like this as well",
+            tr!("the wall clock was set {times}", times = times(*n)),
+            tr!("latencies are taken from the monotonic clock, but a machine that was stopped looks like this as well"),
         ),
         Distrust::TscDrift => (
-            "the TSC and the monotonic clock drifted apart".to_owned(),
-            "one of them is wrong, and with it the latencies",
+            tr!("the TSC and the monotonic clock drifted apart").to_owned(),
+            tr!("one of them is wrong, and with it the latencies"),
         ),
         Distrust::SlowClock { cost } => (
-            format!("reading the clock takes {}, as if it were not read in the vDSO", units::latency(*cost)),
-            "that time is in every latency",
+            tr!("reading the clock takes {cost}, as if it were not read in the vDSO", cost = units::latency(*cost)),
+            tr!("that time is in every latency"),
         ),
-        Distrust::Throttled => {
-            ("a CPU was throttled for heat".to_owned(), "this is the machine when hot, not the machine as built")
-        }
+        Distrust::Throttled => (
+            tr!("a CPU was throttled for heat").to_owned(),
+            tr!("this is the machine when hot, not the machine as built"),
+        ),
         Distrust::RtThrottled => (
-            "the kernel stopped real-time threads for using too much time (sched_rt_runtime_us)".to_owned(),
-            "latency then is the work of that limit",
+            tr!("the kernel stopped real-time threads for using too much time (sched_rt_runtime_us)").to_owned(),
+            tr!("latency then is the work of that limit"),
         ),
-        Distrust::ChangedDuring { path } => (format!("{path} changed during the run"), "the numbers mix two settings"),
+        Distrust::ChangedDuring { path } => {
+            (tr!("{path} changed during the run", path), tr!("the numbers mix two settings"))
+        }
         Distrust::LoadMissing { load, why } => {
-            (format!("load {load} did not run as asked ({why})"), "with it the numbers may be worse")
+            (tr!("load {load} did not run as asked ({why})", load, why), tr!("with it the numbers may be worse"))
         }
         Distrust::Tracing { tracer } => {
-            (format!("tracing was on ({tracer})"), "it costs time at every event it records")
+            (tr!("tracing was on ({tracer})", tracer), tr!("it costs time at every event it records"))
         }
         Distrust::HelperShared { cpus: set } => (
-            format!("threads of punctual itself had to run on the measured {}", cpus(set)),
-            "part of the latency there may be theirs",
+            tr!("threads of punctual itself had to run on the measured {cpus}", cpus = cpus(set)),
+            tr!("part of the latency there may be theirs"),
         ),
         Distrust::HelperSibling { cpus: set } => (
-            format!("threads of punctual itself had to run on SMT siblings of the measured {}", cpus(set)),
-            "they slow these CPUs down",
+            tr!("threads of punctual itself had to run on SMT siblings of the measured {cpus}", cpus = cpus(set)),
+            tr!("they slow these CPUs down"),
         ),
         Distrust::Faults { cpu, faults: n } => (
-            format!("the measuring thread of CPU {cpu} took {} in its loop", units::counted(*n, "page fault")),
-            "the time of each is in a latency",
+            tr!(
+                "the measuring thread of CPU {cpu} took {faults} in its loop",
+                cpu,
+                faults = units::counted(*n, "page fault")
+            ),
+            tr!("the time of each is in a latency"),
         ),
         Distrust::InBand { cpu, times: n } => (
-            format!("the real-time core handed the measuring thread of CPU {cpu} over to Linux {}", times(*n)),
-            "the way back is in a latency",
+            tr!(
+                "the real-time core handed the measuring thread of CPU {cpu} over to Linux {times}",
+                cpu,
+                times = times(*n)
+            ),
+            tr!("the way back is in a latency"),
         ),
         Distrust::Migrations { cpu, times: n } => (
-            format!("the measuring thread of CPU {cpu} changed CPU {}", times(*n)),
-            "its numbers are not those of one CPU",
+            tr!("the measuring thread of CPU {cpu} changed CPU {times}", cpu, times = times(*n)),
+            tr!("its numbers are not those of one CPU"),
         ),
         Distrust::MemoryNotLocked => {
-            ("memory was not locked (RLIMIT_MEMLOCK)".to_owned(), "a page fault can come at any time")
+            (tr!("memory was not locked (RLIMIT_MEMLOCK)").to_owned(), tr!("a page fault can come at any time"))
         }
         Distrust::NotRealTime => {
-            ("the threads did not run in a real-time class".to_owned(), "these are not real-time latencies")
+            (tr!("the threads did not run in a real-time class").to_owned(), tr!("these are not real-time latencies"))
         }
         Distrust::GrantedOtherwise { cpu } => (
-            format!("the kernel granted the thread of CPU {cpu} something else than was asked"),
-            "the table of threads in the full report shows what",
+            tr!("the kernel granted the thread of CPU {cpu} something else than was asked", cpu),
+            tr!("the table of threads in the full report shows what"),
         ),
-        Distrust::Early { cpu, times: n } => {
-            (format!("the thread of CPU {cpu} woke before its release {}", times(*n)), "a clock or a timer is wrong")
-        }
-        Distrust::TooFew { due: 0 } => ("no release came due".to_owned(), "nothing can be said"),
+        Distrust::Early { cpu, times: n } => (
+            tr!("the thread of CPU {cpu} woke before its release {times}", cpu, times = times(*n)),
+            tr!("a clock or a timer is wrong"),
+        ),
+        Distrust::TooFew { due: 0 } => (tr!("no release came due").to_owned(), tr!("nothing can be said")),
         Distrust::TooFew { due } => (
-            format!("only {} came due", units::counted(*due, "release")),
-            if *due < 1_000 { "that is too few for p99.9" } else { "that is too few for p99.99" },
+            tr!("only {releases} came due", releases = units::counted(*due, "release")),
+            if *due < 1_000 { tr!("that is too few for p99.9") } else { tr!("that is too few for p99.99") },
         ),
-        Distrust::EndedEarly { reason } => (format!("the run {}", end(*reason)), "what came later was not measured"),
+        Distrust::EndedEarly { reason } => {
+            (tr!("the run {ended}", ended = end(*reason)), tr!("what came later was not measured"))
+        }
         Distrust::CutOff => {
-            ("the recording is cut off".to_owned(), "what happened after it was last saved is not in it")
+            (tr!("the recording is cut off").to_owned(), tr!("what happened after it was last saved is not in it"))
         }
         Distrust::Damaged { lost_bytes } => (
-            format!(
-                "the recording is damaged in its middle, and the {} after that cannot be read",
-                units::counted(*lost_bytes, "byte")
+            tr!(
+                "the recording is damaged in its middle, and the {bytes} after that cannot be read",
+                bytes = units::counted(*lost_bytes, "byte")
             ),
-            "what was measured there is not in the numbers",
+            tr!("what was measured there is not in the numbers"),
         ),
         Distrust::WriteFailed => {
-            ("part of the recording could not be written".to_owned(), "the file holds less than was measured")
+            (tr!("part of the recording could not be written").to_owned(), tr!("the file holds less than was measured"))
         }
         Distrust::MaximaLost { maxima: n } => (
-            format!(
-                "the exact maximum is missing for {}, counted for each CPU: it was not collected in time",
-                units::counted(*n, "second")
+            tr!(
+                "the exact maximum is missing for {seconds}, counted for each CPU: it was not collected in time",
+                seconds = units::counted(*n, "second")
             ),
-            "the histograms are complete",
+            tr!("the histograms are complete"),
         ),
         Distrust::Drifts { load } => (
-            format!("the machine changed over the run (load: {load})"),
-            "the numbers are about this run and not about the next",
+            tr!("the machine changed over the run (load: {load})", load),
+            tr!("the numbers are about this run and not about the next"),
         ),
     }
 }

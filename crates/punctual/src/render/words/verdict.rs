@@ -1,6 +1,7 @@
 //! The verdict and its meaning for the long run, in sentences that claim no more than the numbers show.
 
 use super::cpus;
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::report::{Answer, CpuRow, Inconclusive, Percentiles, Report, Verdict};
@@ -21,12 +22,12 @@ pub struct VerdictWords {
 pub fn verdict(report: &Report) -> VerdictWords {
     let verdict = &report.verdict;
     let (word, seen) = match verdict.answer {
-        Answer::Held => ("Held", held(report)),
-        Answer::NotHeld => ("Not held", not_held(report)),
+        Answer::Held => (tr!("Held"), held(report)),
+        Answer::NotHeld => (tr!("Not held"), not_held(report)),
         Answer::Inconclusive => {
             let why = verdict.inconclusive_because.as_ref();
-            let why = why.map_or_else(|| "the recording does not hold what it takes".to_owned(), inconclusive);
-            ("Inconclusive", format!("{why}.{}", largest(report)))
+            let why = why.map_or_else(|| tr!("the recording does not hold what it takes").to_owned(), inconclusive);
+            (tr!("Inconclusive"), tr!("{why}.{largest}", why, largest = largest(report)))
         }
     };
     VerdictWords { word, seen, bound: bound(report), but: but(verdict) }
@@ -34,50 +35,61 @@ pub fn verdict(report: &Report) -> VerdictWords {
 
 /// The sentence about doubts that do not change the verdict; `None` without doubts.
 fn but(verdict: &Verdict) -> Option<String> {
-    let open = if verdict.cause_open { " How many of the misses come from that is not known." } else { "" };
+    let open = if verdict.cause_open { tr!(" How many of the misses come from that is not known.") } else { "" };
     (!verdict.although.is_empty())
-        .then(|| format!("That stands, although {}.{open}", super::although(&verdict.although)))
+        .then(|| tr!("That stands, although {doubts}.{open}", doubts = super::although(&verdict.although), open))
 }
 
 fn held(report: &Report) -> String {
     let all = match report.verdict.due {
-        1 => "the one release".to_owned(),
-        due => format!("all {}", units::counted(due, "release")),
+        1 => tr!("the one release").to_owned(),
+        due => tr!("all {releases}", releases = units::counted(due, "release")),
     };
-    format!("{all} on {} {}.{}", cpus(&report.need.cpus), in_time(report.need.budget), largest(report))
+    tr!(
+        "{all} on {cpus} {in_time}.{largest}",
+        all,
+        cpus = cpus(&report.need.cpus),
+        in_time = in_time(report.need.budget),
+        largest = largest(report)
+    )
 }
 
 fn not_held(report: &Report) -> String {
     let verdict = &report.verdict;
     let met = units::share(verdict.due.saturating_sub(verdict.missed), verdict.due);
-    let met = met.map_or_else(String::new, |share| format!("; {share} {}", in_time(report.need.budget)));
+    let met =
+        met.map_or_else(String::new, |share| tr!("; {share} {in_time}", share, in_time = in_time(report.need.budget)));
     let parts = |part: fn(&CpuRow) -> u64| report.cpus.iter().map(part).fold(0, u64::saturating_add);
-    format!(
-        "{} of {} on {} missed: {} ran too late, {} did not run at all{met}.{}",
-        units::count(verdict.missed),
-        units::counted(verdict.due, "release"),
-        cpus(&report.need.cpus),
-        units::count(parts(|c| c.row.over_budget)),
-        units::count(parts(|c| c.row.skipped)),
-        largest(report)
+    tr!(
+        "{missed} of {releases} on {cpus} missed: {late} ran too late, {skipped} did not run at all{met}.{largest}",
+        missed = units::count(verdict.missed),
+        releases = units::counted(verdict.due, "release"),
+        cpus = cpus(&report.need.cpus),
+        late = units::count(parts(|c| c.row.over_budget)),
+        skipped = units::count(parts(|c| c.row.skipped)),
+        met,
+        largest = largest(report)
     )
 }
 
 fn in_time(budget: Option<Nanos>) -> String {
-    budget.map_or_else(|| "ran".to_owned(), |b| format!("ran no later than {}", units::latency(b)))
+    budget.map_or_else(
+        || tr!("ran").to_owned(),
+        |budget| tr!("ran no later than {budget}", budget = units::latency(budget)),
+    )
 }
 
 pub fn inconclusive(why: &Inconclusive) -> String {
     match why {
-        Inconclusive::NoBudget => "no budget was stated, so there is nothing to hold".to_owned(),
-        Inconclusive::NothingRan => "a measured thread has no samples at all".to_owned(),
+        Inconclusive::NoBudget => tr!("no budget was stated, so there is nothing to hold").to_owned(),
+        Inconclusive::NothingRan => tr!("a measured thread has no samples at all").to_owned(),
         Inconclusive::TooFew { due, wanted, time } => {
-            let time = time.map_or_else(String::new, |time| format!(", in {}", units::duration(time)));
+            let time = time.map_or_else(String::new, |time| tr!(", in {time}", time = units::duration(time)));
             let due = units::counted(*due, "release");
-            format!("only {due} came due; {} would do{time}", units::count(*wanted))
+            tr!("only {due} came due; {wanted} would do{time}", due, wanted = units::count(*wanted), time)
         }
         Inconclusive::Doubt { doubt } => {
-            format!("no miss was seen, but {}", super::although(std::slice::from_ref(doubt)))
+            tr!("no miss was seen, but {doubt}", doubt = super::although(std::slice::from_ref(doubt)))
         }
     }
 }
@@ -86,31 +98,36 @@ pub fn inconclusive(why: &Inconclusive) -> String {
 fn largest(report: &Report) -> String {
     let ran = report.cpus.iter().map(|c| c.row.ran).fold(0, u64::saturating_add);
     let max = report.cpus.iter().filter_map(|c| c.row.latency.max).max();
-    max.map_or_else(String::new, |max| format!(" Largest of {} that ran: {}.", units::count(ran), units::latency(max)))
+    max.map_or_else(String::new, |max| {
+        tr!(" Largest of {ran} that ran: {max}.", ran = units::count(ran), max = units::latency(max))
+    })
 }
 
 /// The bound for the long run, and its reason. All texts and the page use this sentence.
 pub fn bound(report: &Report) -> Option<String> {
     report.need.budget?;
     let verdict = &report.verdict;
-    let long_run = format!(
-        "In the long run {} miss ({}{}% confidence), as long as machine, settings and load stay the same.",
-        units::at_most(verdict.miss_probability_upper?, "releases"),
-        (verdict.confidence * 1000.0).round() / 10.0,
-        units::THIN
+    let long_run = tr!(
+        "In the long run {share} miss ({confidence} confidence), as long as machine, settings and load stay the same.",
+        share = units::at_most(verdict.miss_probability_upper?, "releases"),
+        confidence = format!("{}{}%", (verdict.confidence * 1000.0).round() / 10.0, units::THIN)
     );
     let due = units::counted(verdict.due, "release");
     // A correction for clusters of less than 5 % hardly changes a bound of two digits, so it is not mentioned.
     let counted = verdict.independent.filter(|independent| *independent < verdict.due / 20 * 19);
     let worth = counted.map(|independent| units::count(units::two_leading_digits(independent)));
     let why = match (verdict.missed, worth) {
-        (0, None) => format!(" {due} without a miss cannot show more."),
-        (0, Some(worth)) => format!(
+        (0, None) => tr!(" {due} without a miss cannot show more.", due),
+        (0, Some(worth)) => tr!(
             " Large latencies come in clusters, so these {due} count as {worth} independent ones. None of them missed, so \
-             the limit is 3 in {worth}."
+             the limit is 3 in {worth}.",
+            due,
+            worth
         ),
         (_, None) => String::new(),
-        (_, Some(worth)) => format!(" Misses come in clusters, so these {due} count as {worth} independent ones."),
+        (_, Some(worth)) => {
+            tr!(" Misses come in clusters, so these {due} count as {worth} independent ones.", due, worth)
+        }
     };
     Some(format!("{long_run}{why}"))
 }

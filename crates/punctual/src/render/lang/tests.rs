@@ -1,0 +1,153 @@
+//! Tests of the Chinese texts: that the catalogue fits the code, that lines fit the terminal, and what they say.
+
+use super::catalogue::{CHINESE, messages};
+use super::{Lang, in_chinese, pieces, width};
+use crate::render::clean::shortened;
+use crate::render::golden::{assert_golden, root};
+use crate::render::sheet::{Sheet, Style};
+use crate::render::{explain, sample, text};
+use punctual_numbers::report::Report;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Texts that are translated where they are shown and not where they stand.
+const ELSEWHERE: [&str; 3] = [crate::render::words::CHECKED, "releases", "activations"];
+
+#[test]
+fn the_locale_decides_unless_it_is_none_that_is_known() {
+    let of = |set: &[(&str, &str)]| {
+        let value = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Lang::of_locale(value)
+    };
+    for chinese in ["zh", "zh_CN", "zh_CN.UTF-8", "zh_TW.utf8", "zh-Hans", "zh_CN.UTF-8@pinyin"] {
+        assert_eq!(of(&[("LANG", chinese)]), Lang::Zh, "{chinese}");
+    }
+    for english in ["", "C", "POSIX", "C.UTF-8", "en_US.UTF-8", "xx_YY", "zha_CN", "zh_CN.GB18030"] {
+        assert_eq!(of(&[("LANG", english)]), Lang::En, "{english}");
+    }
+    assert_eq!(of(&[("LC_ALL", "C"), ("LANG", "zh_CN.UTF-8")]), Lang::En);
+    assert_eq!(of(&[("LC_ALL", ""), ("LC_MESSAGES", "zh_CN.UTF-8"), ("LANG", "C")]), Lang::Zh);
+    assert_eq!(of(&[]), Lang::En);
+}
+
+#[test]
+fn a_line_of_chinese_breaks_beside_any_character_but_not_before_a_full_stop() {
+    assert_eq!(pieces("p99.9"), ["p99.9"]);
+    assert_eq!(pieces("（延迟）。"), ["（延", "迟）。"]);
+    assert_eq!(pieces("在CPU上"), ["在", "CPU", "上"]);
+    let mut sheet = Sheet::new(Style { width: 20, colour: false });
+    sheet.entry(0, 4, "原因", "设备中断 nvme0q3 占用了 CPU，很久。");
+    let text = sheet.finish();
+    assert_eq!(text, "原因 设备中断\n     nvme0q3 占用了\n     CPU，很久。\n");
+    assert_eq!(shortened("实时不是快，而是准时", 11), "实时不是...");
+}
+
+/// The keys that the code looks up: the English of each `tr!`, nouns that are counted, and titles of knobs.
+fn keys() -> BTreeSet<String> {
+    let mut keys: BTreeSet<String> = ELSEWHERE.map(str::to_owned).into();
+    keys.extend(punctual_tuning::knobs::ALL.iter().map(|knob| knob.title.to_owned()));
+    let mut folders = vec![fixtures::repository("crates/punctual/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("lang/mod.rs") {
+                let code = std::fs::read_to_string(&path).unwrap();
+                let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap();
+                keys.extend(code.split("tr!(").skip(1).filter_map(first_text));
+                keys.extend(code.split("counted(").skip(1).filter_map(last_text).map(|noun| format!("{{n}} {noun}")));
+            }
+        }
+    }
+    keys
+}
+
+/// The string that the arguments of a call begin with.
+fn first_text(arguments: &str) -> Option<String> {
+    let mut characters = arguments.trim_start().strip_prefix('"')?.chars().peekable();
+    let mut text = String::new();
+    while let Some(c) = characters.next() {
+        match c {
+            '"' => return Some(text),
+            '\\' if characters.peek() == Some(&'\n') => while characters.next_if(|c| c.is_whitespace()).is_some() {},
+            '\\' => text.extend(characters.next().map(|c| if c == 'n' { '\n' } else { c })),
+            c => text.push(c),
+        }
+    }
+    None
+}
+
+/// The string that the arguments of a call end with.
+fn last_text(arguments: &str) -> Option<String> {
+    let mut depth = 1;
+    let end = arguments.find(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0
+    })?;
+    let (_, noun) = arguments.get(..end)?.trim_end().trim_end_matches(',').strip_suffix('"')?.rsplit_once('"')?;
+    Some(noun.to_owned())
+}
+
+fn places(pattern: &str) -> BTreeSet<&str> {
+    pattern.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect()
+}
+
+#[test]
+fn the_catalogue_has_the_places_of_the_code_and_nothing_that_is_gone() {
+    let keys = keys();
+    let mut seen = BTreeSet::new();
+    for (english, chinese) in messages(CHINESE) {
+        assert!(keys.contains(&english), "no code says this any more: {english}");
+        assert_eq!(places(&english), places(&chinese), "{english}");
+        assert!(!chinese.contains(['“', '”', '…', '—']), "a mark of unclear width: {chinese}");
+        assert!(seen.insert(english.clone()), "twice: {english}");
+    }
+}
+
+/// The number of texts without a translation may only become smaller. `BLESS=1` writes a smaller number.
+#[test]
+fn no_text_is_added_without_its_translation() {
+    let translated: BTreeSet<String> = messages(CHINESE).into_iter().map(|(english, _)| english).collect();
+    let missing: Vec<String> = keys().into_iter().filter(|key| !translated.contains(key)).collect();
+    let path = fixtures::repository("crates/punctual/catalogue/zh-CN.missing");
+    let allowed: usize = std::fs::read_to_string(&path).unwrap().trim().parse().unwrap();
+    assert!(missing.len() <= allowed, "translate in zh-CN.po, {} at most may lack: {missing:#?}", allowed);
+    fixtures::check(&path, &format!("{}\n", missing.len()));
+}
+
+fn check(report: &Report, columns: usize) -> String {
+    let paths = [Some(Path::new("bench.punctual")), Some(Path::new("bench.html"))];
+    in_chinese(|| text::short(report, &root(), paths, Style { width: columns, colour: false }))
+}
+
+#[test]
+fn check_in_chinese() {
+    for (name, report) in sample::all().into_iter().chain([("causes", explain::sample::causes())]) {
+        let text = check(&report, 80);
+        assert_golden(&format!("{name}.check.zh.txt"), &text);
+        assert!(text.lines().count() <= 60, "{name}: the short text is short\n{text}");
+    }
+}
+
+#[test]
+fn chinese_lines_fit_the_terminal() {
+    for (name, report) in sample::all().into_iter().chain([("causes", explain::sample::causes())]) {
+        for columns in [40, 80, 120] {
+            for line in check(&report, columns).lines() {
+                let is_whole = line.split_whitespace().count() <= 2 || line.contains("punctual ");
+                assert!(width(line) <= columns || is_whole, "{name} at {columns}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn formats_for_programs_stay_english() {
+    let report = sample::two_cpus();
+    let reader = root();
+    let of = crate::render::golden::of(&report, &reader, None);
+    let document = || crate::render::json::check(of).unwrap();
+    let line = || crate::render::words::answer::brief(&report, None);
+    assert_eq!((in_chinese(document), in_chinese(line)), (document(), line()));
+}
