@@ -4,7 +4,7 @@
 //! the key of the catalogue, so a text without a translation is shown in English.
 //!
 //! Only what is made within [`for_people`] is translated. All else is English whatever the language of the program is:
-//! formats for programs (JSON, SARIF, JUnit, the line of `--brief`), what a recording keeps, and texts of which the
+//! formats for programs (JSON, SARIF, `JUnit`, the line of `--brief`), what a recording keeps, and texts of which the
 //! catalogue holds too little yet.
 
 mod catalogue;
