@@ -7,9 +7,8 @@ mod render;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use cli::{Cli, Colour, Command};
+use cli::{Cli, Colour, Command, Lang};
 use exit::Exit;
-use render::lang::Lang;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

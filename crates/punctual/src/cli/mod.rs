@@ -30,7 +30,6 @@ pub use torture::TortureArgs;
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
 
-use crate::render::lang::Lang;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KERNELS, MECHANISMS, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -69,6 +68,14 @@ pub enum Colour {
     Auto,
     Always,
     Never,
+}
+
+/// Languages of what people read. The module `render::lang` says where they are spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Lang {
+    En,
+    /// Chinese, in simplified characters
+    Zh,
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 pub(super) const CHINESE: &str = include_str!("../../../catalogue/zh-CN.po");
 
-/// Chinese by English.
+/// The Chinese text for each English one.
 pub(super) fn chinese() -> &'static HashMap<String, String> {
     static PARSED: LazyLock<HashMap<String, String>> = LazyLock::new(|| messages(CHINESE).into_iter().collect());
     &PARSED

@@ -11,19 +11,12 @@ mod catalogue;
 #[cfg(test)]
 mod tests;
 
+use crate::cli::Lang;
 use std::cell::Cell;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::LocalKey;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Lang {
-    /// English
-    En,
-    /// Chinese, in simplified characters
-    Zh,
-}
 
 /// The language of the program, as the index of [`LANGS`]. It is written once, before anything is printed.
 static OF_PROGRAM: AtomicU8 = AtomicU8::new(0);

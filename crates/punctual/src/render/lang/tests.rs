@@ -1,7 +1,8 @@
 //! Tests of the Chinese texts: that the catalogue fits the code, that lines fit the terminal, and what they say.
 
 use super::catalogue::{CHINESE, messages};
-use super::{Lang, in_chinese, pieces, width};
+use super::{in_chinese, pieces, width};
+use crate::cli::Lang;
 use crate::render::clean::shortened;
 use crate::render::golden::{assert_golden, root};
 use crate::render::sheet::{Sheet, Style};
@@ -112,7 +113,7 @@ fn no_text_is_added_without_its_translation() {
     let missing: Vec<String> = keys().into_iter().filter(|key| !translated.contains(key)).collect();
     let path = fixtures::repository("crates/punctual/catalogue/zh-CN.missing");
     let allowed: usize = std::fs::read_to_string(&path).unwrap().trim().parse().unwrap();
-    assert!(missing.len() <= allowed, "translate in zh-CN.po, {} at most may lack: {missing:#?}", allowed);
+    assert!(missing.len() <= allowed, "translate in zh-CN.po, {allowed} at most may lack: {missing:#?}");
     fixtures::check(&path, &format!("{}\n", missing.len()));
 }
 
