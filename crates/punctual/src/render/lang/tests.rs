@@ -53,8 +53,9 @@ fn keys() -> BTreeSet<String> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("lang/mod.rs") {
-                let code = std::fs::read_to_string(&path).unwrap();
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.parent().unwrap().ends_with("lang")
+            {
+                let code = std::fs::read_to_string(&path).unwrap().replace("include_str!(", "");
                 let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap();
                 keys.extend(code.split("tr!(").skip(1).filter_map(first_text));
                 keys.extend(code.split("counted(").skip(1).filter_map(last_text).map(|noun| format!("{{n}} {noun}")));
