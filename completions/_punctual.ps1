@@ -369,7 +369,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--flavour', '--flavour', [CompletionResultType]::ParameterName, 'With --print: kind of the kernel it is for [default: this machine''s]')
             [CompletionResult]::new('--arch', '--arch', [CompletionResultType]::ParameterName, 'With --print: architecture it is for [default: this machine''s]')
             [CompletionResult]::new('--xenomai', '--xenomai', [CompletionResultType]::ParameterName, 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]')
-            [CompletionResult]::new('--owners', '--owners', [CompletionResultType]::ParameterName, 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3''')
+            [CompletionResult]::new('--owners', '--owners', [CompletionResultType]::ParameterName, 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3'', or a word to read back, for example 0xc333')
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Apply, run this command, and put everything back when it ends')
             [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Knobs to change, and no others, for example irq.affinity,iso.domain')
             [CompletionResult]::new('--except', '--except', [CompletionResultType]::ParameterName, 'Knobs to leave alone')

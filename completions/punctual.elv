@@ -348,7 +348,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --flavour 'With --print: kind of the kernel it is for [default: this machine''s]'
             cand --arch 'With --print: architecture it is for [default: this machine''s]'
             cand --xenomai 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]'
-            cand --owners 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3'''
+            cand --owners 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3'', or a word to read back, for example 0xc333'
             cand --for 'Apply, run this command, and put everything back when it ends'
             cand --only 'Knobs to change, and no others, for example irq.affinity,iso.domain'
             cand --except 'Knobs to leave alone'

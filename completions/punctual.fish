@@ -372,7 +372,7 @@ aarch64\t'64-bit ARM'
 arm\t'32-bit ARM'
 riscv64\t'64-bit RISC-V'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l xenomai -d 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l owners -d 'With --print rk3568-l3: which CPUs own which quarters, for example \'0-2=0-1;3=2-3\'' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l owners -d 'With --print rk3568-l3: which CPUs own which quarters, for example \'0-2=0-1;3=2-3\', or a word to read back, for example 0xc333' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l for -d 'Apply, run this command, and put everything back when it ends' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l only -d 'Knobs to change, and no others, for example irq.affinity,iso.domain' -r -f -a "(__fish_punctual_knobs)"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l except -d 'Knobs to leave alone' -r -f -a "(__fish_punctual_knobs)"

@@ -38,6 +38,10 @@ pub fn capture(tree: &dyn Tree) -> MemTree {
     for path in BESIDE {
         transcript.read(path);
     }
+    // A probe that reads the file of the first real-time CPU alone would miss it for CPUs that are not among the choices.
+    for cpu in machine.topology.online.known().iter().flat_map(|online| online.iter()).take(MOST_NAMES) {
+        transcript.read(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver"));
+    }
     for kind in Kind::ALL {
         for cpus in choices(&machine) {
             let need = Need { kind, cpus, ..Need::default() };

@@ -15,3 +15,4 @@ mod pattern;
 pub mod plan;
 pub mod presets;
 pub mod programs;
+mod rk3568;

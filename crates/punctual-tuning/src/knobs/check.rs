@@ -57,6 +57,8 @@ pub enum Check {
     /// A state that software cannot see; the text says what the state is and where to look. The verdict is never good
     /// and never bad.
     Advice(Template<'static>),
+    /// Like [`Check::Advice`], with a text that a function composes from what this machine shows.
+    Told(fn(&Case<'_>) -> Result<String, Doubt>),
     Probe(fn(&Case<'_>) -> Judged),
 }
 
@@ -269,6 +271,7 @@ impl Check {
                 return Ok(State::Advice(format!("Cannot be seen from software: look in firmware under {place}.")));
             }
             Self::Advice(look) => return Ok(State::Advice(case.fill(look))),
+            Self::Told(tell) => return tell(case).map(State::Advice),
         };
         is_good.map(|is_good| if is_good { State::Good } else { State::Bad })
     }
@@ -289,6 +292,7 @@ impl Check {
             | Self::NoDevice { .. }
             | Self::Firmware(_)
             | Self::Advice(_)
+            | Self::Told(_)
             | Self::Probe(_) => None,
         }
     }

@@ -28,9 +28,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| {
             let consoles =
                 case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
-            Ok(!consoles.split_whitespace().any(is_serial))
+            let mut serial = consoles.split_whitespace().filter(|name| is_serial(name)).peekable();
+            let is_there = serial.peek().is_some();
+            serial.for_each(|name| tell_speed(case, name));
+            Ok(!is_there)
         }),
-        why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
+        why: "At 115200 baud each character takes 87 us, at the 1500000 baud of many boards 7 us, so that a line takes \
+            7 ms or 0.5 ms; most drivers wait for it.",
         fix: Fix::NotAtRunTime("a console level of 4 or less (log.level) leaves only errors."),
         persist: &[Lasting::boot(
             "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
@@ -310,6 +314,24 @@ fn consoles(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
 /// Serial drivers call their lines ttyS0, ttyAMA0, ttymxc0; the screens are tty0, tty1.
 fn is_serial(name: &str) -> bool {
     name.strip_prefix("tty").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Adds to the evidence how long the console of this name takes for a line, if the command line tells its speed.
+fn tell_speed(case: &Case<'_>, name: &str) {
+    let Some(line) = case.cmdline() else { return };
+    for word in line
+        .words()
+        .filter_map(|word| word.strip_prefix("console="))
+        .filter(|word| word.split(',').next() == Some(name))
+    {
+        let options = word.split(',').nth(1).unwrap_or_default();
+        let digits = options.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let Ok(baud) = digits.parse::<u64>() else { continue };
+        // A character is sent as ten bits: a start bit, eight of data and a stop bit.
+        if let Some(us) = (80 * 10 * 1_000_000_u64).checked_div(baud) {
+            case.note(format!("console={word}"), format!("{us} us for a line of 80 characters"));
+        }
+    }
 }
 
 fn nbcon(case: &Case<'_>) -> Judged {

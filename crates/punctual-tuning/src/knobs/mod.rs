@@ -16,6 +16,7 @@ mod setting;
 mod template;
 
 mod agreement;
+mod boards;
 mod caches;
 mod clocks;
 mod command_line;
@@ -284,6 +285,7 @@ families! {
         firmware::memory,
         firmware::advice,
     ];
+    Boards = "boards" in [boards::cores, boards::amp, boards::vendor];
     Agreement = "agreement" in [
         agreement::masks,
         agreement::placement,

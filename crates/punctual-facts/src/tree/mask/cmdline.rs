@@ -5,8 +5,14 @@ use super::{Masks, Secret};
 use std::ops::Range;
 
 /// Files that hold a command line, in addition to the files below [`FOLDERS`].
-const FILES: [&str; 5] =
-    ["/proc/cmdline", "/proc/bootconfig", "/etc/default/grub", "/etc/kernel/cmdline", "/etc/lilo.conf"];
+const FILES: [&str; 6] = [
+    "/proc/cmdline",
+    "/proc/bootconfig",
+    "/proc/device-tree/chosen/bootargs",
+    "/etc/default/grub",
+    "/etc/kernel/cmdline",
+    "/etc/lilo.conf",
+];
 const FOLDERS: [&str; 4] = ["/boot/", "/efi/", "/etc/default/grub.d/", "/etc/cmdline.d/"];
 const LOG: &str = "punctual:/kernel/log";
 
@@ -74,7 +80,8 @@ impl Masks {
 /// The parts of a line that are to be masked like command lines. In the kernel's log this is the text after a colon or
 /// in quotes; in a boot loader's file it is the whole line.
 fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
-    let line = line.trim_end();
+    // Texts of the device tree end in a NUL byte.
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || c == '\0');
     if let Some((_, rest)) = line.split_once("ommand line: ") {
         return vec![rest];
     }

@@ -52,6 +52,19 @@ const SECRETS: &str = "zaphod|trillian|01234567-89ab|10.11.12|mostly-harmless|de
     vogon";
 
 #[test]
+fn the_command_line_in_the_device_tree_is_masked_like_the_one_that_booted() {
+    let line = "isolcpus=2 wlan.password=mostly-harmless";
+    let mut tree = MemTree::new();
+    tree.file("/proc/cmdline", Fact::Known(line.as_bytes().to_vec()));
+    tree.file("/proc/device-tree/chosen/bootargs", Fact::Known(format!("{line}\0").into_bytes()));
+    let out = masked(&tree);
+    let text = |path: &str| String::from_utf8(out.read(path).known().unwrap().clone()).unwrap();
+    let (booted, passed) = (text("/proc/cmdline"), text("/proc/device-tree/chosen/bootargs"));
+    assert!(!booted.contains("harmless"), "{booted}");
+    assert_eq!(format!("{booted}\0"), passed);
+}
+
+#[test]
 fn nothing_planted_is_left() {
     let text = masked(&MemTree::parse(PLANTED).unwrap()).to_string();
     let left: Vec<&str> =

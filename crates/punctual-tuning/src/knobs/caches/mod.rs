@@ -3,6 +3,7 @@
 mod resctrl;
 
 use crate::knobs::prelude::*;
+use crate::rk3568;
 use resctrl::Partitions;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
@@ -186,14 +187,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.rk3568",
         title: "Third-level cache partitioned by the boot loader (RK356x)",
-        applies: rk3568,
-        check: Check::advice(
-            "cannot be seen from software: the partition is set by BL31, which prints l3 cache partition \
-                cfg-XXXX on the serial line at boot (cfg-0 is shared)",
-        ),
+        applies: is_rk3568,
+        check: Check::Told(|case| Ok(rk3568::counsel(case.rt()))),
         why: "The four cores share one third-level cache, and no driver can partition it later.",
         fix: Fix::NotAtRunTime(
-            "rkbin RK3568MINIALL.ini, [BOOT1_PARAM] WORD_3: one hex digit per core (highest first), one bit per quarter; 0xc333 leaves half to core 3 alone.",
+            "rkbin RK3568MINIALL.ini, [BOOT1_PARAM] WORD_3: one hex digit per core (highest first), one bit per quarter; \
+            0xc333 leaves half to core 3 alone. punctual tune --print rk3568-l3 computes such a word, and reads one back.",
         ),
         persist: &[Lasting::Firmware(
             "boot loader: rebuild and flash it with that parameter (needs a BL31 that knows it)",
@@ -300,7 +299,7 @@ fn mpam(case: &Case<'_>) -> Judged {
     Partitions::read(case)?.is_exclusive(case, "L3")
 }
 
-fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
+fn is_rk3568(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this")?;
     let none = CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;

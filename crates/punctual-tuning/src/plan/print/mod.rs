@@ -5,9 +5,8 @@
 mod dual_kernel;
 mod kconfig;
 mod resctrl;
-mod rk3568;
 
+pub use crate::rk3568::{L3Split, L3SplitRefusal, rk3568_l3};
 pub use dual_kernel::{DualKernelRefusal, DualKernelWords, evl_words, xenomai_words};
 pub use kconfig::{KconfigRefusal, kconfig};
 pub use resctrl::{Partition, PartitionRefusal, Share, resctrl};
-pub use rk3568::{L3Split, L3SplitRefusal, rk3568_l3};
