@@ -38,6 +38,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
+            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Install completions where bash, zsh and fish look for them')
@@ -295,6 +296,43 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'punctual;fleet' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;fleet;run' {
+            [CompletionResult]::new('--hosts', '--hosts', [CompletionResultType]::ParameterName, 'List of hosts: on each line one, as ssh takes it; what follows a # is left out')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]')
+            [CompletionResult]::new('--at-once', '--at-once', [CompletionResultType]::ParameterName, 'Hosts at the same time')
+            [CompletionResult]::new('--time-limit', '--time-limit', [CompletionResultType]::ParameterName, 'Longest time for the command on one host; then it is ended there [default: no limit]')
+            [CompletionResult]::new('--connect-limit', '--connect-limit', [CompletionResultType]::ParameterName, 'Longest time for reaching a host')
+            [CompletionResult]::new('--stop-after', '--stop-after', [CompletionResultType]::ParameterName, 'Start no further host after N of them have failed [default: try all]')
+            [CompletionResult]::new('--program', '--program', [CompletionResultType]::ParameterName, 'Name or path of punctual on the hosts')
+            [CompletionResult]::new('--bring', '--bring', [CompletionResultType]::ParameterName, 'Bring this static program along and leave nothing there; once for each architecture among the hosts')
+            [CompletionResult]::new('--ssh-config', '--ssh-config', [CompletionResultType]::ParameterName, 'Configuration of ssh in place of ~/.ssh/config')
+            [CompletionResult]::new('--sudo', '--sudo', [CompletionResultType]::ParameterName, 'Run the command by sudo, which must not ask for a password')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;fleet;help' {
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;fleet;help;run' {
+            break
+        }
+        'punctual;fleet;help;help' {
+            break
+        }
         'punctual;torture' {
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to test; one CPU of the machine always has plain threads only [default: every CPU this process may use]')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to test')
@@ -435,6 +473,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
+            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Install completions where bash, zsh and fish look for them')
@@ -481,6 +520,13 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;snapshot' {
+            break
+        }
+        'punctual;help;fleet' {
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
+            break
+        }
+        'punctual;help;fleet;run' {
             break
         }
         'punctual;help;torture' {

@@ -35,6 +35,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
+            cand fleet 'Many machines: run a command on all of them'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
             cand man 'Install man pages where `man` finds them'
             cand completions 'Install completions where bash, zsh and fish look for them'
@@ -278,6 +279,38 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'punctual;fleet'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;fleet;run'= {
+            cand --hosts 'List of hosts: on each line one, as ssh takes it; what follows a # is left out'
+            cand --out 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]'
+            cand --at-once 'Hosts at the same time'
+            cand --time-limit 'Longest time for the command on one host; then it is ended there [default: no limit]'
+            cand --connect-limit 'Longest time for reaching a host'
+            cand --stop-after 'Start no further host after N of them have failed [default: try all]'
+            cand --program 'Name or path of punctual on the hosts'
+            cand --bring 'Bring this static program along and leave nothing there; once for each architecture among the hosts'
+            cand --ssh-config 'Configuration of ssh in place of ~/.ssh/config'
+            cand --sudo 'Run the command by sudo, which must not ask for a password'
+            cand --json 'Print one JSON document'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;fleet;help'= {
+            cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;fleet;help;run'= {
+        }
+        &'punctual;fleet;help;help'= {
+        }
         &'punctual;torture'= {
             cand --cpus 'CPUs to test; one CPU of the machine always has plain threads only [default: every CPU this process may use]'
             cand --duration 'How long to test'
@@ -412,6 +445,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
+            cand fleet 'Many machines: run a command on all of them'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
             cand man 'Install man pages where `man` finds them'
             cand completions 'Install completions where bash, zsh and fish look for them'
@@ -445,6 +479,11 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;compare'= {
         }
         &'punctual;help;snapshot'= {
+        }
+        &'punctual;help;fleet'= {
+            cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
+        }
+        &'punctual;help;fleet;run'= {
         }
         &'punctual;help;torture'= {
         }

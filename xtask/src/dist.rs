@@ -7,6 +7,8 @@ mod deb;
 mod materials;
 mod package;
 mod platform;
+#[cfg(test)]
+mod recipes;
 mod rpm;
 mod tree;
 

@@ -5,10 +5,11 @@
 //! the measuring threads, [`load`] the loads that disturb them, and [`trace`] looks for causes. [`recording`] is the
 //! recording file that a [`keeper`] fills, [`result_file`] the file of another program, and [`merge`] combines several.
 //! [`apply`] changes the machine through its [`hand`], and restores it from the [`journal`]. [`inspect`] observes a program of
-//! the user. [`abilities`] tries what this program may do here, [`privilege`] explains refusals, [`torture`] tries to break what the kernel promises, and [`under_way`] warns other programs of a running campaign.
+//! the user. [`fleet`] runs a command on many hosts. [`abilities`] tries what this program may do here, [`privilege`] explains refusals, [`torture`] tries to break what the kernel promises, and [`under_way`] warns other programs of a running campaign.
 
 pub mod abilities;
 pub mod apply;
+pub mod fleet;
 pub mod hand;
 pub mod in_force;
 pub mod inspect;

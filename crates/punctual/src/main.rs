@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Optimize(args) => commands::optimize::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Snapshot(args) => commands::snapshot::run(&args),
+        Command::Fleet(command) => commands::fleet::run(&command),
         Command::Torture(args) => commands::torture::run(&args),
         Command::Load(args) => commands::internal::load(&args),
         Command::Read => commands::internal::read(),

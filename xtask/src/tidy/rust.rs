@@ -20,10 +20,11 @@ const PURE: [&str; 5] = [
 /// Modules that may define formats that are read back (`Deserialize`). There is one module for each format, because
 /// formats outlive the code. Campaigns are the exception: their types are the format, and `fixtures/campaigns` holds
 /// its versions. Types that are only published derive `Serialize` anywhere.
-const FORMATS: [&str; 4] = [
+const FORMATS: [&str; 5] = [
     "crates/punctual/src/commands/need.rs",
     "crates/punctual-optimize/src/",
     "crates/punctual-numbers/src/recording/",
+    "crates/punctual-linux/src/fleet/",
     "crates/punctual-linux/src/journal/format/",
 ];
 

@@ -6,6 +6,7 @@
 mod book;
 mod compare;
 mod explain;
+mod fleet;
 mod inspect;
 mod long;
 mod names;
@@ -19,6 +20,7 @@ mod value;
 
 pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
+pub use fleet::{FleetCommand, FleetRunArgs};
 pub use inspect::InspectArgs;
 pub use long::{MergeArgs, ResumeArgs};
 pub use names::Printed;
@@ -112,6 +114,9 @@ pub enum Command {
     Optimize(Box<OptimizeArgs>),
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
+    /// Many machines: run a command on all of them
+    #[command(subcommand)]
+    Fleet(FleetCommand),
     /// Try to break what the kernel promises: registers over switches, locks, memory, timers
     Torture(TortureArgs),
     /// Install man pages where `man` finds them
@@ -548,7 +553,11 @@ mod tests {
     fn every_verb_can_be_quiet() {
         let program = Cli::command();
         let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
+        // The options of a verb with verbs of its own are theirs.
+        let own =
+            |verb| if clap::Command::has_subcommands(verb) { verb.get_subcommands().collect() } else { vec![verb] };
         let loud: Vec<&str> = verbs
+            .flat_map(own)
             .filter(|verb| !verb.get_arguments().any(|arg| arg.get_short() == Some('q')))
             .map(clap::Command::get_name)
             .collect();

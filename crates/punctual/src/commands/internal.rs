@@ -70,6 +70,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "punctual",
         &["sudo punctual check", "sudo punctual tune --dry-run", "punctual compare before.punctual after.punctual"],
     ),
+    ("punctual-fleet", &["punctual fleet run --hosts hosts.txt -- check --budget 50us"]),
+    (
+        "punctual-fleet-run",
+        &[
+            "punctual fleet run --hosts hosts.txt -- check --budget 50us",
+            "punctual fleet run --hosts hosts.txt --sudo -- audit --brief",
+        ],
+    ),
     ("punctual-man", &["punctual man --install", "man punctual-check"]),
     ("punctual-completions", &["punctual completions --install", "sudo punctual completions --install"]),
     (

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod explain;
 pub mod export;
 mod files;
+pub mod fleet;
 mod here;
 pub mod init;
 pub mod inspect;

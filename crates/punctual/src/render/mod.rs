@@ -11,6 +11,7 @@ pub mod compare;
 pub mod document;
 pub mod explain;
 pub mod export;
+pub mod fleet;
 #[cfg(test)]
 mod golden;
 pub mod html;

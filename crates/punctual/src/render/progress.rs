@@ -1,6 +1,7 @@
 //! Progress of a measurement on standard error: on a terminal one line that is overwritten, in a log a line every ten
 //! seconds.
 
+use super::clean::shortened;
 use super::units;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{CpuProgress, Progress};
@@ -38,15 +39,29 @@ impl ProgressLine {
     }
 
     pub fn show(&self, progress: &Progress) {
-        if let Some(drawn) = &self.drawn {
-            let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col));
-            let line = line(progress, columns);
-            if *drawn.borrow() != line {
-                write(&format!("{ERASE}{line}"));
-                drawn.replace(line);
-            }
+        if self.drawn.is_some() {
+            self.overwrite(line(progress, columns()));
         } else if let Some(line) = due(&self.next_line, progress) {
             super::say(&line);
+        }
+    }
+
+    /// Shows this line in place of the one before, on a terminal.
+    pub fn draw(&self, line: &str) {
+        self.overwrite(shortened(line, columns().saturating_sub(FREE)));
+    }
+
+    /// Adds this line to a log. A terminal shows the overwritten line instead.
+    pub fn log(&self, line: &str) {
+        if self.next_line.get().is_some() {
+            super::say(line);
+        }
+    }
+
+    fn overwrite(&self, line: String) {
+        if let Some(drawn) = self.drawn.as_ref().filter(|drawn| *drawn.borrow() != line) {
+            write(&format!("{ERASE}{line}"));
+            drawn.replace(line);
         }
     }
 
@@ -61,6 +76,11 @@ impl ProgressLine {
             write(ERASE);
         }
     }
+}
+
+/// Width of the terminal at standard error.
+fn columns() -> usize {
+    rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col))
 }
 
 fn write(text: &str) {

@@ -13,6 +13,7 @@ mod compare;
 mod documents;
 mod explain;
 mod figures;
+mod fleet;
 mod foreign;
 mod inspect;
 mod inspect_privileged;

@@ -4,7 +4,7 @@
 //! members and removes these formats.
 
 use super::{Published, glossary};
-use crate::render::{audit, compare, explain, inspect, json, lint, optimize, torture, tune, why_not};
+use crate::render::{audit, compare, explain, fleet, inspect, json, lint, optimize, torture, tune, why_not};
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -200,6 +200,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<json::Document<'_>>(),
         file::<json::Imported<'_>>(),
         file::<explain::json::Document<'_>>(),
+        file::<fleet::run::FleetRun>(),
         file::<inspect::InspectDocument<'_>>(),
         file::<compare::Published<'_>>(),
         file::<compare::turns::TurnsPlan>(),

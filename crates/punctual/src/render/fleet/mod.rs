@@ -1,0 +1,3 @@
+//! What `punctual fleet` prints.
+
+pub mod run;
