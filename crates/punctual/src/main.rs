@@ -5,14 +5,18 @@ mod commands;
 mod exit;
 mod render;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Colour, Command, Lang};
 use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let locale = || Lang::of_locale(|name| std::env::var(name).ok());
+    Lang::asked(std::env::args_os()).unwrap_or_else(locale).speak();
+    let program = render::for_people(|| render::help::in_language(Cli::command()));
+    let parsed = program.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -21,7 +25,9 @@ fn main() -> ExitCode {
         Colour::Always => Some(true),
         Colour::Never => Some(false),
     });
-    cli.lang.unwrap_or_else(|| Lang::of_locale(|name| std::env::var(name).ok())).speak();
+    if let Some(lang) = cli.lang {
+        lang.speak();
+    }
     let done = match cli.command {
         Command::Check(args) => commands::check::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
@@ -62,7 +68,6 @@ fn main() -> ExitCode {
 /// Reports a usage error, with exit code 1 as for every error. Help and version are not errors.
 fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    // An error while printing is ignored: the reader may have closed the pipe.
-    let _ = error.print();
+    render::usage(error);
     if asked { Exit::Fine } else { Exit::Error }.into()
 }

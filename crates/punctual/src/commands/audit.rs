@@ -29,13 +29,13 @@ pub fn run(args: &AuditArgs) -> Result<Exit> {
     let least = args.fail_on;
 
     let text = match (knob, args.form) {
-        (Some(knob), _) => render::audit::essay(&audit, knob, render::style()),
+        (Some(knob), _) => render::for_people(|| render::audit::essay(&audit, knob, render::style())),
         (_, AuditForm { json: true, .. }) => render::document(&AuditDocument::of(&audit))?,
         (_, AuditForm { markdown: true, .. }) => render::audit::markdown(&audit)?,
         (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all),
         (_, AuditForm { brief: true, .. }) => render::brief::audit(&audit),
         (_, AuditForm { junit: true, .. }) => render::audit::junit(&audit, least)?,
-        _ => render::audit::list(&audit, render::columns(), args.all),
+        _ => render::for_people(|| render::audit::list(&audit, render::columns(), args.all)),
     };
     render::print(&text)?;
     let fails = |least| worst(&judged.findings).is_some_and(|severity| severity >= least);
@@ -68,7 +68,7 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     } else if args.form.markdown {
         render::audit::difference_markdown(&difference, names)?
     } else {
-        render::audit::difference_text(&difference, names, render::style())
+        render::for_people(|| render::audit::difference_text(&difference, names, render::style()))
     };
     if !text.is_empty() {
         render::print(&text)?;

@@ -85,8 +85,8 @@ fn tell(args: &CompareArgs, comparison: &Comparison, heading: &str) -> Result<Ex
     render::print(&match (args.json, args.form.brief, args.full) {
         (true, ..) => compare::json(comparison)?,
         (_, true, _) => render::brief::compare(comparison),
-        (_, _, true) => compare::text(comparison, html, render::style()),
-        _ => compare::short(comparison, html, render::style()),
+        (_, _, true) => render::for_people(|| compare::text(comparison, html, render::style())),
+        _ => render::for_people(|| compare::short(comparison, html, render::style())),
     })?;
     Ok(exit_of(comparison, args.fail_on))
 }

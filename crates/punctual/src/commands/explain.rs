@@ -31,7 +31,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let top = if args.full { usize::MAX } else { args.top.get() };
     let show = explain::Show { top, full: args.full, spike: args.spike.map(NonZeroUsize::get) };
     if let Some(html) = &args.html {
-        let page = render::html::causes_page(&report, &title(path), Some(path))?;
+        let page = render::for_people(|| render::html::causes_page(&report, &title(path), Some(path)))?;
         write_new(html, &page)?;
     }
     if let Some(trace) = &args.perfetto {
@@ -43,7 +43,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     } else if args.form.brief {
         render::brief::explain(&report, path)
     } else {
-        Some(explain::explain(&report, show, &reader(), paths, render::style()))
+        Some(render::for_people(|| explain::explain(&report, show, &reader(), paths, render::style())))
     };
     render::print(&text.with_context(untraced)?)?;
     Ok(Exit::doubtful_if(report.cut_off.is_some() || report.causes_doubt().is_some()))

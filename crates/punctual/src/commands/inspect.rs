@@ -18,7 +18,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
     if args.dry_run {
         let pid = inspect::find(&wanted.target, wanted.thread.as_ref())?;
         let may_trace = wanted.may_trace && trace::permitted();
-        render::print(&dry_run(&Intent { wanted: &wanted, pid, may_trace }, render::style()))?;
+        render::print(&render::for_people(|| dry_run(&Intent { wanted: &wanted, pid, may_trace }, render::style())))?;
         return Ok(Exit::Fine);
     }
     let files = [&args.junit, &args.sarif, &args.html];
@@ -40,7 +40,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
     } else if args.form.brief {
         brief(&inspection)
     } else {
-        text(&inspection, &again, render::style())
+        render::for_people(|| text(&inspection, &again, render::style()))
     })?;
     Ok(match gate(&inspection, &args.fail_on) {
         Gate::Passed => Exit::Fine,

@@ -44,7 +44,7 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     } else if args.form.brief {
         render::brief::lint(&words)
     } else {
-        render::lint::text(&target, &words)
+        render::for_people(|| render::lint::text(&target, &words))
     };
     render::print(&text)?;
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(|level| words.iter().any(|word| fails(word, level)))))

@@ -23,7 +23,7 @@ const GRAPHICS: &str = "x11perf";
 
 pub fn run(args: &MeasureArgs) -> Result<Exit> {
     if args.list_loads {
-        render::print(&render::loads::list())?;
+        render::print(&render::for_people(render::loads::list))?;
         return Ok(Exit::Fine);
     }
     let machine = Here::read();

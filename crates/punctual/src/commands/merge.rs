@@ -30,7 +30,9 @@ pub fn run(args: &MergeArgs) -> Result<Exit> {
     } else if args.form.brief {
         brief(&Report::of(&merged), Some(&args.out))
     } else {
-        render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style())
+        render::for_people(|| {
+            render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style())
+        })
     })?;
     Ok(Exit::doubtful_if(recordings.iter().any(|recording| recording.cut_off.is_some())))
 }

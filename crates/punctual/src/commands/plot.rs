@@ -36,7 +36,7 @@ pub fn run(args: &ReportArgs, of: &Path, file: Option<&Path>, first: ResultFile)
     }
     match file.zip(form) {
         None => {
-            let text = plot::terminal::draw(chart, &all, render::style().width);
+            let text = render::for_people(|| plot::terminal::draw(chart, &all, render::style().width));
             render::print(&text.with_context(|| plot::nothing(chart))?)?;
         }
         Some((file, form)) => {

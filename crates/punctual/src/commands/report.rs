@@ -46,7 +46,7 @@ fn recorded(args: &ReportArgs, path: &Path, recording: &Recording) -> Result<Exi
     let of = Wording { report: &report, reader: &reader, recording: Some(path) };
     in_forms(
         args,
-        || render::html::page(of, &title(path)),
+        || render::for_people(|| render::html::page(of, &title(path))),
         || render::json::check(of),
         || told(&report, args.form, &reader, [Some(path), args.html.as_deref()]),
     )?;
@@ -56,9 +56,9 @@ fn recorded(args: &ReportArgs, path: &Path, recording: &Recording) -> Result<Exi
 fn imported(args: &ReportArgs, path: &Path, run: &ForeignRun) -> Result<Exit> {
     in_forms(
         args,
-        || render::html::imported_page(run, &title(path), path),
+        || render::for_people(|| render::html::imported_page(run, &title(path), path)),
         || render::json::imported(run, path),
-        || render::text::imported(run, path, render::style()),
+        || render::for_people(|| render::text::imported(run, path, render::style())),
     )?;
     Ok(Exit::Fine)
 }

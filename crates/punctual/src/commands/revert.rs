@@ -19,7 +19,7 @@ pub fn run(args: &RevertArgs) -> Result<Exit> {
         render::brief::reverted(&reverted)
     } else {
         let ended = swept.iter().map(|name| format!("Ended what a killed measurement left recording: {name}.\n"));
-        render::tune::reverted(&reverted, render::style()) + &ended.collect::<String>()
+        render::for_people(|| render::tune::reverted(&reverted, render::style())) + &ended.collect::<String>()
     };
     render::print(&text)?;
     let is_whole = reverted.trouble.is_empty() && reverted.damage.is_empty() && reverted.unwritten.is_none();

@@ -82,7 +82,7 @@ pub enum Telling {
 pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>; 2]) -> String {
     match form {
         Form { brief: true, .. } => render::words::answer::brief(report, paths[0]),
-        Form { full: true, .. } => render::text::full(report, reader, paths, render::style()),
+        Form { full: true, .. } => render::for_people(|| render::text::full(report, reader, paths, render::style())),
         _ => render::text::short(report, reader, paths, render::style()),
     }
 }
@@ -185,7 +185,7 @@ fn session(
 }
 
 fn write_page(of: Wording<'_>, title: &str, path: &Path) -> Result<()> {
-    let page = render::html::page(of, title)?;
+    let page = render::for_people(|| render::html::page(of, title))?;
     write_new(path, page)
         .context("the recording is whole, but it has no page; render one later with punctual report --html")
 }

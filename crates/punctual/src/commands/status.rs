@@ -49,7 +49,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
     } else if args.form.brief {
         render::brief::status(&standing.rows)
     } else {
-        render::tune::status(&standing, render::style())
+        render::for_people(|| render::tune::status(&standing, render::style()))
     };
     render::print(&text)?;
     Ok(exit(&standing.rows).and(Exit::doubtful_if(!is_readable)))

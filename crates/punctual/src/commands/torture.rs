@@ -25,7 +25,7 @@ pub fn run(args: &TortureArgs) -> Result<Exit> {
     } else if args.form.brief {
         render::torture::brief(&outcome)
     } else {
-        render::torture::text(&outcome, render::style())
+        render::for_people(|| render::torture::text(&outcome, render::style()))
     })?;
     Ok(exit(&outcome))
 }

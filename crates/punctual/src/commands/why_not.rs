@@ -13,7 +13,7 @@ pub fn run(form: Form) -> Result<Exit> {
     } else if form.brief {
         why_not::brief(&tried)
     } else {
-        why_not::text(&tried, render::style())
+        render::for_people(|| why_not::text(&tried, render::style()))
     })?;
     let lacks = tried.iter().any(|one| one.ability.is_essential() && one.obstacle.is_some());
     Ok(Exit::doubtful_if(lacks))

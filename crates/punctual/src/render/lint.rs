@@ -3,8 +3,11 @@
 //! Nothing is judged here. On a terminal the worst words come first; JSON keeps the order of the command line; SARIF
 //! holds only words at fault, with their places in the file.
 
+use crate::render::clean::ascii;
 use crate::render::document::Published;
+use crate::render::lang::{padded, said, tr};
 use crate::render::sarif::{self, Checked, Level, Place, Region, ResultKind, Rule};
+use crate::render::units;
 use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
 use punctual_facts::lint::{Placed, Target, Word, WordVerdict, examined_versions};
@@ -35,20 +38,26 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     let Target { version, flavour, arch, .. } = target;
     writeln!(
         out,
-        "{BOLD}{} for {}.{}, {}, {}{BOLD:#}{}{}",
-        counted(words.len()),
-        version.major,
-        version.minor,
-        flavour.name(),
-        arch.name(),
+        "{BOLD}{}{BOLD:#}{}{}",
+        tr!(
+            "{words} for {major}.{minor}, {flavour}, {arch}",
+            words = ascii(&units::counted(words.len() as u64, "word")),
+            major = version.major,
+            minor = version.minor,
+            flavour = flavour.name(),
+            arch = arch.name()
+        ),
         if words.is_empty() { "" } else { ": " },
         totals(words)
     )?;
     if !target.was_looked_at() {
         writeln!(
             out,
-            "{YELLOW}Names were looked at in {} for x86-64, arm64, arm and riscv64; the nearest stands in.{YELLOW:#}",
-            examined_versions()
+            "{YELLOW}{}{YELLOW:#}",
+            tr!(
+                "Names were looked at in {versions} for x86-64, arm64, arm and riscv64; the nearest stands in.",
+                versions = examined_versions()
+            )
         )?;
     }
     // Words after -- are for init, not for the kernel, and may be private.
@@ -63,38 +72,34 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
             WordVerdict::Effective => GREEN,
             WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => DIM,
         };
-        let trap = if word.is_trap { ", but" } else { "" };
-        let verdict = format!("{}{trap}", word.verdict.name());
+        let trap = if word.is_trap { tr!(", but") } else { "" };
+        let verdict = padded(&format!("{}{trap}", said(word.verdict.name())), 17);
         write!(
             out,
-            "  {style}{verdict:<17}{style:#} {BOLD}{}{BOLD:#}: {}",
+            "  {style}{verdict}{style:#} {BOLD}{}{BOLD:#}: {}",
             printable(&word.word, WORD_CHARS),
-            printable(&word.why, WORD_CHARS)
+            said(&printable(&word.why, WORD_CHARS))
         )?;
         match &word.instead {
-            Some(instead) => writeln!(out, " {DIM}->{DIM:#} {instead}")?,
+            Some(instead) => writeln!(out, " {DIM}->{DIM:#} {}", said(instead))?,
             None => writeln!(out)?,
         }
     }
     if let Some(behind) = words.len().checked_sub(dashes + 1) {
         let told = match behind {
-            0 => "no word stands behind it".to_owned(),
-            1 => "the word behind it is init's, untouched by the kernel".to_owned(),
-            _ => format!("the {behind} words behind it are init's, untouched by the kernel"),
+            0 => tr!("no word stands behind it").to_owned(),
+            1 => tr!("the word behind it is init's, untouched by the kernel").to_owned(),
+            _ => tr!("the {behind} words behind it are init's, untouched by the kernel", behind),
         };
         writeln!(out, "  {DIM}for-user-space    --: {told}{DIM:#}")?;
     }
     Ok(())
 }
 
-fn counted(words: usize) -> String {
-    format!("{words} word{}", if words == 1 { "" } else { "s" })
-}
-
 fn totals(words: &[Word]) -> String {
     let count = |verdict| words.iter().filter(|word| word.verdict == verdict).count();
     let shown = WordVerdict::ALL.iter().filter(|verdict| count(**verdict) > 0);
-    shown.map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect::<Vec<_>>().join(", ")
+    shown.map(|verdict| format!("{} {}", count(*verdict), said(verdict.name()))).collect::<Vec<_>>().join(", ")
 }
 
 /// Every word of a kernel command line with its verdict, in the order of the line.

@@ -1,18 +1,23 @@
 //! The list of loads: what each of them stresses, and which outside programs are available on this machine.
 
+use crate::render::lang::{said, tr};
 use punctual_linux::load::{ALL, PRESETS};
 use std::fmt::Write;
 
 pub fn list() -> String {
-    let mut text = String::from("Loads of this program (join with +, in turn with a comma):\n");
+    let mut text = String::from(tr!("Loads of this program (join with +, in turn with a comma):\n"));
     for load in ALL {
-        let _ = writeln!(text, "  {:<10} {} (one operation: {})", load.name, load.stresses, load.unit);
+        let (stresses, unit) = (said(load.stresses), said(load.unit));
+        let told = tr!("{stresses} (one operation: {unit})", stresses, unit);
+        let _ = writeln!(text, "  {:<10} {told}", load.name);
     }
-    text.push_str("\nOutside programs, when they are found:\n");
+    text.push_str(tr!("\nOutside programs, when they are found:\n"));
     for preset in PRESETS {
-        let state = preset.unavailable().map_or_else(|| "found".to_owned(), |why| format!("not here: {why}"));
-        let _ = writeln!(text, "  {:<10} {} ({state})", preset.name, preset.stresses);
+        let state = preset
+            .unavailable()
+            .map_or_else(|| tr!("found").to_owned(), |why| tr!("not here: {why}", why = said(&why)));
+        let _ = writeln!(text, "  {:<10} {} ({state})", preset.name, said(preset.stresses));
     }
-    text.push_str("\nAny other program: --load 'cmd:PROGRAM ARGUMENTS'\n");
+    text.push_str(tr!("\nAny other program: --load 'cmd:PROGRAM ARGUMENTS'\n"));
     text
 }

@@ -14,6 +14,7 @@ pub mod export;
 pub mod fleet;
 #[cfg(test)]
 mod golden;
+pub mod help;
 pub mod html;
 pub mod inspect;
 pub mod json;
@@ -40,5 +41,6 @@ pub mod why_not;
 pub mod words;
 
 pub use document::document;
-pub use out::{ask, colour, columns, error, print, say, say_wrapped, style};
+pub use lang::for_people;
+pub use out::{ask, colour, columns, error, print, say, say_wrapped, style, usage};
 pub use snapshot::snapshot;

@@ -1,5 +1,7 @@
 //! Prints results on standard output and everything else on standard error.
 
+use super::help;
+use super::lang::{for_people, is_english, said, tr};
 use super::sheet::{Sheet, Style};
 use super::units::THIN;
 use super::words;
@@ -17,8 +19,9 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// Prints a message on standard error.
 pub fn say(text: &str) {
+    let told = for_people(|| text.lines().map(said).collect::<Vec<_>>().join("\n"));
     // If standard error is closed, the failure cannot be reported anywhere.
-    let _ = writeln!(anstream::stderr(), "{}", text.replace(THIN, " "));
+    let _ = writeln!(anstream::stderr(), "{}", told.replace(THIN, " "));
 }
 
 /// Prints a message on standard error, wrapped between words if that is a terminal.
@@ -28,7 +31,7 @@ pub fn say_wrapped(text: &str) {
         return say(text);
     };
     let mut sheet = Sheet::new(Style { width: columns.max(20), ..Style::default() });
-    sheet.paragraph(0, text);
+    for_people(|| sheet.paragraph(0, &said(text)));
     say(sheet.finish().trim_end());
 }
 
@@ -36,12 +39,24 @@ pub fn say_wrapped(text: &str) {
 pub fn ask(question: &str) {
     let mut err = anstream::stderr();
     // If standard error is closed, the failure cannot be reported anywhere.
-    let _ = write!(err, "{question}").and_then(|()| err.flush());
+    let _ = write!(err, "{}", for_people(|| said(question))).and_then(|()| err.flush());
 }
 
 /// Prints why the program ends with an error: what failed, its causes, and what to do about it.
 pub fn error(error: &anyhow::Error) {
-    say(&format!("error: {}", words::told(error)));
+    let told = words::told(error);
+    say(&for_people(|| tr!("error: {told}", told = said(&told))));
+}
+
+/// Prints what `clap` has to say: the help that was asked for, or why a command line is refused.
+pub fn usage(refused: &clap::Error) {
+    let said = for_people(|| (!is_english()).then(|| help::printed(refused, columns().unwrap_or(100).clamp(20, 100))));
+    // An error while printing is ignored: the reader may have closed the pipe.
+    match said {
+        None => drop(refused.print()),
+        Some(text) if refused.use_stderr() => say(text.trim_end()),
+        Some(text) => drop(print(&text)),
+    }
 }
 
 /// Switches colours on or off for the whole program. With `None`, terminals have colours unless the environment says

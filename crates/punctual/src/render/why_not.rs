@@ -3,6 +3,7 @@
 use super::document::Published;
 use super::sheet::{Sheet, Style, Tone};
 use super::units::{self, counted};
+use crate::render::lang::tr;
 use punctual_facts::ability::{Ability, Obstacle, Tried};
 use serde::Serialize;
 
@@ -32,27 +33,32 @@ pub fn brief(tried: &[Tried]) -> String {
     let lacking: Vec<String> = lacking(tried).map(|(ability, _)| name(ability)).collect();
     let works = tried.len() - lacking.len();
     if lacking.is_empty() {
-        return format!("EVERYTHING WORKS: {}", counted(works as u64, "thing"));
+        return tr!("EVERYTHING WORKS: {things}", things = counted(works as u64, "thing"));
     }
-    format!("{works} of {} work; not here: {}", counted(tried.len() as u64, "thing"), lacking.join(", "))
+    tr!(
+        "{works} of {things} work; not here: {lacking}",
+        works,
+        things = counted(tried.len() as u64, "thing"),
+        lacking = lacking.join(", ")
+    )
 }
 
 /// What works in a few lines, then each thing that does not, with its reason and its remedy. The answer comes last.
 pub fn text(tried: &[Tried], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let works: Vec<String> = tried.iter().filter(|one| one.obstacle.is_none()).map(|one| name(&one.ability)).collect();
-    sheet.heading("Works here");
-    sheet.paragraph(2, &if works.is_empty() { "nothing that was tried".to_owned() } else { works.join(", ") });
+    sheet.heading(tr!("Works here"));
+    sheet.paragraph(2, &if works.is_empty() { tr!("nothing that was tried").to_owned() } else { works.join(", ") });
     if works.len() < tried.len() {
-        sheet.heading("Does not work here");
+        sheet.heading(tr!("Does not work here"));
     }
     let is_missing = |obstacle: &Obstacle| matches!(obstacle, Obstacle::NoProgram { .. });
     for (ability, obstacle) in lacking(tried).filter(|(_, obstacle)| !is_missing(obstacle)) {
         let tone = if ability.is_essential() { Tone::Bad } else { Tone::Doubt };
         sheet.toned_paragraph(2, tone, &units::capitalised(&name(ability)), &format!("({})", needed_for(ability)));
-        sheet.entry(4, LABEL, "why", &why(obstacle));
+        sheet.entry(4, LABEL, tr!("why"), &why(obstacle));
         let (remedy, command) = remedy(obstacle);
-        sheet.entry(4, LABEL, "do", remedy);
+        sheet.entry(4, LABEL, tr!("do"), remedy);
         if let Some(command) = command {
             sheet.command(4 + LABEL + 1, &command);
         }
@@ -75,11 +81,11 @@ fn missing_programs(sheet: &mut Sheet, tried: &[Tried]) {
     sheet.toned_paragraph(
         2,
         Tone::Doubt,
-        "Loads by other programs",
-        "(--load with their names; other loads are built in)",
+        tr!("Loads by other programs"),
+        tr!("(--load with their names; other loads are built in)"),
     );
-    sheet.entry(4, LABEL, "why", &format!("not installed: {}", programs.join(", ")));
-    sheet.entry(4, LABEL, "do", "install those that you want; on Debian:");
+    sheet.entry(4, LABEL, tr!("why"), &tr!("not installed: {programs}", programs = programs.join(", ")));
+    sheet.entry(4, LABEL, tr!("do"), tr!("install those that you want; on Debian:"));
     sheet.command(4 + LABEL + 1, &format!("sudo apt install {}", packages.join(" ")));
 }
 
@@ -87,22 +93,25 @@ fn answer(sheet: &mut Sheet, tried: &[Tried]) {
     let essential = lacking(tried).filter(|(ability, _)| ability.is_essential()).count();
     sheet.gap();
     let (tone, word, rest) = match (essential, lacking(tried).count()) {
-        (0, 0) => (Tone::Good, "EVERYTHING WORKS:", "nothing that was tried is refused here".to_owned()),
+        (0, 0) => (Tone::Good, tr!("EVERYTHING WORKS:"), tr!("nothing that was tried is refused here").to_owned()),
         (0, some) => (
             Tone::Good,
-            "MEASUREMENTS WORK:",
-            format!("what they need is granted; {} are not here", counted(some as u64, "other thing")),
+            tr!("MEASUREMENTS WORK:"),
+            tr!(
+                "what they need is granted; {other_things} are not here",
+                other_things = counted(some as u64, "other thing")
+            ),
         ),
         _ => (
             Tone::Bad,
-            "MEASUREMENTS CANNOT BE TRUSTED:",
-            "without real-time priority and locked memory they tell how an ordinary thread does".to_owned(),
+            tr!("MEASUREMENTS CANNOT BE TRUSTED:"),
+            tr!("without real-time priority and locked memory they tell how an ordinary thread does").to_owned(),
         ),
     };
     sheet.hanging_paragraph(0, 2, tone, word, &rest);
     let needs_root = lacking(tried).any(|(_, obstacle)| is_ended_by_root(obstacle));
-    let again = ("See what root may do here:", "sudo punctual check --why-not".to_owned());
-    let check = ("Measure for half a minute:", "sudo punctual check".to_owned());
+    let again = (tr!("See what root may do here:"), "sudo punctual check --why-not".to_owned());
+    let check = (tr!("Measure for half a minute:"), "sudo punctual check".to_owned());
     let (why, command) = if needs_root { again } else { check };
     sheet.answer_next(why, &command, None);
 }
@@ -117,45 +126,46 @@ fn is_ended_by_root(obstacle: &Obstacle) -> bool {
 
 fn name(ability: &Ability) -> String {
     match ability {
-        Ability::RealTimePriority => "real-time priority".to_owned(),
-        Ability::LockMemory => "locked memory".to_owned(),
-        Ability::HoldIdleStates => "holding idle states".to_owned(),
-        Ability::KernelTrace => "the kernel's trace".to_owned(),
-        Ability::FirmwareCounter => "the firmware's counter".to_owned(),
-        Ability::ChangeSettings => "changing settings".to_owned(),
-        Ability::Load(name) => format!("the load {name}"),
+        Ability::RealTimePriority => tr!("real-time priority").to_owned(),
+        Ability::LockMemory => tr!("locked memory").to_owned(),
+        Ability::HoldIdleStates => tr!("holding idle states").to_owned(),
+        Ability::KernelTrace => tr!("the kernel's trace").to_owned(),
+        Ability::FirmwareCounter => tr!("the firmware's counter").to_owned(),
+        Ability::ChangeSettings => tr!("changing settings").to_owned(),
+        Ability::Load(name) => tr!("the load {name}", name),
     }
 }
 
 fn needed_for(ability: &Ability) -> &'static str {
     match ability {
-        Ability::RealTimePriority | Ability::LockMemory => "every measurement",
-        Ability::HoldIdleStates => "measure --cpu-latency, and tune while it measures",
-        Ability::KernelTrace => "explain and inspect; counters stand in for it",
-        Ability::FirmwareCounter => "blaming the firmware for a late activation",
-        Ability::ChangeSettings => "tune, optimize, revert",
+        Ability::RealTimePriority | Ability::LockMemory => tr!("every measurement"),
+        Ability::HoldIdleStates => tr!("measure --cpu-latency, and tune while it measures"),
+        Ability::KernelTrace => tr!("explain and inspect; counters stand in for it"),
+        Ability::FirmwareCounter => tr!("blaming the firmware for a late activation"),
+        Ability::ChangeSettings => tr!("tune, optimize, revert"),
         Ability::Load(_) => "--load with this name; other loads are built in",
     }
 }
 
 fn why(obstacle: &Obstacle) -> String {
     match obstacle {
-        Obstacle::NotRoot => "only root may do this".to_owned(),
+        Obstacle::NotRoot => tr!("only root may do this").to_owned(),
         Obstacle::PriorityLimit(limit) => {
-            format!("the limit on real-time priorities of this user is {limit}, and CAP_SYS_NICE is missing")
+            tr!("the limit on real-time priorities of this user is {limit}, and CAP_SYS_NICE is missing", limit)
         }
         Obstacle::MemoryLimit(bytes) => {
-            format!("this user may lock {} KiB, and CAP_IPC_LOCK is missing", units::count(bytes / 1024))
+            tr!("this user may lock {bytes} KiB, and CAP_IPC_LOCK is missing", bytes = units::count(bytes / 1024))
         }
         Obstacle::GroupWithoutRunTime => {
-            "the control group of this shell, or what contains this process, has no real-time run time".to_owned()
+            tr!("the control group of this shell, or what contains this process, has no real-time run time").to_owned()
         }
         Obstacle::PidNamespace => {
-            "this process has a PID namespace of its own, and the trace has the machine's numbers of threads".to_owned()
+            tr!("this process has a PID namespace of its own, and the trace has the machine's numbers of threads")
+                .to_owned()
         }
-        Obstacle::NoFile(path) => format!("there is no {path}"),
-        Obstacle::NoProgram { program, .. } => format!("there is no program {program}"),
-        Obstacle::NoDisplay => "there is no display to draw on (DISPLAY is not set)".to_owned(),
+        Obstacle::NoFile(path) => tr!("there is no {path}", path),
+        Obstacle::NoProgram { program, .. } => tr!("there is no program {program}", program),
+        Obstacle::NoDisplay => tr!("there is no display to draw on (DISPLAY is not set)").to_owned(),
         Obstacle::NotGranted(why) => why.clone(),
     }
 }
@@ -165,19 +175,23 @@ fn remedy(obstacle: &Obstacle) -> (&'static str, Option<String>) {
     const LIMITS: &str = "/etc/security/limits.d/punctual.conf";
     let limit = |item: &str| Some(format!("echo \"$USER - {item}\" | sudo tee -a {LIMITS}"));
     match obstacle {
-        Obstacle::NotRoot => ("put sudo before the command", None),
-        Obstacle::PriorityLimit(_) => ("run as root, or raise the limit and log in again:", limit("rtprio 95")),
-        Obstacle::MemoryLimit(_) => ("run as root, or raise the limit and log in again:", limit("memlock unlimited")),
+        Obstacle::NotRoot => (tr!("put sudo before the command"), None),
+        Obstacle::PriorityLimit(_) => (tr!("run as root, or raise the limit and log in again:"), limit("rtprio 95")),
+        Obstacle::MemoryLimit(_) => {
+            (tr!("run as root, or raise the limit and log in again:"), limit("memlock unlimited"))
+        }
         Obstacle::GroupWithoutRunTime => (
-            "start a container with --cap-add SYS_NICE; elsewhere move this shell to the root group:",
+            tr!("start a container with --cap-add SYS_NICE; elsewhere move this shell to the root group:"),
             Some("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs".to_owned()),
         ),
-        Obstacle::PidNamespace => ("start the container with --pid=host", None),
-        Obstacle::NoFile(path) if path.ends_with("/msr") => ("load its module:", Some("sudo modprobe msr".to_owned())),
-        Obstacle::NoFile(_) => ("a container needs the device; otherwise the kernel was built without it", None),
-        Obstacle::NoProgram { package, .. } => ("install it:", Some(format!("sudo apt install {package}"))),
-        Obstacle::NoDisplay => ("run it in a session with a display", None),
-        Obstacle::NotGranted(_) => ("look at what the system says above", None),
+        Obstacle::PidNamespace => (tr!("start the container with --pid=host"), None),
+        Obstacle::NoFile(path) if path.ends_with("/msr") => {
+            (tr!("load its module:"), Some("sudo modprobe msr".to_owned()))
+        }
+        Obstacle::NoFile(_) => (tr!("a container needs the device; otherwise the kernel was built without it"), None),
+        Obstacle::NoProgram { package, .. } => (tr!("install it:"), Some(format!("sudo apt install {package}"))),
+        Obstacle::NoDisplay => (tr!("run it in a session with a display"), None),
+        Obstacle::NotGranted(_) => (tr!("look at what the system says above"), None),
     }
 }
 

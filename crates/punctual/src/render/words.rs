@@ -40,7 +40,7 @@ use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario,
 pub fn cpus(set: &CpuSet) -> String {
     match set.len() {
         0 => tr!("no CPU").to_owned(),
-        1 => format!("CPU {set}"),
+        1 => tr!("CPU {set}", set),
         _ => tr!("CPUs {set}", set),
     }
 }
@@ -92,14 +92,14 @@ pub fn confidence(confidence: Confidence) -> &'static str {
 
 pub fn event_kind(kind: EventKind) -> &'static str {
     match kind {
-        EventKind::Suspended => "the machine was suspended",
-        EventKind::Paused => "the whole machine stood still (a paused or starved virtual machine)",
-        EventKind::WallClockStep => "the wall clock was set",
-        EventKind::TscDrift => "the TSC and the monotonic clock drifted apart",
-        EventKind::Steal => "the hypervisor ran others while this machine wanted to run",
-        EventKind::Throttled => "a CPU was throttled for heat",
-        EventKind::RtThrottled => "the kernel stopped real-time threads for using too much time",
-        EventKind::Moved => "a CPU went off-line or its measuring thread was moved",
+        EventKind::Suspended => tr!("the machine was suspended"),
+        EventKind::Paused => tr!("the whole machine stood still (a paused or starved virtual machine)"),
+        EventKind::WallClockStep => tr!("the wall clock was set"),
+        EventKind::TscDrift => tr!("the TSC and the monotonic clock drifted apart"),
+        EventKind::Steal => tr!("the hypervisor ran others while this machine wanted to run"),
+        EventKind::Throttled => tr!("a CPU was throttled for heat"),
+        EventKind::RtThrottled => tr!("the kernel stopped real-time threads for using too much time"),
+        EventKind::Moved => tr!("a CPU went off-line or its measuring thread was moved"),
     }
 }
 
@@ -107,12 +107,15 @@ pub fn event_kind(kind: EventKind) -> &'static str {
 pub fn event(event: &Event) -> String {
     let mut text = event_kind(event.kind).to_owned();
     if event.length > Nanos::ZERO {
-        let preposition = if event.kind == EventKind::WallClockStep { "by" } else { "for" };
-        text = format!("{text}, {preposition} {}", units::duration(event.length));
+        let length = units::duration(event.length);
+        text = match event.kind {
+            EventKind::WallClockStep => tr!("{text}, by {length}", text, length),
+            _ => tr!("{text}, for {length}", text, length),
+        };
     }
     match event.releases_lost {
         0 => text,
-        n => format!("{text}; {} due meanwhile, in no histogram", units::counted(n, "release")),
+        n => tr!("{text}; {releases} due meanwhile, in no histogram", text, releases = units::counted(n, "release")),
     }
 }
 
@@ -128,13 +131,13 @@ pub fn end(reason: EndReason) -> &'static str {
 }
 
 pub fn ending(report: &Report) -> String {
-    let how = report.end.map_or("did not finish as far as the recording says", end);
-    let mut text = format!("The run {how}.");
+    let how = report.end.map_or(tr!("did not finish as far as the recording says"), end);
+    let mut text = tr!("The run {how}.", how);
     if let Some(cut) = &report.cut_off {
         text = format!("{text} {}", incomplete(cut));
     }
     if let Some(error) = &report.write_error {
-        text = format!("{text} It could not be written completely: {}.", error.trim_end_matches('.'));
+        text = tr!("{text} It could not be written completely: {error}.", text, error = error.trim_end_matches('.'));
     }
     text
 }
@@ -144,30 +147,34 @@ pub fn ending(report: &Report) -> String {
 fn incomplete(cut: &CutOff) -> String {
     let good = units::counted(cut.good_bytes, "byte");
     match cut.reason {
-        CutReason::Damaged(how) => format!(
-            "The recording is damaged after {good}: {how}, and the {} that follow are not read.",
-            units::counted(cut.lost_bytes, "byte")
+        CutReason::Damaged(how) => tr!(
+            "The recording is damaged after {good}: {how}, and the {bytes} that follow are not read.",
+            good,
+            how,
+            bytes = units::counted(cut.lost_bytes, "byte")
         ),
         CutReason::Unfinished | CutReason::InAFrame => {
-            format!("The recording is cut off after {good}: {}.", cut.reason)
+            tr!("The recording is cut off after {good}: {reason}.", good, reason = cut.reason)
         }
     }
 }
 
 pub fn moment(moment: Moment) -> &'static str {
     match moment {
-        Moment::Before => "before",
-        Moment::During => "during",
-        Moment::After => "after",
+        Moment::Before => tr!("before"),
+        Moment::During => tr!("during"),
+        Moment::After => tr!("after"),
     }
 }
 
 pub fn policy(policy: Policy) -> String {
     match policy {
-        Policy::Fifo(priority) => format!("SCHED_FIFO priority {priority}"),
-        Policy::RoundRobin(priority) => format!("SCHED_RR priority {priority}"),
-        Policy::Deadline { runtime } => format!("SCHED_DEADLINE with {} per period", units::latency(runtime)),
-        Policy::Other => "SCHED_OTHER (not real time)".to_owned(),
+        Policy::Fifo(priority) => tr!("SCHED_FIFO priority {priority}", priority),
+        Policy::RoundRobin(priority) => tr!("SCHED_RR priority {priority}", priority),
+        Policy::Deadline { runtime } => {
+            tr!("SCHED_DEADLINE with {runtime} per period", runtime = units::latency(runtime))
+        }
+        Policy::Other => tr!("SCHED_OTHER (not real time)").to_owned(),
     }
 }
 
@@ -182,25 +189,25 @@ pub fn kernel(mechanism: Mechanism) -> &'static str {
 
 pub fn mechanism(mechanism: Mechanism) -> &'static str {
     match mechanism {
-        Mechanism::Absolute => "clock_nanosleep to the release",
-        Mechanism::Relative => "clock_nanosleep for the time left",
+        Mechanism::Absolute => tr!("clock_nanosleep to the release"),
+        Mechanism::Relative => tr!("clock_nanosleep for the time left"),
         Mechanism::Timerfd => "timerfd",
-        Mechanism::Futex => "futex with a time-out",
-        Mechanism::Hybrid => "clock_nanosleep to shortly before the release, then polling the clock",
-        Mechanism::Spin => "polling the clock",
-        Mechanism::Nanosleep => "sleeping one period from wherever it is",
-        Mechanism::Evl => "a sleep out-of-band on EVL to the release",
-        Mechanism::Cobalt => "a sleep out-of-band on Cobalt to the release",
+        Mechanism::Futex => tr!("futex with a time-out"),
+        Mechanism::Hybrid => tr!("clock_nanosleep to shortly before the release, then polling the clock"),
+        Mechanism::Spin => tr!("polling the clock"),
+        Mechanism::Nanosleep => tr!("sleeping one period from wherever it is"),
+        Mechanism::Evl => tr!("a sleep out-of-band on EVL to the release"),
+        Mechanism::Cobalt => tr!("a sleep out-of-band on Cobalt to the release"),
     }
 }
 
 /// How the releases of a thread lie relative to the kernel's tick and to the releases on other CPUs.
 pub fn timer_phase(phase: TimerPhase) -> &'static str {
     match phase {
-        TimerPhase::Auto => "together, off the tick",
-        TimerPhase::Aligned => "together, at multiples of the period",
-        TimerPhase::Staggered => "spread over the period, CPU by CPU",
-        TimerPhase::Random(_) => "at random",
+        TimerPhase::Auto => tr!("together, off the tick"),
+        TimerPhase::Aligned => tr!("together, at multiples of the period"),
+        TimerPhase::Staggered => tr!("spread over the period, CPU by CPU"),
+        TimerPhase::Random(_) => tr!("at random"),
     }
 }
 
@@ -213,9 +220,11 @@ pub fn amount(amount: Amount) -> String {
 }
 
 pub fn asked(report: &Report) -> String {
-    let budget =
-        report.need.budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
-    format!("Period {}, {budget}.", units::period(report.need.period))
+    let budget = report
+        .need
+        .budget
+        .map_or_else(|| tr!("no budget stated").to_owned(), |b| tr!("budget {b}", b = units::latency(b)));
+    tr!("Period {period}, {budget}.", period = units::period(report.need.period), budget)
 }
 
 /// The moment of a CPU's largest latency, and the load at that moment.
@@ -229,30 +238,30 @@ pub fn worst_at(cpu: &CpuRow) -> String {
 pub fn scenario(report: &Report) -> String {
     let (scenario, threads) = (&report.scenario, &report.threads);
     let refused = scenario.policy != Policy::Other && threads.iter().any(|granted| granted.policy == Policy::Other);
-    let mut text = format!(
-        "{} on {}, {}, releases {}, {} after a warm-up of {}",
-        if refused {
-            format!("SCHED_OTHER (not real time; {} was refused)", policy(scenario.policy))
+    let mut text = tr!(
+        "{policy} on {cpus}, {mechanism}, releases {phase}, {length} after a warm-up of {warm_up}",
+        policy = if refused {
+            tr!("SCHED_OTHER (not real time; {policy} was refused)", policy = policy(scenario.policy))
         } else {
             policy(scenario.policy)
         },
-        cpus(&scenario.cpus()),
-        mechanism(scenario.mechanism),
-        timer_phase(scenario.phase),
-        amount(scenario.length),
-        amount(scenario.warm_up),
+        cpus = cpus(&scenario.cpus()),
+        mechanism = mechanism(scenario.mechanism),
+        phase = timer_phase(scenario.phase),
+        length = amount(scenario.length),
+        warm_up = amount(scenario.warm_up)
     );
     if report.traced_apart() {
-        text.push_str(", of which the traced part counts for causes alone");
+        text.push_str(tr!(", of which the traced part counts for causes alone"));
     }
     if let Some(us) = scenario.dma_latency_us {
-        text = format!("{text}, with cpu_dma_latency held at {us}{}us", units::THIN);
+        text = tr!("{text}, with cpu_dma_latency held at {us}{thin}us", text, us, thin = units::THIN);
     }
     if let Some(limit) = scenario.limit {
-        text = format!("{text}, to stop at the first activation later than {}", units::latency(limit));
+        text = tr!("{text}, to stop at the first activation later than {limit}", text, limit = units::latency(limit));
     }
     if let Some(suite) = &scenario.suite {
-        text = format!("{text}, as suite {suite}");
+        text = tr!("{text}, as suite {suite}", text, suite);
     }
     format!("{text}.")
 }
@@ -282,10 +291,16 @@ pub fn scenario_ahead(scenario: &Scenario) -> String {
 
 /// How much CPU time other programs use: `1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.
 pub fn other_work(work: &OtherWork) -> String {
-    let program =
-        |one: &OtherProgram| format!("{} (pid {}) {:.0} %", shortened(&one.name, 20), one.pid, one.cpus * 100.0);
+    let program = |one: &OtherProgram| {
+        tr!(
+            "{one} (pid {pid}) {cpus} %",
+            one = shortened(&one.name, 20),
+            pid = one.pid,
+            cpus = format!("{:.0}", one.cpus * 100.0)
+        )
+    };
     let named: Vec<String> = work.programs.iter().map(program).collect();
-    format!("{:.1} CPUs: {} of a CPU", work.cpus, named.join(", "))
+    tr!("{cpus} CPUs: {named} of a CPU", cpus = format!("{:.1}", work.cpus), named = named.join(", "))
 }
 
 pub fn short_phase_name(name: &str) -> String {
@@ -302,14 +317,14 @@ pub fn short_phase_name(name: &str) -> String {
 pub fn achieved(load: &LoadDone) -> String {
     let rate = load.operations.and_then(|n| units::rate(n, load.time));
     let rate = rate.map_or_else(
-        || "does not say how much it did".to_owned(),
+        || tr!("does not say how much it did").to_owned(),
         |r| match r.split_once('/') {
             Some((n, per)) => format!("{n}{}{}/{per}", units::THIN, load.unit),
             None => r,
         },
     );
     match &load.failure {
-        Some(failure) => format!("{rate}; failed: {failure}"),
+        Some(failure) => tr!("{rate}; failed: {failure}", rate, failure),
         None => rate,
     }
 }
@@ -328,7 +343,7 @@ pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<Chang
     let changed = after.values.iter().filter(|line| was(&line.name).is_none_or(|was| was != line.value));
     let turned = |MachineLine { name, value }: &'a MachineLine| Changed {
         path: name,
-        was: was(name).unwrap_or("not read before"),
+        was: was(name).unwrap_or(tr!("not read before")),
         is: value,
     };
     changed.map(turned).collect()
@@ -342,7 +357,7 @@ pub fn phase_name(name: &str) -> &str {
 /// The name of a load phase for a table. It says whether the phase was traced.
 pub fn phase_title(report: &Report, row: &PhaseRow) -> String {
     let name = phase_name(&row.name);
-    if report.traced(row.phase) { format!("{name} (traced)") } else { name.to_owned() }
+    if report.traced(row.phase) { tr!("{name} (traced)", name) } else { name.to_owned() }
 }
 
 #[cfg(test)]

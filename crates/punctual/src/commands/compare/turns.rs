@@ -75,10 +75,10 @@ fn begin(args: &CompareArgs) -> Result<Exit> {
     let scenario = scenario(args)?;
     let plan = TurnsPlan::of(&turns, scenario.cpus(), length(args), WARM_UP.plus(args.turns.settle));
     if args.turns.dry_run {
-        render::print(&if args.json { render::document(&plan)? } else { plan.to_string() })?;
+        render::print(&if args.json { render::document(&plan)? } else { render::for_people(|| plan.to_string()) })?;
         return Ok(Exit::Fine);
     }
-    render::say(&plan.to_string());
+    render::say(&render::for_people(|| plan.to_string()));
     let default = || PathBuf::from(format!("punctual-compare-{}", units::file_stamp()));
     let folder = Folder::make(&args.turns.out.clone().unwrap_or_else(default))?;
     keep(&folder, &turns)?;

@@ -223,7 +223,7 @@ impl Hands for Boots<'_, '_> {
             return Ok(None);
         }
         if !self.args.form.brief {
-            render::say(&shown::step(&self.kept.campaign, arm, stage, round));
+            render::say(&render::for_people(|| shown::step(&self.kept.campaign, arm, stage, round)));
         }
         let number = self.kept.campaign.runs.len() + 1;
         let candidates = &self.kept.campaign.design.candidates;

@@ -145,7 +145,9 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
     let design = asked::design(args, &found)?;
     // What cannot be measured is refused before anything is printed.
     let scenario = asked::scenario(args, &found)?;
-    let intended = shown::intended(&design, &found.not_tried, &found.limits, time::each(args), render::style());
+    let each = time::each(args);
+    let intended =
+        render::for_people(|| shown::intended(&design, &found.not_tried, &found.limits, each, render::style()));
     if args.dry_run {
         render::print(&if args.json { told::intended(args, &Campaign::new(design), &found)? } else { intended })?;
         return Ok(Exit::Fine);

@@ -38,7 +38,7 @@ pub fn drive(
             continue;
         }
         if !args.form.brief {
-            render::say(&shown::step(&kept.campaign, &arm, stage, round));
+            render::say(&render::for_people(|| shown::step(&kept.campaign, &arm, stage, round)));
         }
         let begun = Instant::now();
         let number = kept.campaign.runs.len() + 1;

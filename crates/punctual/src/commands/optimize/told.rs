@@ -131,7 +131,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
     render::print(&match (args.json, args.form.brief) {
         (true, _) => shown::json(&result)?,
         (_, true) => render::brief::optimize(&result),
-        _ => shown::text(&result, render::style()),
+        _ => render::for_people(|| shown::text(&result, render::style())),
     })?;
     let unclear = standing
         .judged

@@ -81,7 +81,7 @@ fn told(args: &TuneArgs, plan: &Plan, applied: &Applied, next: &[String]) -> Str
     if args.form.brief {
         render::brief::applied(applied, outcome(applied) == Exit::Fine)
     } else {
-        render::tune::results(plan, applied, next, render::style())
+        render::for_people(|| render::tune::results(plan, applied, next, render::style()))
     }
 }
 

@@ -97,7 +97,7 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     } else if args.form.brief {
         render::brief::plan(plan)
     } else {
-        render::tune::plan(plan, wishes, render::style())
+        render::for_people(|| render::tune::plan(plan, wishes, render::style()))
     };
     if args.command.is_empty() {
         return render::print(&text);

@@ -2,6 +2,7 @@
 
 use super::found;
 use crate::render::document::Published;
+use crate::render::lang::tr;
 use crate::render::markdown::{cell, code, prose};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
@@ -20,16 +21,16 @@ pub struct Names<'a> {
 
 fn heading(trend: Trend) -> &'static str {
     match trend {
-        Trend::Worse => "Worse on the second",
-        Trend::Better => "Better on the second",
-        Trend::Otherwise => "Another verdict, neither better nor worse",
-        Trend::SameVerdict => "The same verdict, by other evidence",
+        Trend::Worse => tr!("Worse on the second"),
+        Trend::Better => tr!("Better on the second"),
+        Trend::Otherwise => tr!("Another verdict, neither better nor worse"),
+        Trend::SameVerdict => tr!("The same verdict, by other evidence"),
     }
 }
 
 /// What one audit says about a knob: its state, its severity if the state is bad, and the evidence.
 fn side(finding: Option<&Finding>) -> String {
-    let Some(finding) = finding else { return "not audited".to_owned() };
+    let Some(finding) = finding else { return tr!("not audited").to_owned() };
     let state = match finding.state {
         State::Bad => words::severity(finding.severity).to_owned(),
         _ => words::state(&finding.state).to_owned(),
@@ -43,8 +44,9 @@ pub fn text(difference: &AuditDifference, names: Names<'_>, style: Style) -> Str
         return String::new();
     }
     let mut sheet = Sheet::new(style);
-    sheet.paragraph(0, &format!("From {} to {}", names.from, names.to));
-    for (heading, changes) in [("Machine", &difference.facts), ("Kernel configuration", &difference.options)] {
+    sheet.paragraph(0, &tr!("From {from} to {to}", from = names.from, to = names.to));
+    for (heading, changes) in [(tr!("Machine"), &difference.facts), (tr!("Kernel configuration"), &difference.options)]
+    {
         if changes.is_empty() {
             continue;
         }
@@ -54,7 +56,7 @@ pub fn text(difference: &AuditDifference, names: Names<'_>, style: Style) -> Str
         }
     }
     if !(difference.words_removed.is_empty() && difference.words_added.is_empty()) {
-        sheet.heading("Command line");
+        sheet.heading(tr!("Command line"));
         for (sign, tone, words) in
             [("-", Tone::Bad, &difference.words_removed), ("+", Tone::Good, &difference.words_added)]
         {
@@ -96,7 +98,8 @@ pub fn markdown(difference: &AuditDifference, names: Names<'_>) -> Result<String
     let counts = Trend::ALL.map(|trend| (difference.with(trend).count(), heading(trend).to_lowercase()));
     let counts: Vec<String> = counts.iter().map(|(count, words)| format!("{count} {words}")).collect();
     writeln!(out, "{}.", counts.join("; "))?;
-    for (heading, changes) in [("Machine", &difference.facts), ("Kernel configuration", &difference.options)] {
+    for (heading, changes) in [(tr!("Machine"), &difference.facts), (tr!("Kernel configuration"), &difference.options)]
+    {
         if changes.is_empty() {
             continue;
         }
@@ -107,7 +110,7 @@ pub fn markdown(difference: &AuditDifference, names: Names<'_>) -> Result<String
     }
     if !(difference.words_removed.is_empty() && difference.words_added.is_empty()) {
         writeln!(out, "\n## Command line\n")?;
-        for (what, words) in [("removed", &difference.words_removed), ("added", &difference.words_added)] {
+        for (what, words) in [(tr!("removed"), &difference.words_removed), (tr!("added"), &difference.words_added)] {
             words.iter().try_for_each(|word| writeln!(out, "- {what} {}", code(word)))?;
         }
     }

@@ -5,6 +5,7 @@
 
 use super::{Audit, Totals, WORST_FIRST, found, shown};
 use crate::render::clean::shortened;
+use crate::render::lang::{said, tr, width};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
@@ -26,7 +27,7 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     for MachineLine { name, value } in &machine {
         sheet.entry(0, 15, name, &shortened(value, width.max(40) - 16));
     }
-    sheet.heading(&format!("For {}", audit.need()));
+    sheet.heading(&tr!("For {need}", need = audit.need()));
     sheet.paragraph(2, &Totals::of(audit.findings).to_string());
     if let Some(resort) = audit.case.resort() {
         sheet.paragraph(2, words::resort(resort));
@@ -41,13 +42,13 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     page.group(
         &mut sheet,
         Tone::Doubt,
-        "ADVICE",
-        "software cannot see these",
+        tr!("ADVICE"),
+        tr!("software cannot see these"),
         of(audit.findings, |state| matches!(state, State::Advice(_))),
     );
     let good = of(audit.findings, |state| *state == State::Good);
     let not_here = of(audit.findings, |state| matches!(state, State::NotApplicable(_)));
-    for (tone, heading, findings) in [(Tone::Good, "GOOD", good), (Tone::Quiet, "NOT APPLICABLE", not_here)] {
+    for (tone, heading, findings) in [(Tone::Good, tr!("GOOD"), good), (Tone::Quiet, tr!("NOT APPLICABLE"), not_here)] {
         if all {
             page.group(&mut sheet, tone, heading, "", findings);
         } else if !findings.is_empty() {
@@ -56,7 +57,7 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
         }
     }
     sheet.gap();
-    let hint = if all { "" } else { "; --all lists what is good and what does not apply" };
+    let hint = if all { "" } else { tr!("; --all lists what is good and what does not apply") };
     sheet
         .paragraph(0, &format!("punctual audit --explain KNOB tells why, how, what it costs and how to undo it{hint}"));
     sheet.finish()
@@ -74,8 +75,8 @@ fn ids(findings: &[Finding], all: bool) -> usize {
 
 fn title(sheet: &mut Sheet, tone: Tone, heading: &str, count: usize, meaning: &str) {
     sheet.gap();
-    let colon = if meaning.is_empty() { "" } else { ": " };
-    sheet.toned_paragraph(0, tone, heading, &format!("({count}){colon}{meaning}"));
+    let text = if meaning.is_empty() { format!("({count})") } else { tr!("({count}): {meaning}", count, meaning) };
+    sheet.toned_paragraph(0, tone, heading, &text);
 }
 
 /// Lists the knobs whose state is unknown, grouped by reason, because many of them share one reason.
@@ -85,12 +86,12 @@ fn unknown(sheet: &mut Sheet, findings: &[Finding]) {
         return;
     }
     let count = reasons.iter().map(|alike| alike.findings.len()).sum();
-    title(sheet, Tone::Doubt, "UNKNOWN", count, "could not be told");
+    title(sheet, Tone::Doubt, tr!("UNKNOWN"), count, tr!("could not be told"));
     for alike in reasons {
         let (ids, reason) = (alike.ids(), alike.what);
         let Some((first, others)) = ids.split_first() else { continue };
         let (mark, others) = if others.is_empty() { (":", String::new()) } else { (",", others.join(", ") + ": ") };
-        sheet.hanging_paragraph(2, 4, Tone::Heading, &format!("{first}{mark}"), &format!("{others}{reason}"));
+        sheet.hanging_paragraph(2, 4, Tone::Heading, &format!("{first}{mark}"), &format!("{others}{}", said(reason)));
     }
 }
 
@@ -122,35 +123,41 @@ fn line(finding: &Finding, room: usize) -> (String, Option<String>) {
     if finding.state != State::Bad {
         return (fitting(found(finding), || brief(&finding.evidence, &finding.state), room), None);
     }
-    let deed = format!("{ARROW}{}", finding.fix);
+    let fix = said(&finding.fix);
+    let deed = format!("{ARROW}{fix}");
     for seen in [shown(&finding.evidence), brief(&finding.evidence, &finding.state)] {
-        if seen.chars().count() + deed.chars().count() <= room {
+        if width(&seen) + width(&deed) <= room {
             return (seen + &deed, None);
         }
     }
     // The fix matters more than the evidence, so the evidence is shortened as long as LEAST_SEEN characters of it
     // remain.
-    if deed.chars().count() + LEAST_SEEN <= room {
-        return (shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed, None);
+    if width(&deed) + LEAST_SEEN <= room {
+        return (shortened(&brief(&finding.evidence, &finding.state), room - width(&deed)) + &deed, None);
     }
-    let wanted = format!("should be: {}; {}", finding.title, brief(&finding.evidence, &finding.state));
-    (shortened(&wanted, room), Some(finding.fix.clone()).filter(|fix| !fix.is_empty()))
+    let wanted = tr!(
+        "should be: {title}; {found}",
+        title = said(&finding.title),
+        found = brief(&finding.evidence, &finding.state)
+    );
+    (shortened(&wanted, room), Some(fix.into_owned()).filter(|fix| !fix.is_empty()))
 }
 
 fn fitting(full: String, brief: impl Fn() -> String, room: usize) -> String {
-    if full.chars().count() <= room { full } else { shortened(&brief(), room) }
+    if width(&full) <= room { full } else { shortened(&brief(), room) }
 }
 
 /// The evidence with each path shortened to its last component. For a finding without a verdict, the reason,
 /// unshortened.
 fn brief(evidence: &[Evidence], state: &State) -> String {
     if let Some(because) = state.because() {
-        return because.to_owned();
+        return said(because).into_owned();
     }
     let short = |source: &str| match source.rsplit_once('/') {
         Some((folder, name)) if source.starts_with('/') && folder.len() > 4 && !folder.contains(' ') => name.to_owned(),
         _ => source.to_owned(),
     };
-    let all: Vec<String> = evidence.iter().map(|e| format!("{} = {}", short(&e.source), e.value)).collect();
+    let all: Vec<String> =
+        evidence.iter().map(|e| format!("{} = {}", said(&short(&e.source)), said(&e.value))).collect();
     all.join(", ")
 }

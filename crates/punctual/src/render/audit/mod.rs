@@ -22,6 +22,7 @@ pub use list::list;
 pub use markdown::document as markdown;
 pub use sarif::{Captured, document as sarif};
 
+use crate::render::lang::{said, tr};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_tuning::audit::{lasting, undoing};
@@ -46,8 +47,8 @@ impl<'a> Audit<'a> {
 
     /// The kind of work and its CPUs: `periodic work on CPUs 2-3`.
     fn need(&self) -> String {
-        let cpus = if self.case.rt().is_empty() { "unknown CPUs".to_owned() } else { words::cpus(self.case.rt()) };
-        format!("{} work on {cpus}", self.case.need.kind.name())
+        let cpus = if self.case.rt().is_empty() { tr!("unknown CPUs").to_owned() } else { words::cpus(self.case.rt()) };
+        tr!("{kind} work on {cpus}", kind = said(self.case.need.kind.name()), cpus)
     }
 }
 
@@ -87,8 +88,14 @@ impl Totals {
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fatal, high, medium, info, unknown, advice, good, not_applicable } = self;
-        write!(f, "{fatal} fatal, {high} high, {medium} medium, {info} info; ")?;
-        write!(f, "{unknown} unknown, {advice} advice, {good} good, {not_applicable} not applicable")
+        f.write_str(&tr!("{fatal} fatal, {high} high, {medium} medium, {info} info; ", fatal, high, medium, info))?;
+        f.write_str(&tr!(
+            "{unknown} unknown, {advice} advice, {good} good, {not_applicable} not applicable",
+            unknown,
+            advice,
+            good,
+            not_applicable
+        ))
     }
 }
 
@@ -122,11 +129,11 @@ impl Advice {
 }
 
 fn shown(evidence: &[Evidence]) -> String {
-    let all: Vec<String> = evidence.iter().map(|e| format!("{} = {}", e.source, e.value)).collect();
+    let all: Vec<String> = evidence.iter().map(|e| format!("{} = {}", said(&e.source), said(&e.value))).collect();
     all.join(", ")
 }
 
 /// The finding in one text: its evidence or, if there is no plain verdict, the reason.
 fn found(finding: &Finding) -> String {
-    finding.state.because().map_or_else(|| shown(&finding.evidence), str::to_owned)
+    finding.state.because().map_or_else(|| shown(&finding.evidence), |because| said(because).into_owned())
 }

@@ -1,6 +1,7 @@
 //! What an interleaved comparison is going to do: the order of its measurements, and the time that they take.
 
 use crate::render::document::Published;
+use crate::render::lang::tr;
 use crate::render::{units, words};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
@@ -57,16 +58,16 @@ impl TurnsPlan {
 impl fmt::Display for TurnsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "A: {}\nB: {}", self.a, self.b)?;
-        writeln!(
-            f,
-            "{} of {} each on {}, seed {}: about {} and the time of the commands",
-            units::counted(self.order.len() as u64, "measurement"),
-            units::duration(self.each),
-            words::cpus(&self.cpus),
-            self.seed,
-            units::duration(self.total),
-        )?;
+        let text = tr!(
+            "{measurements} of {each} each on {cpus}, seed {seed}: about {total} and the time of the commands",
+            measurements = units::counted(self.order.len() as u64, "measurement"),
+            each = units::duration(self.each),
+            cpus = words::cpus(&self.cpus),
+            seed = self.seed,
+            total = units::duration(self.total)
+        );
+        writeln!(f, "{text}")?;
         let rounds: Vec<String> = self.order.chunks(2).map(<[_]>::concat).collect();
-        write!(f, "Order: {}", rounds.join(" "))
+        f.write_str(&tr!("Order: {rounds}", rounds = rounds.join(" ")))
     }
 }

@@ -1,6 +1,7 @@
 //! The causes of late activations as text: ranking, knobs for each cause, worst wake-ups, method of the search.
 
 use crate::render::clean::shortened;
+use crate::render::lang::tr;
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
 use crate::render::words::answer;
@@ -44,7 +45,7 @@ pub fn explain(report: &Report, show: Show, reader: &Reader, paths: [Option<&Pat
         }
         return sheet.finish();
     }
-    sheet.heading("Causes of the largest latencies");
+    sheet.heading(tr!("Causes of the largest latencies"));
     said(&mut sheet, report, causes);
     ranking(&mut sheet, causes, show.top, style.width);
     let detailed = if show.full { show.top } else { DETAILED };
@@ -70,24 +71,30 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     sheet.gap();
     match answer::top_cause(report) {
         Some(found) => {
-            sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
-            sheet.answer("How sure", &words::explained(causes));
+            sheet.hanging_paragraph(0, 2, Tone::Heading, tr!("CAUSE:"), &found);
+            sheet.answer(tr!("How sure"), &words::explained(causes));
         }
         None if report.causes_doubt() == Some(CausesDoubt::NotReached) => {
-            sheet.hanging_paragraph(0, 2, Tone::Heading, "NOTHING WAS CAPTURED:", "causes cannot be told.");
+            sheet.hanging_paragraph(0, 2, Tone::Heading, tr!("NOTHING WAS CAPTURED:"), tr!("causes cannot be told."));
         }
-        None => sheet.hanging_paragraph(0, 2, Tone::Heading, "NOTHING WAS LATE:", "there is no cause to look for."),
+        None => sheet.hanging_paragraph(
+            0,
+            2,
+            Tone::Heading,
+            tr!("NOTHING WAS LATE:"),
+            tr!("there is no cause to look for."),
+        ),
     }
-    sheet.answer("Trust", &trust(report));
+    sheet.answer(tr!("Trust"), &trust(report));
     let next = Wording { report, reader, recording }.for_causes();
     sheet.answer_next(&next.why, &next.command.to_string(), next.then.map(|then| then.to_string()));
-    for (label, path) in [("Files", recording), ("", html), ("", trace)] {
+    for (label, path) in [(tr!("Files"), recording), ("", html), ("", trace)] {
         if let Some(path) = path {
             sheet.answer(label, &path.display().to_string());
         }
     }
     if trace.is_some() {
-        sheet.answer_more("The trace opens at ui.perfetto.dev.");
+        sheet.answer_more(tr!("The trace opens at ui.perfetto.dev."));
     }
 }
 
@@ -96,17 +103,17 @@ fn trust(report: &Report) -> String {
     let is_lost = |doubt: &&Distrust| matches!(doubt, Distrust::CutOff | Distrust::Damaged { .. });
     let lost = report.trust.reasons.iter().find(is_lost).map(distrust);
     match (lost, report.causes_doubt().map(words::doubt)) {
-        (None, None) => format!("Yes: {}.", words::checked(report)),
-        (None, Some(doubt)) => format!("No: {doubt}"),
-        (Some(lost), None) => format!("No: {lost}"),
-        (Some(lost), Some(doubt)) => format!("No: {lost} {}", units::capitalised(doubt)),
+        (None, None) => tr!("Yes: {report}.", report = words::checked(report)),
+        (None, Some(doubt)) => tr!("No: {doubt}", doubt),
+        (Some(lost), None) => tr!("No: {lost}", lost),
+        (Some(lost), Some(doubt)) => tr!("No: {lost} {doubt}", lost, doubt = units::capitalised(doubt)),
     }
 }
 
 /// The first causes, as a section of a report's text.
 pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width: usize) {
     let Some(causes) = &report.causes else { return };
-    sheet.heading("Causes of the largest latencies");
+    sheet.heading(tr!("Causes of the largest latencies"));
     said(sheet, report, causes);
     if let Some(sentence) = words::phases(report) {
         sheet.paragraph(2, &sentence);
@@ -115,7 +122,7 @@ pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width
     if !causes.causes.is_empty() {
         let file = recording.map(|path| path.display().to_string());
         let explain = Command::new(["explain".to_owned()].into_iter().chain(file));
-        sheet.command(2, &format!("Why, when, and what bears on it: {explain}"));
+        sheet.command(2, &tr!("Why, when, and what bears on it: {explain}", explain));
     }
 }
 
@@ -125,7 +132,7 @@ fn said(sheet: &mut Sheet, report: &Report, causes: &Explanation) {
         sheet.paragraph(2, &sentence);
     }
     if let Some(why) = report.causes_doubt() {
-        sheet.toned_paragraph(2, Tone::Doubt, "Inconclusive:", words::doubt(why));
+        sheet.toned_paragraph(2, Tone::Doubt, tr!("Inconclusive:"), words::doubt(why));
     }
 }
 
@@ -133,7 +140,7 @@ fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
     if causes.causes.is_empty() {
         return;
     }
-    let mut table = Table::new(&[">", ">share", ">spikes", ">total", ">at most", "<cause"]);
+    let mut table = Table::new(&[">", tr!(">share"), tr!(">spikes"), tr!(">total"), tr!(">at most"), tr!("<cause")]);
     // The other columns rarely take more than 44 characters.
     let room = width.saturating_sub(44).max(24);
     for (place, ranked) in causes.causes.iter().take(top).enumerate() {
@@ -149,7 +156,7 @@ fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
     sheet.gap();
     sheet.table(&table);
     if let Some(more) = causes.causes.len().checked_sub(top).filter(|more| *more > 0) {
-        sheet.paragraph(2, &format!("and {} more", units::count(more as u64)));
+        sheet.paragraph(2, &tr!("and {more} more", more = units::count(more as u64)));
     }
 }
 
@@ -163,20 +170,20 @@ fn detail(sheet: &mut Sheet, report: &Report, place: usize, ranked: &Ranked) {
     sheet.gap();
     sheet.toned_entry(2, 3, Tone::Heading, &place.to_string(), &words::cause(&ranked.cause));
     let entry = |sheet: &mut Sheet, label: &str, text: &str| sheet.entry(6, 5, label, text);
-    entry(sheet, "took", &words::weight(ranked));
+    entry(sheet, tr!("took"), &words::weight(ranked));
     if let Some(pattern) = words::pattern(ranked) {
-        entry(sheet, "when", &pattern);
+        entry(sheet, tr!("when"), &pattern);
     }
     let places = words::places(ranked, report);
     if !places.is_empty() {
-        entry(sheet, "where", &places.join("; "));
+        entry(sheet, tr!("where"), &places.join("; "));
     }
     let reasons = words::reasons(ranked, REASONS_SHOWN);
     if !reasons.is_empty() {
-        entry(sheet, "why", &reasons.join("; "));
+        entry(sheet, tr!("why"), &reasons.join("; "));
     }
     for (place, knob) in words::knobs(ranked, report).iter().take(KNOBS_SHOWN).enumerate() {
-        let label = if place == 0 { "knobs" } else { "" };
+        let label = if place == 0 { tr!("knobs") } else { "" };
         entry(sheet, label, &format!("{} ({})", knob.id, knob.wanted()));
     }
 }
@@ -185,13 +192,13 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     if causes.spikes.is_empty() {
         return;
     }
-    sheet.heading("Worst wake-ups that were traced");
-    let mut table = Table::new(&[">", ">latency", ">CPU", ">released at", "<first cause"]);
+    sheet.heading(tr!("Worst wake-ups that were traced"));
+    let mut table = Table::new(&[">", tr!(">latency"), tr!(">CPU"), tr!(">released at"), tr!("<first cause")]);
     let room = width.saturating_sub(42).max(24);
     for (place, spike) in causes.spikes.iter().take(SPIKES_SHOWN).enumerate() {
         let first = spike.primary().map_or_else(|| units::ABSENT.to_owned(), words::blamed);
         let incomplete = spike.incomplete.filter(|why| *why != Incomplete::NoTrace);
-        let first = incomplete.map_or(first, |why| format!("incomplete: {}", words::incomplete(why)));
+        let first = incomplete.map_or(first, |why| tr!("incomplete: {why}", why = words::incomplete(why)));
         table.row([
             (place + 1).to_string(),
             units::latency(spike.latency()),
@@ -202,29 +209,33 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     }
     sheet.table(&table);
     let more = causes.spikes.len().saturating_sub(SPIKES_SHOWN);
-    let more = if more > 0 { format!("{} more. ", units::count(more as u64)) } else { String::new() };
-    sheet.paragraph(2, &format!("{more}Each of them part by part: --spike N"));
+    let more = if more > 0 { tr!("{more} more. ", more = units::count(more as u64)) } else { String::new() };
+    sheet.paragraph(2, &tr!("{more}Each of them part by part: --spike N", more));
 }
 
 fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
-    sheet.heading(&format!(
-        "Wake-up {number} of the worst: CPU {}, released at {}, latency {}",
-        spike.cpu,
-        words::at(report, spike.release),
-        units::latency(spike.latency())
+    sheet.heading(&tr!(
+        "Wake-up {number} of the worst: CPU {cpu}, released at {release}, latency {latency}",
+        number,
+        cpu = spike.cpu,
+        release = words::at(report, spike.release),
+        latency = units::latency(spike.latency())
     ));
     let phase = report.phase_name(spike.phase);
-    sheet.paragraph(2, &format!("Load then: {}. Kept: {}.", phase_name(&phase), words::kept(spike.kept)));
+    sheet.paragraph(
+        2,
+        &tr!("Load then: {phase}. Kept: {kept}.", phase = phase_name(&phase), kept = words::kept(spike.kept)),
+    );
     if let Some(why) = spike.incomplete {
-        let but = format!("{}; it is charged to no cause.", words::incomplete(why));
-        sheet.toned_paragraph(2, Tone::Doubt, "Incomplete:", &but);
+        let but = tr!("{why}; it is charged to no cause.", why = words::incomplete(why));
+        sheet.toned_paragraph(2, Tone::Doubt, tr!("Incomplete:"), &but);
     }
     parts(sheet, spike);
     if spike.causes.is_empty() {
         return;
     }
     sheet.gap();
-    sheet.paragraph(2, "Causes, largest first:");
+    sheet.paragraph(2, tr!("Causes, largest first:"));
     for blame in &spike.causes {
         sheet.point(2, &words::blame(blame));
     }
@@ -232,9 +243,9 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
 
 fn parts(sheet: &mut Sheet, spike: &Spike) {
     if spike.parts.is_empty() {
-        return sheet.paragraph(2, "It was not traced.");
+        return sheet.paragraph(2, tr!("It was not traced."));
     }
-    let mut table = Table::new(&[">from (us)", ">for (us)", "<what"]);
+    let mut table = Table::new(&[tr!(">from (us)"), tr!(">for (us)"), tr!("<what")]);
     let mut titled = None;
     for part in &spike.parts {
         if titled.replace(part.stage) != Some(part.stage) {
@@ -250,7 +261,7 @@ fn parts(sheet: &mut Sheet, spike: &Spike) {
     sheet.gap();
     sheet.table(&table);
     if spike.parts.iter().any(|part| !part.certain) {
-        sheet.paragraph(2, "(?): the record of one end is missing, so only the other end is certain.");
+        sheet.paragraph(2, tr!("(?): the record of one end is missing, so only the other end is certain."));
     }
 }
 
@@ -263,7 +274,7 @@ fn aside(sheet: &mut Sheet, sentence: Option<String>) {
 
 fn how(sheet: &mut Sheet, report: &Report, causes: &Explanation) {
     let Some(tracing) = &causes.tracing else { return };
-    sheet.heading("Method");
+    sheet.heading(tr!("Method"));
     for sentence in words::how(tracing, report).into_iter().chain(words::lost(causes)) {
         sheet.point(2, &sentence);
     }

@@ -14,6 +14,7 @@ pub use junit::junit;
 pub use sarif::sarif;
 
 use super::document::Published;
+use super::lang::tr;
 use super::sheet::{Sheet, Style, Tone};
 use super::units::{self, THIN, counted};
 use super::words::command::Command;
@@ -59,23 +60,23 @@ pub fn dry_run(intent: &Intent<'_>, style: Style) -> String {
     let program = match (&intent.wanted.target, intent.pid) {
         (Target::Command(words), _) => {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            format!("Would start {}", words.join(" "))
+            tr!("Would start {words}", words = words.join(" "))
         }
-        (_, Some(pid)) => format!("Would observe process {pid}"),
-        (_, None) => "Would observe nothing".to_owned(),
+        (_, Some(pid)) => tr!("Would observe process {pid}", pid),
+        (_, None) => tr!("Would observe nothing").to_owned(),
     };
-    sheet.paragraph(0, &format!("{program} for {}.", units::duration(intent.wanted.duration)));
+    sheet.paragraph(0, &tr!("{program} for {time}.", program, time = units::duration(intent.wanted.duration)));
     sheet.paragraph(0, words::would_use(intent.may_trace));
     sheet.finish()
 }
 
 fn verdict(answer: Answer) -> (Tone, &'static str) {
     match answer {
-        Answer::Clean => (Tone::Good, "CLEAN:"),
-        Answer::SetUpWrong => (Tone::Doubt, "SET UP WRONG:"),
-        Answer::Disturbed => (Tone::Bad, "DISTURBED:"),
-        Answer::NoTimer => (Tone::Doubt, "NO TIMER:"),
-        Answer::NotSeen => (Tone::Doubt, "NOT SEEN:"),
+        Answer::Clean => (Tone::Good, tr!("CLEAN:")),
+        Answer::SetUpWrong => (Tone::Doubt, tr!("SET UP WRONG:")),
+        Answer::Disturbed => (Tone::Bad, tr!("DISTURBED:")),
+        Answer::NoTimer => (Tone::Doubt, tr!("NO TIMER:")),
+        Answer::NotSeen => (Tone::Doubt, tr!("NOT SEEN:")),
     }
 }
 
@@ -89,12 +90,12 @@ pub fn brief(inspection: &Inspection) -> String {
 pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let program = &inspection.program;
-    sheet.heading(&format!(
-        "{} (process {}): {}, observed for {}",
-        program.name,
-        program.pid,
-        counted(program.threads, "thread"),
-        units::duration(inspection.observed)
+    sheet.heading(&tr!(
+        "{name} (process {pid}): {threads}, observed for {time}",
+        name = program.name,
+        pid = program.pid,
+        threads = counted(program.threads, "thread"),
+        time = units::duration(inspection.observed)
     ));
     if let Some(start_up) = &inspection.start_up {
         sheet.paragraph(2, &words::start_up(start_up, inspection.engine));
@@ -110,7 +111,7 @@ pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
         sheet.point(0, &thread::in_a_line(report));
     }
     if let Some(more) = rest.len().checked_sub(LINES).filter(|more| *more > 0) {
-        sheet.paragraph(2, &format!("and {} in --json", counted(more as u64, "more thread")));
+        sheet.paragraph(2, &tr!("and {more} in --json", more = counted(more as u64, "more thread")));
     }
     answer(&mut sheet, inspection, again);
     sheet.finish()
@@ -131,12 +132,12 @@ fn answer(sheet: &mut Sheet, inspection: &Inspection, again: &Command) {
     sheet.gap();
     let (tone, word) = verdict(Answer::of(inspection));
     sheet.hanging_paragraph(0, 2, tone, word, &words::seen(inspection));
-    sheet.answer("Trust", &words::trust(inspection));
+    sheet.answer(tr!("Trust"), &words::trust(inspection));
     let unseen = words::unseen(inspection);
     if !unseen.is_empty() {
-        sheet.answer("Unseen", &unseen);
+        sheet.answer(tr!("Unseen"), &unseen);
     }
-    sheet.answer("Cost", &words::cost(inspection));
+    sheet.answer(tr!("Cost"), &words::cost(inspection));
     let (why, command) = words::next(inspection, again);
     sheet.answer_next(&why, &command, None);
 }

@@ -2,6 +2,7 @@
 
 use super::words;
 use crate::render::clean::shortened;
+use crate::render::lang::tr;
 use crate::render::sheet::table::Table;
 use crate::render::sheet::{Sheet, Tone};
 use crate::render::units::{self, ABSENT, THIN, column_us, count, counted, latency, portion};
@@ -32,15 +33,21 @@ pub fn in_full(sheet: &mut Sheet, thread: &ThreadReport, engine: Engine) {
         late(sheet, causes);
     }
     if let (Engine::Counters, Some(counters)) = (engine, &thread.counters) {
-        sheet.entry(2, LABEL, "Counted", &counted_words(counters));
+        sheet.entry(2, LABEL, tr!("Counted"), &counted_words(counters));
     }
     for finding in thread.findings.iter().take(FINDINGS) {
         let (found, source, unit) = words::finding(finding);
-        let unit = unit.map(|unit| format!("; or in the unit file: {unit}")).unwrap_or_default();
-        sheet.toned_entry(2, LABEL, Tone::Doubt, "Set up", &format!("{found}. In the source: {source}{unit}"));
+        let unit = unit.map(|unit| tr!("; or in the unit file: {unit}", unit)).unwrap_or_default();
+        sheet.toned_entry(
+            2,
+            LABEL,
+            Tone::Doubt,
+            tr!("Set up"),
+            &tr!("{found}. In the source: {source}{unit}", found, source, unit),
+        );
     }
     if let Some(more) = thread.findings.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
-        sheet.entry(2, LABEL, "", &format!("and {} in --json", counted(more as u64, "more finding")));
+        sheet.entry(2, LABEL, "", &tr!("and {more} in --json", more = counted(more as u64, "more finding")));
     }
 }
 
@@ -50,42 +57,61 @@ pub fn in_a_line(thread: &ThreadReport) -> String {
     let cycles = thread.cycles.as_ref().map(|cycles| {
         let kinds = counted(cycles.in_the_way.len() as u64, "kind");
         let most = cycles.latency.max.map(latency).unwrap_or_default();
-        format!("; {}, latency at most {most}, {kinds} of things inside", counted(cycles.count, "cycle"))
+        tr!(
+            "; {cycles}, latency at most {most}, {kinds} of things inside",
+            cycles = counted(cycles.count, "cycle"),
+            most,
+            kinds
+        )
     });
     format!("{} ({}): {}{setup}{}", thread.name, thread.tid, words::pace(thread), cycles.unwrap_or_default())
 }
 
 fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
-    sheet.entry(2, LABEL, "Latency", &format!("{}, {}", quantiles(&cycles.latency), counted(cycles.count, "cycle")));
+    sheet.entry(
+        2,
+        LABEL,
+        tr!("Latency"),
+        &format!("{}, {}", quantiles(&cycles.latency), counted(cycles.count, "cycle")),
+    );
     if cycles.skipped > 0 {
-        let told = format!(
-            "{}, counting {} that passed without a cycle",
-            quantiles(&cycles.latency_due),
-            counted(cycles.skipped, "release")
+        let told = tr!(
+            "{latency_due}, counting {releases} that passed without a cycle",
+            latency_due = quantiles(&cycles.latency_due),
+            releases = counted(cycles.skipped, "release")
         );
-        sheet.entry(2, LABEL, "Due", &told);
+        sheet.entry(2, LABEL, tr!("Due"), &told);
     }
     if let Some(over) = cycles.over_limit {
-        sheet.entry(2, LABEL, "Budget", &format!("{} over it", counted(over, "release")));
+        sheet.entry(2, LABEL, tr!("Budget"), &tr!("{releases} over it", releases = counted(over, "release")));
     }
     let times = &cycles.times;
-    sheet.entry(2, LABEL, "Cycle", &format!("runs {}", quantiles(&times.execution)));
+    sheet.entry(2, LABEL, tr!("Cycle"), &tr!("runs {execution}", execution = quantiles(&times.execution)));
     sheet.entry(
         2,
         LABEL,
         "",
-        &format!("response {}; {} still ran at the next release", quantiles(&times.response), count(cycles.overruns)),
+        &tr!(
+            "response {response}; {overruns} still ran at the next release",
+            response = quantiles(&times.response),
+            overruns = count(cycles.overruns)
+        ),
     );
-    sheet.entry(2, LABEL, "Time", &shares_of_time(times));
+    sheet.entry(2, LABEL, tr!("Time"), &shares_of_time(times));
     if let Some(drift) = cycles.drift {
-        sheet.entry(2, LABEL, "Drift", &format!("each cycle adds {} to the shortest distance", latency(drift)));
+        sheet.entry(
+            2,
+            LABEL,
+            tr!("Drift"),
+            &tr!("each cycle adds {drift} to the shortest distance", drift = latency(drift)),
+        );
     }
     if let Some(errors) = &cycles.period_errors {
-        sheet.entry(2, LABEL, "Errors", &words::period_errors(errors));
+        sheet.entry(2, LABEL, tr!("Errors"), &words::period_errors(errors));
     }
     in_the_way(sheet, cycles);
     if let Some(worst) = cycles.worst.first() {
-        sheet.entry(2, LABEL, "Slowest", &words::worst(worst));
+        sheet.entry(2, LABEL, tr!("Slowest"), &words::worst(worst));
     }
 }
 
@@ -94,42 +120,44 @@ pub fn shares_of_time(times: &CycleTimes) -> String {
     let whole =
         [times.running, times.preempted, times.blocked, times.waiting].into_iter().fold(Nanos::default(), Nanos::plus);
     let part = |of: Nanos| units::share(of.as_ns(), whole.as_ns()).unwrap_or_else(|| ABSENT.to_owned());
-    format!(
-        "{} running, {} pre-empted, {} blocked, {} woken and waiting for the CPU",
-        part(times.running),
-        part(times.preempted),
-        part(times.blocked),
-        part(times.waiting)
+    tr!(
+        "{running} running, {preempted} pre-empted, {blocked} blocked, {waiting} woken and waiting for the CPU",
+        running = part(times.running),
+        preempted = part(times.preempted),
+        blocked = part(times.blocked),
+        waiting = part(times.waiting)
     )
 }
 
 /// What made cycles late, the causes with the largest shares first.
 fn late(sheet: &mut Sheet, causes: &Explanation) {
     let Some(told) = words::late(causes) else { return };
-    sheet.entry(2, LABEL, "Late", &told);
+    sheet.entry(2, LABEL, tr!("Late"), &told);
     for ranked in causes.causes.iter().take(CAUSES) {
         sheet.entry(2, LABEL, "", &words::late_cause(ranked));
     }
     if let Some(more) = causes.causes.len().checked_sub(CAUSES).filter(|more| *more > 0) {
-        sheet.entry(2, LABEL, "", &format!("and {} in --json", counted(more as u64, "more cause")));
+        sheet.entry(2, LABEL, "", &tr!("and {more} in --json", more = counted(more as u64, "more cause")));
     }
 }
 
 fn quantiles(of: &Quantiles) -> String {
-    format!(
-        "p50 {}  p99 {}  p99.9 {}  max {}{THIN}us",
-        column_us(of.p50),
-        column_us(of.p99),
-        column_us(of.p999),
-        column_us(of.max)
+    tr!(
+        "p50 {p50}  p99 {p99}  p99.9 {p999}  max {max}{THIN}us",
+        p50 = column_us(of.p50),
+        p99 = column_us(of.p99),
+        p999 = column_us(of.p999),
+        max = column_us(of.max),
+        THIN
     )
 }
 
 fn in_the_way(sheet: &mut Sheet, cycles: &ThreadCycles) {
     if cycles.in_the_way.is_empty() {
-        return sheet.entry(2, LABEL, "Inside", "nothing but the wait was seen in the cycles");
+        return sheet.entry(2, LABEL, tr!("Inside"), tr!("nothing but the wait was seen in the cycles"));
     }
-    let mut table = Table::new(&["<in the loop", "<where", ">per 1000", ">of slow", ">max us"]);
+    let mut table =
+        Table::new(&[tr!("<in the loop"), tr!("<where"), tr!(">per 1000"), tr!(">of slow"), tr!(">max us")]);
     let told = &cycles.in_the_way[..cycles.in_the_way.len().min(ROWS)];
     let intruder = |row| shortened(&words::intruder(row), INTRUDER);
     let longest = told.iter().map(|row| intruder(row).chars().count()).max().unwrap_or(0);
@@ -145,7 +173,7 @@ fn in_the_way(sheet: &mut Sheet, cycles: &ThreadCycles) {
     }
     sheet.table(&table);
     if let Some(more) = cycles.in_the_way.len().checked_sub(ROWS).filter(|more| *more > 0) {
-        sheet.paragraph(2, &format!("and {} in --json", counted(more as u64, "more kind")));
+        sheet.paragraph(2, &tr!("and {more} in --json", more = counted(more as u64, "more kind")));
     }
 }
 
@@ -161,12 +189,12 @@ pub fn per_thousand(row: &InTheWay, cycles: u64) -> String {
 
 pub fn counted_words(of: &Counters) -> String {
     let time = |length: Option<Nanos>| length.map_or_else(|| ABSENT.to_owned(), latency);
-    format!(
-        "{}, {}, {}; ran {}, was ready without a CPU for {}",
-        counted(of.waits, "wait"),
-        counted(of.preemptions, "pre-emption"),
-        counted(of.minor_faults + of.major_faults, "page fault"),
-        time(of.ran),
-        time(of.waited_for_cpu)
+    tr!(
+        "{waits}, {pre_emptions}, {page_faults}; ran {ran}, was ready without a CPU for {waited_for_cpu}",
+        waits = counted(of.waits, "wait"),
+        pre_emptions = counted(of.preemptions, "pre-emption"),
+        page_faults = counted(of.minor_faults + of.major_faults, "page fault"),
+        ran = time(of.ran),
+        waited_for_cpu = time(of.waited_for_cpu)
     )
 }

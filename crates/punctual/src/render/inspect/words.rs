@@ -1,9 +1,11 @@
 //! Words of an inspection.
 
 use crate::render::clean::{ascii, shortened};
+use crate::render::lang::tr;
 use crate::render::units::{self, THIN, count, counted, latency, portion};
 use crate::render::words::causes;
 use crate::render::words::command::{Command, length};
+use crate::render::words::cpus as cpus_named;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, LateCount, Ranked};
@@ -17,54 +19,62 @@ const WAKERS: usize = 2;
 
 pub fn would_use(may_trace: bool) -> &'static str {
     if may_trace {
-        "It would use the kernel's trace, in instances of its own and only for the threads of the program, and remove \
+        tr!(
+            "It would use the kernel's trace, in instances of its own and only for the threads of the program, and remove \
          them at the end. The program is not changed."
+        )
     } else {
-        "It would read counters of the kernel only, which show no cycles. The kernel's trace needs root."
+        tr!("It would read counters of the kernel only, which show no cycles. The kernel's trace needs root.")
     }
 }
 
 pub fn pace(thread: &ThreadReport) -> String {
     let period = thread.cycles.as_ref().and_then(|cycles| cycles.period);
-    let every = period.map_or_else(|| "No regular period,".to_owned(), |period| format!("Every {}", latency(period)));
+    let every = period
+        .map_or_else(|| tr!("No regular period,").to_owned(), |period| tr!("Every {period}", period = latency(period)));
     match &thread.pace {
         Pace::Sleep { call, absolute, clock } => {
-            let kind = if *absolute { "until an absolute time" } else { "for a length of time" };
-            format!("{every} by {call} ({kind}, {} clock)", clock_name(*clock))
+            let kind = if *absolute { tr!("until an absolute time") } else { tr!("for a length of time") };
+            tr!("{every} by {call} ({kind}, {clock} clock)", every, call, kind, clock = clock_name(*clock))
         }
-        Pace::Timerfd { call } => format!("{every} by a timerfd, waiting in {call}"),
-        Pace::TimeOut { call } => format!("{every} by the time limit of {call}"),
+        Pace::Timerfd { call } => tr!("{every} by a timerfd, waiting in {call}", every, call),
+        Pace::TimeOut { call } => tr!("{every} by the time limit of {call}", every, call),
         Pace::Woken { call, wakes, by } => {
             let all: u64 = by.iter().map(|waker| waker.count).sum();
             let wakers: Vec<String> = by.iter().take(WAKERS).map(|waker| woken_by(waker, all)).collect();
-            let wakers = if wakers.is_empty() { "unknown".to_owned() } else { wakers.join(", ") };
-            format!("Not paced by a timer: {} in {call}, by {wakers}", counted(*wakes, "wake-up"))
+            let wakers = if wakers.is_empty() { tr!("unknown").to_owned() } else { wakers.join(", ") };
+            tr!(
+                "Not paced by a timer: {wake_ups} in {call}, by {wakers}",
+                wake_ups = counted(*wakes, "wake-up"),
+                call,
+                wakers
+            )
         }
-        Pace::NeverWaits => "Ran without ever waiting".to_owned(),
-        Pace::Idle => "Did not run".to_owned(),
-        Pace::NotSeen { call: Some(call) } => format!("Found waiting in {call}"),
-        Pace::NotSeen { call: None } => "What it waits for was not seen".to_owned(),
+        Pace::NeverWaits => tr!("Ran without ever waiting").to_owned(),
+        Pace::Idle => tr!("Did not run").to_owned(),
+        Pace::NotSeen { call: Some(call) } => tr!("Found waiting in {call}", call),
+        Pace::NotSeen { call: None } => tr!("What it waits for was not seen").to_owned(),
     }
 }
 
 fn woken_by(waker: &WokenBy, all: u64) -> String {
-    let name = waker.name.as_deref().unwrap_or("interrupts");
-    let lower = if waker.is_lower { ", of lower priority" } else { "" };
+    let name = waker.name.as_deref().unwrap_or(tr!("interrupts"));
+    let lower = if waker.is_lower { tr!(", of lower priority") } else { "" };
     format!("{name} ({}{lower})", units::share(waker.count, all).unwrap_or_default())
 }
 
 fn clock_name(clock: Clock) -> &'static str {
     match clock {
-        Clock::Realtime => "real-time",
-        Clock::Monotonic => "monotonic",
-        Clock::Boottime => "boot-time",
+        Clock::Realtime => tr!("real-time"),
+        Clock::Monotonic => tr!("monotonic"),
+        Clock::Boottime => tr!("boot-time"),
         Clock::Tai => "TAI",
-        Clock::Other => "another",
+        Clock::Other => tr!("another"),
     }
 }
 
 pub fn setup(setup: Option<&Setup>) -> String {
-    let Some(setup) = setup else { return "; its settings could not be read".to_owned() };
+    let Some(setup) = setup else { return tr!("; its settings could not be read").to_owned() };
     let policy = match setup.policy {
         Some(Policy::Other) => "SCHED_OTHER",
         Some(Policy::Fifo) => "SCHED_FIFO",
@@ -73,12 +83,11 @@ pub fn setup(setup: Option<&Setup>) -> String {
         Some(Policy::Batch) => "SCHED_BATCH",
         Some(Policy::Idle) => "SCHED_IDLE",
         Some(Policy::Ext) => "SCHED_EXT",
-        None => "an unknown policy",
+        None => tr!("an unknown policy"),
     };
     let has_priority = matches!(setup.policy, Some(Policy::Fifo | Policy::RoundRobin));
     let priority = if has_priority { format!(" {}", setup.priority) } else { String::new() };
-    let cpus = if setup.cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("; {policy}{priority}, {cpus} {}", setup.cpus)
+    format!("; {policy}{priority}, {}", cpus_named(&setup.cpus))
 }
 
 /// What was found, what to change in the source, and what to write into a unit file instead.
@@ -86,55 +95,55 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
     let own = str::to_owned;
     match finding {
         Finding::NotRealTime => (
-            own("no real-time policy: any other thread can take its CPU"),
+            own(tr!("no real-time policy: any other thread can take its CPU")),
             own("pthread_setschedparam(..., SCHED_FIFO, priority 1 to 95)"),
             Some(own("CPUSchedulingPolicy=fifo, CPUSchedulingPriority=80")),
         ),
         Finding::PriorityTooHigh(priority) => (
-            format!("priority {priority} is above that of threads the kernel depends on"),
-            own("take a priority of at most 95"),
+            tr!("priority {priority} is above that of threads the kernel depends on", priority),
+            own(tr!("take a priority of at most 95")),
             Some(own("CPUSchedulingPriority=80")),
         ),
         Finding::MemoryNotLocked => {
-            (own("memory is not locked: it can fault in a cycle"), own("mlockall(MCL_CURRENT | MCL_FUTURE)"), None)
+            (own(tr!("memory is not locked: it can fault in a cycle")), own("mlockall(MCL_CURRENT | MCL_FUTURE)"), None)
         }
         Finding::TimerSlack(slack) => (
-            format!("the kernel may end sleeps up to {} later than asked", latency(*slack)),
-            own("prctl(PR_SET_TIMERSLACK, 1), or a real-time policy"),
+            tr!("the kernel may end sleeps up to {slack} later than asked", slack = latency(*slack)),
+            own(tr!("prctl(PR_SET_TIMERSLACK, 1), or a real-time policy")),
             Some(own("TimerSlackNSec=1")),
         ),
         Finding::NotPinned(cpus) => (
-            format!("it may run on CPUs {cpus}, and is moved between them"),
-            own("pthread_setaffinity_np() to one CPU"),
+            tr!("it may run on CPUs {cpus}, and is moved between them", cpus),
+            own(tr!("pthread_setaffinity_np() to one CPU")),
             cpus.iter().max().map(|cpu| format!("CPUAffinity={cpu}")),
         ),
         Finding::CpuMax(limit) => (
-            format!(
-                "its control group may use {} of CPU time every {}, and is stopped then",
-                latency(limit.quota),
-                latency(limit.period)
+            tr!(
+                "its control group may use {quota} of CPU time every {period}, and is stopped then",
+                quota = latency(limit.quota),
+                period = latency(limit.period)
             ),
-            own("nothing, for the limit is outside the program"),
+            own(tr!("nothing, for the limit is outside the program")),
             Some(own("CPUQuota= (empty)")),
         ),
         Finding::UclampMax(max) => (
-            format!("it may ask for {max} of 1024 of its CPU's performance only"),
+            tr!("it may ask for {max} of 1024 of its CPU's performance only", max),
             own("sched_setattr() with sched_util_max 1024"),
             None,
         ),
         Finding::RelativeSleep => (
-            own("it sleeps for a length of time: its period grows by what each cycle takes"),
+            own(tr!("it sleeps for a length of time: its period grows by what each cycle takes")),
             own("clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next release)"),
             None,
         ),
         Finding::RealtimeClock => (
-            own("it sleeps on the real-time clock, which can be set"),
-            own("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep"),
+            own(tr!("it sleeps on the real-time clock, which can be set")),
+            own(tr!("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep")),
             None,
         ),
         Finding::PacedByTimeOut => (
-            own("the time limit of a wait paces it: its period grows by what each cycle takes"),
-            own("wait until an absolute time, or use clock_nanosleep with TIMER_ABSTIME"),
+            own(tr!("the time limit of a wait paces it: its period grows by what each cycle takes")),
+            own(tr!("wait until an absolute time, or use clock_nanosleep with TIMER_ABSTIME")),
             None,
         ),
     }
@@ -143,42 +152,43 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
 /// A kind of thing in the way, in a word or two.
 pub fn intruder_kind(intruder: Intruder) -> &'static str {
     match intruder {
-        Intruder::Memory => "memory",
-        Intruder::Fault => "page fault",
-        Intruder::Sleep => "sleep",
-        Intruder::Lock => "lock",
-        Intruder::Write => "output",
-        Intruder::BlockingCall => "blocked",
-        Intruder::Call => "call",
-        Intruder::Signal => "signal",
-        Intruder::Migration => "migration",
+        Intruder::Memory => tr!("memory"),
+        Intruder::Fault => tr!("page fault"),
+        Intruder::Sleep => tr!("sleep"),
+        Intruder::Lock => tr!("lock"),
+        Intruder::Write => tr!("output"),
+        Intruder::BlockingCall => tr!("blocked"),
+        Intruder::Call => tr!("call"),
+        Intruder::Signal => tr!("signal"),
+        Intruder::Migration => tr!("migration"),
     }
 }
 
 /// What to do about a kind of thing in the way.
 pub fn remedy(intruder: Intruder) -> &'static str {
     match intruder {
-        Intruder::Memory => "Allocate before the loop.",
-        Intruder::Fault => "Lock memory with mlockall, and touch it before the loop.",
-        Intruder::Sleep => "Take the second sleep out of the cycle, or make it the wait.",
-        Intruder::Lock => "Use a mutex with priority inheritance, or none.",
-        Intruder::Write => "Hand the text to another thread.",
-        Intruder::BlockingCall => "Hand the call to another thread.",
-        Intruder::Call => "Ask whether each cycle needs the call.",
-        Intruder::Signal => "Block signals in this thread.",
-        Intruder::Migration => "Bind the thread to one CPU.",
+        Intruder::Memory => tr!("Allocate before the loop."),
+        Intruder::Fault => tr!("Lock memory with mlockall, and touch it before the loop."),
+        Intruder::Sleep => tr!("Take the second sleep out of the cycle, or make it the wait."),
+        Intruder::Lock => tr!("Use a mutex with priority inheritance, or none."),
+        Intruder::Write => tr!("Hand the text to another thread."),
+        Intruder::BlockingCall => tr!("Hand the call to another thread."),
+        Intruder::Call => tr!("Ask whether each cycle needs the call."),
+        Intruder::Signal => tr!("Block signals in this thread."),
+        Intruder::Migration => tr!("Bind the thread to one CPU."),
     }
 }
 
 /// A thing in the way, with its place and how often it was there.
 pub fn in_the_way(row: &InTheWay, cycles: u64) -> String {
-    let place = row.code.as_ref().map(|place| format!(" in {}", code(place))).unwrap_or_default();
-    format!(
-        "{}{place}: {}, in {} of {}",
-        intruder(row),
-        counted(row.count, "time"),
-        count(row.cycles),
-        counted(cycles, "cycle")
+    let place = row.code.as_ref().map(|place| tr!(" in {place}", place = code(place))).unwrap_or_default();
+    tr!(
+        "{row}{place}: {times}, in {cycles} of {all}",
+        row = intruder(row),
+        place,
+        times = counted(row.count, "time"),
+        cycles = count(row.cycles),
+        all = counted(cycles, "cycle")
     )
 }
 
@@ -198,7 +208,7 @@ pub fn failing(kind: FailOn, thread: &ThreadReport) -> String {
     let Some(cycles) = &thread.cycles else { return String::new() };
     if let FailOn::Late(limit) = kind {
         let max = cycles.latency_due.max.map(latency).unwrap_or_default();
-        return format!("the largest latency, {max}, exceeds {}", latency(limit));
+        return tr!("the largest latency, {max}, exceeds {limit}", max, limit = latency(limit));
     }
     let rows = cycles.in_the_way.iter().filter(|row| kind.fits(row));
     rows.map(|row| in_the_way(row, cycles.count)).collect::<Vec<_>>().join("; ")
@@ -207,12 +217,12 @@ pub fn failing(kind: FailOn, thread: &ThreadReport) -> String {
 /// Why nothing can be said of a thing that was not seen.
 pub fn unknown(inspection: &Inspection) -> String {
     match inspection.engine {
-        Engine::Counters => "counters of the kernel show no cycles".to_owned(),
+        Engine::Counters => tr!("counters of the kernel show no cycles").to_owned(),
         Engine::Tracefs if inspection.threads.iter().all(|thread| thread.cycles.is_none()) => {
-            "no timer paces any thread that ran".to_owned()
+            tr!("no timer paces any thread that ran").to_owned()
         }
-        Engine::Tracefs if inspection.lost > 0 => format!("{} lost", counted(inspection.lost, "record")),
-        Engine::Tracefs => "this kernel does not show it".to_owned(),
+        Engine::Tracefs if inspection.lost > 0 => tr!("{records} lost", records = counted(inspection.lost, "record")),
+        Engine::Tracefs => tr!("this kernel does not show it").to_owned(),
     }
 }
 
@@ -235,7 +245,8 @@ pub fn intruder(row: &InTheWay) -> String {
     let kind = intruder_kind(row.intruder);
     let call = row.call.as_ref().map(|call| format!(": {call}")).unwrap_or_default();
     let waker = row.waker.as_ref().and_then(|waker| Some((waker.name.as_ref()?, waker.is_lower)));
-    let lower = waker.map(|(name, is_lower)| format!(", by {name}{}", if is_lower { " (lower)" } else { "" }));
+    let lower = waker
+        .map(|(name, is_lower)| tr!(", by {name}{lower}", name, lower = if is_lower { tr!(" (lower)") } else { "" }));
     format!("{kind}{call}{}", lower.unwrap_or_default())
 }
 
@@ -265,21 +276,22 @@ fn line_of(code: &Code) -> Option<String> {
 
 pub fn period_errors(errors: &PeriodErrors) -> String {
     let shows = match errors.shows {
-        PeriodErrorsShow::Grid => "each wake-up errs around a fixed grid",
-        PeriodErrorsShow::Accumulation => "errors are kept: each wake-up shifts all later ones",
-        PeriodErrorsShow::Wandering => "latency changes slowly, over many cycles",
+        PeriodErrorsShow::Grid => tr!("each wake-up errs around a fixed grid"),
+        PeriodErrorsShow::Accumulation => tr!("errors are kept: each wake-up shifts all later ones"),
+        PeriodErrorsShow::Wandering => tr!("latency changes slowly, over many cycles"),
     };
-    format!("autocorrelation {:.2}: {shows}", errors.rho1)
+    tr!("autocorrelation {rho1}: {shows}", rho1 = format!("{:.2}", errors.rho1), shows)
 }
 
 pub fn worst(worst: &WorstCycle) -> String {
-    let late = worst.latency.map(|late| format!("{} of it latency, ", latency(late))).unwrap_or_default();
-    format!(
-        "cycle {} took {} from its release: {late}{} pre-empted, {} blocked",
-        count(worst.number),
-        latency(worst.response),
-        latency(worst.preempted),
-        latency(worst.blocked)
+    let late = worst.latency.map(|late| tr!("{late} of it latency, ", late = latency(late))).unwrap_or_default();
+    tr!(
+        "cycle {number} took {response} from its release: {late}{preempted} pre-empted, {blocked} blocked",
+        number = count(worst.number),
+        response = latency(worst.response),
+        late,
+        preempted = latency(worst.preempted),
+        blocked = latency(worst.blocked)
     )
 }
 
@@ -288,32 +300,50 @@ pub fn late(causes: &Explanation) -> Option<String> {
     let sum = |of: fn(&LateCount) -> u64| causes.late.iter().map(|cpu| of(&cpu.count)).sum::<u64>();
     let (late, complete) = (sum(|count| count.late), sum(|count| count.complete));
     let threshold = causes.thresholds.iter().map(|of| of.threshold).max()?;
-    let known = causes.explained.map(|share| format!("; {} of the traced latency has a known cause", portion(share)));
+    let known =
+        causes.explained.map(|share| tr!("; {share} of the traced latency has a known cause", share = portion(share)));
     (late > 0).then(|| {
-        let traced = if complete < late { format!(", {} completely traced", count(complete)) } else { String::new() };
-        format!("{} by more than {}{traced}{}", counted(late, "cycle"), latency(threshold), known.unwrap_or_default())
+        let traced = if complete < late {
+            tr!(", {complete} completely traced", complete = count(complete))
+        } else {
+            String::new()
+        };
+        tr!(
+            "{cycles} by more than {threshold}{traced}{known}",
+            cycles = counted(late, "cycle"),
+            threshold = latency(threshold),
+            traced,
+            known = known.unwrap_or_default()
+        )
     })
 }
 
 /// A cause with its share, its largest time in one cycle, and the first reason why it could take the CPU.
 pub fn late_cause(ranked: &Ranked) -> String {
     let why = causes::reasons(ranked, 1).into_iter().next().map(|why| format!(": {why}")).unwrap_or_default();
-    format!("{} {}, at most {}{why}", portion(ranked.share), causes::cause(&ranked.cause), latency(ranked.worst))
+    tr!(
+        "{share} {cause}, at most {worst}{why}",
+        share = portion(ranked.share),
+        cause = causes::cause(&ranked.cause),
+        worst = latency(ranked.worst),
+        why
+    )
 }
 
 pub fn start_up(start_up: &StartUp, engine: Engine) -> String {
     if engine == Engine::Counters {
-        return "What it did before its first cycle was not seen.".to_owned();
+        return tr!("What it did before its first cycle was not seen.").to_owned();
     }
     let before = start_up.length.map_or_else(
-        || "Without a first cycle:".to_owned(),
-        |length| format!("Start-up, {} before the first cycle:", latency(length)),
+        || tr!("Without a first cycle:").to_owned(),
+        |length| tr!("Start-up, {length} before the first cycle:", length = latency(length)),
     );
-    format!(
-        "{before} {}, {} of them for memory, {}. They are no findings.",
-        counted(start_up.calls, "system call"),
-        count(start_up.memory_calls),
-        counted(start_up.faults, "page fault")
+    tr!(
+        "{before} {system_calls}, {memory_calls} of them for memory, {page_faults}. They are no findings.",
+        before,
+        system_calls = counted(start_up.calls, "system call"),
+        memory_calls = count(start_up.memory_calls),
+        page_faults = counted(start_up.faults, "page fault")
     )
 }
 
@@ -323,21 +353,30 @@ fn paced(inspection: &Inspection) -> impl Iterator<Item = &ThreadReport> {
 
 pub fn seen(inspection: &Inspection) -> String {
     let cycles: u64 = paced(inspection).filter_map(|thread| Some(thread.cycles.as_ref()?.count)).sum();
-    let of = format!("{} of {}", counted(cycles, "cycle"), counted(paced(inspection).count() as u64, "thread"));
+    let of = tr!(
+        "{cycles} of {threads}",
+        cycles = counted(cycles, "cycle"),
+        threads = counted(paced(inspection).count() as u64, "thread")
+    );
     match Answer::of(inspection) {
-        Answer::Clean => format!("nothing but the wait was seen in {of}, which are set up for real time"),
-        Answer::SetUpWrong => format!("nothing but the wait was seen in {of}, but {}", set_up_wrong(inspection)),
+        Answer::Clean => tr!("nothing but the wait was seen in {of}, which are set up for real time", of),
+        Answer::SetUpWrong => {
+            tr!("nothing but the wait was seen in {of}, but {inspection}", of, inspection = set_up_wrong(inspection))
+        }
         Answer::Disturbed => disturbed(inspection, &of),
         Answer::NoTimer => {
-            format!("no timer paces any of {} that ran or waited", counted(inspection.threads.len() as u64, "thread"))
+            tr!(
+                "no timer paces any of {threads} that ran or waited",
+                threads = counted(inspection.threads.len() as u64, "thread")
+            )
         }
-        Answer::NotSeen => "counters of the kernel show neither releases nor cycles".to_owned(),
+        Answer::NotSeen => tr!("counters of the kernel show neither releases nor cycles").to_owned(),
     }
 }
 
 fn set_up_wrong(inspection: &Inspection) -> String {
     let wrong = paced(inspection).map(|thread| thread.findings.len()).sum::<usize>();
-    format!("{} in how they are set up", counted(wrong as u64, "finding"))
+    tr!("{findings} in how they are set up", findings = counted(wrong as u64, "finding"))
 }
 
 fn disturbed(inspection: &Inspection, of: &str) -> String {
@@ -349,13 +388,14 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
     let Some((thread, cycles, row)) = most else {
         return over_budget(inspection, of);
     };
-    let place = row.code.as_ref().map(|place| format!(" in {}", code(place))).unwrap_or_default();
-    format!(
-        "{}{place} is in {} of the cycles of {}, and in {} of its slowest",
-        intruder(row),
-        units::share(row.cycles, cycles.count).unwrap_or_default(),
-        thread.name,
-        portion(row.slow_share)
+    let place = row.code.as_ref().map(|place| tr!(" in {place}", place = code(place))).unwrap_or_default();
+    tr!(
+        "{row}{place} is in {count} of the cycles of {thread}, and in {slow_share} of its slowest",
+        row = intruder(row),
+        place,
+        count = units::share(row.cycles, cycles.count).unwrap_or_default(),
+        thread = thread.name,
+        slow_share = portion(row.slow_share)
     )
 }
 
@@ -364,8 +404,9 @@ fn over_budget(inspection: &Inspection, of: &str) -> String {
     let over: u64 = paced(inspection).filter_map(|thread| thread.cycles.as_ref()?.over_limit).sum();
     let causes = paced(inspection).filter_map(|thread| thread.causes.as_ref()?.causes.first());
     let most = causes.max_by_key(|ranked| ranked.total);
-    let most = most.map(|ranked| format!("; most of that by {}", causes::cause(&ranked.cause))).unwrap_or_default();
-    format!("{} over the budget, in {of}{most}", counted(over, "release"))
+    let most =
+        most.map(|ranked| tr!("; most of that by {cause}", cause = causes::cause(&ranked.cause))).unwrap_or_default();
+    tr!("{releases} over the budget, in {of}{most}", releases = counted(over, "release"), of, most)
 }
 
 /// Whether something other than the wait was in the cycles of a thread.
@@ -376,34 +417,35 @@ fn has_intruders(inspection: &Inspection) -> bool {
 pub fn trust(inspection: &Inspection) -> String {
     let end = match inspection.end {
         End::Duration => "",
-        End::ProgramEnded => "; the program ended by itself",
-        End::Interrupted => "; it was interrupted",
-        End::Full => "; it stopped early, because the memory for records was full: name one thread with --thread",
+        End::ProgramEnded => tr!("; the program ended by itself"),
+        End::Interrupted => tr!("; it was interrupted"),
+        End::Full => tr!("; it stopped early, because the memory for records was full: name one thread with --thread"),
     };
     match (inspection.engine, inspection.lost) {
-        (Engine::Counters, _) => format!("counters only{end}"),
-        (Engine::Tracefs, 0) => format!("no record was lost of {}{end}", count(inspection.records)),
-        (Engine::Tracefs, lost) => format!(
-            "{} lost beside {} that were read: cycles with gaps are left out{end}",
-            counted(lost, "record"),
-            count(inspection.records)
+        (Engine::Counters, _) => tr!("counters only{end}", end),
+        (Engine::Tracefs, 0) => tr!("no record was lost of {records}{end}", records = count(inspection.records), end),
+        (Engine::Tracefs, lost) => tr!(
+            "{records} lost beside {read} that were read: cycles with gaps are left out{end}",
+            records = counted(lost, "record"),
+            read = count(inspection.records),
+            end
         ),
     }
 }
 
 pub fn unseen(inspection: &Inspection) -> String {
     let mut told: Vec<String> =
-        inspection.refused.iter().map(|refused| format!("the trace: {}", refused.why)).collect();
+        inspection.refused.iter().map(|refused| tr!("the trace: {why}", why = refused.why)).collect();
     for blind in &inspection.blind {
         told.push(match blind {
-            Blind::SmallAllocations => "allocations that need no system call".to_owned(),
-            Blind::Cycles => "what is in the cycles".to_owned(),
-            Blind::Causes(why) => format!("what made cycles late: {why}"),
-            Blind::CallSites => "where in the program system calls are made".to_owned(),
-            Blind::Event(event) => format!("the kernel's event {event}"),
-            Blind::Waits => "which wait a thread is in, which this kernel shows to root only".to_owned(),
-            Blind::SettingsOf(tid) => format!("the settings of thread {tid}"),
-            Blind::ChildProcess { pid, name } => format!("{name} (process {pid}), which it started"),
+            Blind::SmallAllocations => tr!("allocations that need no system call").to_owned(),
+            Blind::Cycles => tr!("what is in the cycles").to_owned(),
+            Blind::Causes(why) => tr!("what made cycles late: {why}", why),
+            Blind::CallSites => tr!("where in the program system calls are made").to_owned(),
+            Blind::Event(event) => tr!("the kernel's event {event}", event),
+            Blind::Waits => tr!("which wait a thread is in, which this kernel shows to root only").to_owned(),
+            Blind::SettingsOf(tid) => tr!("the settings of thread {tid}", tid),
+            Blind::ChildProcess { pid, name } => tr!("{name} (process {pid}), which it started", name, pid),
         });
     }
     told.join("; ")
@@ -411,7 +453,12 @@ pub fn unseen(inspection: &Inspection) -> String {
 
 pub fn cost(inspection: &Inspection) -> String {
     let share = units::share(inspection.own_cpu.as_ns(), inspection.observed.as_ns()).unwrap_or_default();
-    format!("{}{THIN}records read, {share} of one CPU used by punctual itself", count(inspection.records))
+    tr!(
+        "{records}{THIN}records read, {share} of one CPU used by punctual itself",
+        records = count(inspection.records),
+        THIN,
+        share
+    )
 }
 
 /// What to do next, and the command for it.
@@ -420,24 +467,24 @@ pub fn next(inspection: &Inspection, again: &Command) -> (String, String) {
     match Answer::of(inspection) {
         Answer::NotSeen => {
             let as_root = again.clone().with_sudo(true).without("--no-trace").to_string();
-            ("Let it use the kernel's trace:".to_owned(), as_root)
+            (tr!("Let it use the kernel's trace:").to_owned(), as_root)
         }
         Answer::NoTimer => (
-            "Observe it while it works, or for longer:".to_owned(),
+            tr!("Observe it while it works, or for longer:").to_owned(),
             again.clone().with("--duration", "60s").to_string(),
         ),
         Answer::Disturbed if !has_intruders(inspection) => {
-            ("Mend what made cycles late, then look again:".to_owned(), same)
+            (tr!("Mend what made cycles late, then look again:").to_owned(), same)
         }
-        Answer::Disturbed => ("Move it out of the loop, then look again:".to_owned(), same),
-        Answer::SetUpWrong => ("Change the source or the unit file as above, then look again:".to_owned(), same),
+        Answer::Disturbed => (tr!("Move it out of the loop, then look again:").to_owned(), same),
+        Answer::SetUpWrong => (tr!("Change the source or the unit file as above, then look again:").to_owned(), same),
         Answer::Clean => {
             let period = paced(inspection).find_map(|thread| thread.cycles.as_ref()?.period);
             let check = Command::new(["check"]).with_sudo(true);
             let check = period.map_or(check.clone(), |period| {
                 check.with("--period", &length(Nanos::from_us(period.as_ns().div_ceil(1000))))
             });
-            ("See whether the machine holds this period under load:".to_owned(), check.to_string())
+            (tr!("See whether the machine holds this period under load:").to_owned(), check.to_string())
         }
     }
 }

@@ -1,17 +1,20 @@
-//! The catalogue of translations, a file in the format of gettext (PO) that is part of the program.
+//! The catalogue of translations: files in the format of gettext (PO), which `build.rs` packs into the program.
 //!
 //! Only the part of the format is read that a translator's editor writes for plain messages: `msgid` and `msgstr` in
-//! quotes, over several lines, and comments. The file is read when the first text is translated.
+//! quotes, over several lines, and comments. The files are unpacked and read when the first text is translated.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use flate2::read::ZlibDecoder;
+use std::io::Read;
 
-pub(super) const CHINESE: &str = include_str!("../../../catalogue/zh-CN.po");
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/zh-CN.po.zz"));
 
-/// The Chinese text for each English one.
-pub(super) fn chinese() -> &'static HashMap<String, String> {
-    static PARSED: LazyLock<HashMap<String, String>> = LazyLock::new(|| messages(CHINESE).into_iter().collect());
-    &PARSED
+/// The text of all catalogues. A text that cannot be unpacked would be a mistake of the build; all then stays English.
+pub(super) fn unpacked() -> String {
+    let mut text = String::new();
+    match ZlibDecoder::new(PACKED).read_to_string(&mut text) {
+        Ok(_) => text,
+        Err(_) => String::new(),
+    }
 }
 
 /// The messages of a catalogue that have a translation, in the order of the file. The header, which translates the empty

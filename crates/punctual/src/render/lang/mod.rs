@@ -3,16 +3,23 @@
 //! [`tr!`] marks a text for translation: a whole sentence or phrase, with values in named places. The English text is
 //! the key of the catalogue, so a text without a translation is shown in English.
 //!
+//! A text that another crate made has its values filled in already. [`said`] recognises it by its English.
+//!
 //! Only what is made within [`for_people`] is translated. All else is English whatever the language of the program is:
-//! formats for programs (JSON, SARIF, `JUnit`, the line of `--brief`), what a recording keeps, and texts of which the
-//! catalogue holds too little yet.
+//! formats for programs (JSON, SARIF, `JUnit`, the line of `--brief`) and what a recording keeps.
 
+mod below;
 mod catalogue;
+#[cfg(test)]
+mod keys;
 #[cfg(test)]
 mod tests;
 
 use crate::cli::Lang;
+use clap::ValueEnum;
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::LocalKey;
@@ -41,6 +48,22 @@ impl Lang {
         let is_utf8 = charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8");
         let language = name.split(['_', '-', '@']).next().unwrap_or_default();
         if language == "zh" && is_utf8 { Self::Zh } else { Self::En }
+    }
+
+    /// The language that the option `--lang` names, as far as words that may be wrong elsewhere tell it: what refuses
+    /// them is to speak that language.
+    pub fn asked(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
+        let mut words = words.into_iter().take_while(|word| word != "--").peekable();
+        let mut asked = None;
+        while let Some(word) = words.next() {
+            let name = match word.to_str().and_then(|word| word.strip_prefix("--lang")) {
+                Some("") => words.peek().and_then(|name| Self::from_str(name.to_str()?, false).ok()),
+                Some(name) => name.strip_prefix('=').and_then(|name| Self::from_str(name, false).ok()),
+                None => None,
+            };
+            asked = name.or(asked);
+        }
+        asked
     }
 
     /// Makes this the language of the program.
@@ -83,6 +106,11 @@ fn within<T>(place: &'static LocalKey<Cell<Lang>>, lang: Lang, render: impl FnOn
     render()
 }
 
+/// Whether the text that is made now is English.
+pub fn is_english() -> bool {
+    HERE.get() == Lang::En
+}
+
 /// The translation of an English text, or the text itself if there is none.
 pub fn text(english: &str) -> &str {
     translated(english).unwrap_or(english)
@@ -92,7 +120,16 @@ pub fn text(english: &str) -> &str {
 pub fn translated(english: &str) -> Option<&'static str> {
     match HERE.get() {
         Lang::En => None,
-        Lang::Zh => catalogue::chinese().get(english).map(String::as_str),
+        Lang::Zh => below::chinese().texts.get(english).map(String::as_str),
+    }
+}
+
+/// The translation of a text that another part of the program made: the finding of a knob, the reason of an error. It is
+/// found by its English, whatever values were filled in. Parts that have no translation stay English.
+pub fn said(english: &str) -> Cow<'_, str> {
+    match HERE.get() {
+        Lang::En => Cow::Borrowed(english),
+        Lang::Zh => below::chinese().said(english),
     }
 }
 

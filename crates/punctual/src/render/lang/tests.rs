@@ -1,6 +1,7 @@
 //! Tests of the Chinese texts: that the catalogue fits the code, that lines fit the terminal, and what they say.
 
-use super::catalogue::{CHINESE, messages};
+use super::catalogue::{messages, unpacked};
+use super::keys;
 use super::{in_chinese, pieces, width};
 use crate::cli::Lang;
 use crate::render::clean::shortened;
@@ -10,9 +11,6 @@ use crate::render::{explain, sample, text};
 use punctual_numbers::report::Report;
 use std::collections::BTreeSet;
 use std::path::Path;
-
-/// Texts that are translated where they are shown and not where they stand.
-const ELSEWHERE: [&str; 3] = [crate::render::words::CHECKED, "releases", "activations"];
 
 #[test]
 fn the_locale_decides_unless_it_is_none_that_is_known() {
@@ -43,64 +41,19 @@ fn a_line_of_chinese_breaks_beside_any_character_but_not_before_a_full_stop() {
     assert_eq!(shortened("实时不是快，而是准时", 11), "实时不是...");
 }
 
-/// The keys that the code looks up: the English of each `tr!`, nouns that are counted, and titles of knobs.
-fn keys() -> BTreeSet<String> {
-    let mut keys: BTreeSet<String> = ELSEWHERE.map(str::to_owned).into();
-    keys.extend(punctual_tuning::knobs::ALL.iter().map(|knob| knob.title.to_owned()));
-    let mut folders = vec![fixtures::repository("crates/punctual/src")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.parent().unwrap().ends_with("lang")
-            {
-                let code = std::fs::read_to_string(&path).unwrap().replace("include_str!(", "");
-                let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap();
-                keys.extend(code.split("tr!(").skip(1).filter_map(first_text));
-                keys.extend(code.split("counted(").skip(1).filter_map(last_text).map(|noun| format!("{{n}} {noun}")));
-            }
-        }
-    }
-    keys
-}
-
-/// The string that the arguments of a call begin with.
-fn first_text(arguments: &str) -> Option<String> {
-    let mut characters = arguments.trim_start().strip_prefix('"')?.chars().peekable();
-    let mut text = String::new();
-    while let Some(c) = characters.next() {
-        match c {
-            '"' => return Some(text),
-            '\\' if characters.peek() == Some(&'\n') => while characters.next_if(|c| c.is_whitespace()).is_some() {},
-            '\\' => text.extend(characters.next().map(|c| if c == 'n' { '\n' } else { c })),
-            c => text.push(c),
-        }
-    }
-    None
-}
-
-/// The string that the arguments of a call end with.
-fn last_text(arguments: &str) -> Option<String> {
-    let mut depth = 1;
-    let end = arguments.find(|c| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        depth == 0
-    })?;
-    let (_, noun) = arguments.get(..end)?.trim_end().trim_end_matches(',').strip_suffix('"')?.rsplit_once('"')?;
-    Some(noun.to_owned())
-}
-
 fn places(pattern: &str) -> BTreeSet<&str> {
     pattern.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect()
 }
 
 #[test]
 fn the_catalogue_has_the_places_of_the_code_and_nothing_that_is_gone() {
-    let keys = keys();
+    let keys = keys::known();
+    let texts = messages(&unpacked());
+    let gone: Vec<&str> =
+        texts.iter().map(|(english, _)| english.as_str()).filter(|key| !keys.contains(*key)).collect();
+    assert!(gone.is_empty(), "no code says this any more: {gone:#?}");
     let mut seen = BTreeSet::new();
-    for (english, chinese) in messages(CHINESE) {
-        assert!(keys.contains(&english), "no code says this any more: {english}");
+    for (english, chinese) in texts {
         assert_eq!(places(&english), places(&chinese), "{english}");
         assert!(!chinese.contains(['“', '”', '…', '—']), "a mark of unclear width: {chinese}");
         assert!(seen.insert(english.clone()), "twice: {english}");
@@ -110,8 +63,8 @@ fn the_catalogue_has_the_places_of_the_code_and_nothing_that_is_gone() {
 /// The number of texts without a translation may only become smaller. `BLESS=1` writes a smaller number.
 #[test]
 fn no_text_is_added_without_its_translation() {
-    let translated: BTreeSet<String> = messages(CHINESE).into_iter().map(|(english, _)| english).collect();
-    let missing: Vec<String> = keys().into_iter().filter(|key| !translated.contains(key)).collect();
+    let translated: BTreeSet<String> = messages(&unpacked()).into_iter().map(|(english, _)| english).collect();
+    let missing: Vec<String> = keys::wanted().into_iter().filter(|key| !translated.contains(key)).collect();
     let path = fixtures::repository("crates/punctual/catalogue/zh-CN.missing");
     let allowed: usize = std::fs::read_to_string(&path).unwrap().trim().parse().unwrap();
     assert!(missing.len() <= allowed, "translate in zh-CN.po, {allowed} at most may lack: {missing:#?}");

@@ -4,6 +4,7 @@
 
 use super::keys::Key;
 use super::screen::{Line, Weight};
+use crate::render::lang::tr;
 use crate::render::sheet::table::Table;
 use crate::render::units::{self, ABSENT};
 use punctual_hist::{Counts, MonoTime, Nanos};
@@ -129,14 +130,14 @@ impl View {
     /// Makes "so far" cover the time from now on. The recording is not affected.
     fn reset(&mut self) {
         let (Some(progress), Some((_, last))) = (&self.progress, &self.last) else {
-            "nothing to reset yet".clone_into(&mut self.message);
+            tr!("nothing to reset yet").clone_into(&mut self.message);
             return;
         };
         self.reset = Some((RecTime::after_epoch(progress.elapsed), last.clone()));
         for numbers in self.cpus.values_mut() {
             (numbers.so_far, numbers.skipped) = (Summary::default(), 0);
         }
-        "the numbers so far begin anew; the recording goes on with all of them".clone_into(&mut self.message);
+        tr!("the numbers so far begin anew; the recording goes on with all of them").clone_into(&mut self.message);
     }
 
     /// Shows a message below the table until the next message.
@@ -152,7 +153,7 @@ impl View {
     /// The lines for a screen of this size. Scrolls back if the view is scrolled beyond the last page.
     pub fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let line = |weight, text: &str| Line::new(weight, text, columns);
-        let Some(progress) = &self.progress else { return vec![line(Weight::Plain, "about to begin")] };
+        let Some(progress) = &self.progress else { return vec![line(Weight::Plain, tr!("about to begin"))] };
         if columns < LEAST.0 || rows < LEAST.1 {
             return self.few_lines(columns, rows);
         }
@@ -165,7 +166,13 @@ impl View {
         let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
         let (table, first, page) = fitting(shown, progress.at, self.first, columns, rows - AROUND);
         let below = if page < shown.len() {
-            format!("CPU {} to {} of {}: arrow keys scroll. {}", first + 1, first + page, shown.len(), self.message)
+            tr!(
+                "CPU {first} to {page} of {shown}: arrow keys scroll. {message}",
+                first = first + 1,
+                page = first + page,
+                shown = shown.len(),
+                message = self.message
+            )
         } else {
             self.message.clone()
         };
@@ -180,15 +187,19 @@ impl View {
     fn few_lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
         let state = match (self.ending, self.frozen.is_some()) {
-            (true, _) => Some((Weight::Alert, "ending")),
-            (_, true) => Some((Weight::Alert, "PAUSED, p goes on")),
-            _ => (rows > shown.len() && rows > 1).then_some((Weight::Heading, "us  p r m q")),
+            (true, _) => Some((Weight::Alert, tr!("ending"))),
+            (_, true) => Some((Weight::Alert, tr!("PAUSED, p goes on"))),
+            _ => (rows > shown.len() && rows > 1).then_some((Weight::Heading, tr!("us  p r m q"))),
         };
         let page = rows.saturating_sub(usize::from(state.is_some())).max(1);
         let first = self.first.min(shown.len().saturating_sub(page));
         let row = |(cpu, numbers): (&u32, &Numbers)| {
             let [_, p999, max] = numbers.so_far.cells();
-            Line::new(Weight::Plain, &format!("{cpu} max {} p99.9 {}", max.trim(), p999.trim()), columns)
+            Line::new(
+                Weight::Plain,
+                &tr!("{cpu} max {max} p99.9 {p999}", cpu, max = max.trim(), p999 = p999.trim()),
+                columns,
+            )
         };
         let mut lines: Vec<Line> = shown.iter().skip(first).take(page).map(row).collect();
         lines.extend(state.map(|(weight, text)| Line::new(weight, text, columns)));
@@ -199,15 +210,15 @@ impl View {
 
     fn caption(&self) -> String {
         let since = self.reset.as_ref().map(|(at, _)| units::moment(*at));
-        let so_far = since.map_or_else(|| "so far".to_owned(), |at| format!("since the reset at {at}"));
-        format!("wake-up latency in us: now (the last second), then {so_far}")
+        let so_far = since.map_or_else(|| tr!("so far").to_owned(), |at| tr!("since the reset at {at}", at));
+        tr!("wake-up latency in us: now (the last second), then {so_far}", so_far)
     }
 
     fn keys(&self, columns: usize) -> Line {
         match (self.ending, self.frozen.is_some()) {
-            (true, _) => Line::new(Weight::Alert, "ending: loads stop, the recording is completed", columns),
-            (_, true) => Line::new(Weight::Alert, "PAUSED, measuring goes on   p go on  m mark  q quit", columns),
-            _ => Line::new(Weight::Heading, "p pause  r reset  m mark  q quit", columns),
+            (true, _) => Line::new(Weight::Alert, tr!("ending: loads stop, the recording is completed"), columns),
+            (_, true) => Line::new(Weight::Alert, tr!("PAUSED, measuring goes on   p go on  m mark  q quit"), columns),
+            _ => Line::new(Weight::Heading, tr!("p pause  r reset  m mark  q quit"), columns),
         }
     }
 }
@@ -221,8 +232,8 @@ fn time(progress: &Progress) -> String {
 
 fn load(progress: &Progress) -> String {
     let PhaseNumber { number, of: all } = progress.phase_number;
-    let which = if all > 1 { format!("load phase {number} of {all}") } else { "load phase".to_owned() };
-    let state = if progress.warming_up { ", warming up: not counted" } else { "" };
+    let which = if all > 1 { tr!("load phase {number} of {all}", number, all) } else { tr!("load phase").to_owned() };
+    let state = if progress.warming_up { tr!(", warming up: not counted") } else { "" };
     format!("{which}: {}{state}", progress.phase)
 }
 
@@ -254,18 +265,18 @@ fn fitting(
 
 fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -> Table {
     let mut table = Table::new(&[
-        ">CPU",
-        ">rate/s",
-        ">now p50",
+        tr!(">CPU"),
+        tr!(">rate/s"),
+        tr!(">now p50"),
         ">p99.9",
-        ">max",
-        ">all p50",
+        tr!(">max"),
+        tr!(">all p50"),
         ">p99.9",
-        ">max",
-        ">skipped",
-        ">last spike",
-        ">ago",
-        "<cause",
+        tr!(">max"),
+        tr!(">skipped"),
+        tr!(">last spike"),
+        tr!(">ago"),
+        tr!("<cause"),
     ]);
     for (cpu, numbers) in cpus {
         let rate = numbers.rate.map_or_else(|| ABSENT.to_owned(), units::count);

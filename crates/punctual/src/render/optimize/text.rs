@@ -1,6 +1,7 @@
 //! The text of a campaign for a terminal.
 
 use super::{NotTried, Result, words as say};
+use crate::render::lang::tr;
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
@@ -13,12 +14,15 @@ const LONGER_MAX: f64 = 100.0;
 /// The text before a campaign begins: what it will try, and how long it takes.
 pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nanos, style: Style) -> String {
     let mut sheet = Sheet::new(style);
-    sheet.heading("To be tried");
+    sheet.heading(tr!("To be tried"));
     for candidate in &design.candidates {
-        sheet.point(2, &format!("{}: {} (costs: {})", candidate.id, candidate.title, candidate.cost));
+        sheet.point(
+            2,
+            &tr!("{id}: {title} (costs: {cost})", id = candidate.id, title = candidate.title, cost = candidate.cost),
+        );
     }
     if !left.is_empty() {
-        sheet.heading("Not tried");
+        sheet.heading(tr!("Not tried"));
     }
     for NotTried { id, why } in left {
         sheet.point(2, &format!("{id}: {why}"));
@@ -26,28 +30,21 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
     let most = design.runs_at_most();
     let takes_boots = design.candidates.iter().any(|candidate| !candidate.boot.is_empty());
     let back = if takes_boots {
-        "Each measurement has a boot of its own, so the machine is started again for each of them, and once more at the end; \
+        tr!(
+            "Each measurement has a boot of its own, so the machine is started again for each of them, and once more at the end; \
          a command line is tried by one boot alone, and the boot after that is the old one."
+        )
     } else {
-        "Each setting is put back before the next one."
+        tr!("Each setting is put back before the next one.")
     };
-    sheet.heading("How");
+    sheet.heading(tr!("How"));
     sheet.paragraph(
         2,
-        &format!(
-            "{}: {} rounds at most, in each of them every candidate once and the machine as it was {} times, in an order \
-             drawn by lot (seed {}); {} of {}, about {} if no verdict ends it before. {back}",
-            strategy_name(design.strategy),
-            design.rounds,
-            design.baselines,
-            design.seed,
-            units::counted(most, "measurement"),
-            units::duration(each),
-            units::duration(each.times(most)),
-        ),
+        &tr!("{strategy}: {rounds} rounds at most, in each of them every candidate once and the machine as it was {baselines} times, in an order \
+             drawn by lot (seed {seed}); {measurements} of {each}, about {most} if no verdict ends it before. {back}", strategy = strategy_name(design.strategy), rounds = design.rounds, baselines = design.baselines, seed = design.seed, measurements = units::counted(most, "measurement"), each = units::duration(each), most = units::duration(each.times(most)), back),
     );
     if !limits.is_empty() {
-        sheet.heading("To be known");
+        sheet.heading(tr!("To be known"));
     }
     for limit in limits {
         sheet.point(2, limit);
@@ -57,7 +54,7 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
 
 pub fn not_tried(left: &[NotTried]) -> String {
     let told: Vec<String> = left.iter().map(|NotTried { id, why }| format!("{id} ({why})")).collect();
-    if told.is_empty() { "every knob is as it should be".to_owned() } else { told.join("; ") }
+    if told.is_empty() { tr!("every knob is as it should be").to_owned() } else { told.join("; ") }
 }
 
 /// The line that says which candidates are being measured, and in which stage and round.
@@ -65,29 +62,29 @@ pub fn step(campaign: &Campaign, arm: &[usize], stage: CampaignStage, round: u32
     let design = &campaign.design;
     let names: Vec<&str> =
         arm.iter().filter_map(|place| design.candidates.get(*place)).map(|candidate| candidate.id.as_str()).collect();
-    let what = if names.is_empty() { "as it was".to_owned() } else { names.join(" + ") };
+    let what = if names.is_empty() { tr!("as it was").to_owned() } else { names.join(" + ") };
     let part = match stage {
-        CampaignStage::Screening => "screening".to_owned(),
-        CampaignStage::Rounds => format!("round {} of {} at most", round + 1, design.rounds),
-        CampaignStage::Together => format!("together, round {}", round + 1),
+        CampaignStage::Screening => tr!("screening").to_owned(),
+        CampaignStage::Rounds => tr!("round {round} of {rounds} at most", round = round + 1, rounds = design.rounds),
+        CampaignStage::Together => tr!("together, round {round}", round = round + 1),
     };
-    format!("measurement {}, {part}: {what}", campaign.runs.len() + 1)
+    tr!("measurement {runs}, {part}: {what}", runs = campaign.runs.len() + 1, part, what)
 }
 
 pub fn text(result: &Result<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Result { campaign, standing, .. } = result;
-    sheet.heading(if result.stopped { "So far" } else { "Result" });
+    sheet.heading(if result.stopped { tr!("So far") } else { tr!("Result") });
     if result.stopped {
-        let how = format!(
-            "after {}; nothing is decided yet. {} To go on: punctual optimize --resume {}",
-            units::counted(campaign.runs.len() as u64, "measurement"),
-            put_back(result),
-            result.folder.display()
+        let how = tr!(
+            "after {measurements}; nothing is decided yet. {result} To go on: punctual optimize --resume {folder}",
+            measurements = units::counted(campaign.runs.len() as u64, "measurement"),
+            result = put_back(result),
+            folder = result.folder.display()
         );
         let ended = match &result.gave_up {
-            Some(why) => format!("Given up {why};"),
-            None => "Interrupted".to_owned(),
+            Some(why) => tr!("Given up {why};", why),
+            None => tr!("Interrupted").to_owned(),
         };
         sheet.toned_paragraph(2, Tone::Doubt, &ended, &how);
     } else {
@@ -95,27 +92,23 @@ pub fn text(result: &Result<'_>, style: Style) -> String {
     }
     effects(&mut sheet, result);
     if !result.not_tried.is_empty() {
-        sheet.heading("Not tried");
+        sheet.heading(tr!("Not tried"));
     }
     for NotTried { id, why } in result.not_tried {
         sheet.point(2, &format!("{id}: {why}"));
     }
-    sheet.heading("How it was measured");
+    sheet.heading(tr!("How it was measured"));
     sheet.paragraph(2, &how(result));
     if let Some(doubts) = doubts(result) {
-        sheet.toned_paragraph(2, Tone::Doubt, "To be doubted:", &doubts);
+        sheet.toned_paragraph(2, Tone::Doubt, tr!("To be doubted:"), &doubts);
     }
     sheet.paragraph(
         2,
-        &format!(
-            "Odds of calling anything better or worse where nothing differs: {} % at most for the whole campaign; verdicts \
+        &tr!("Odds of calling anything better or worse where nothing differs: {error_rate} % at most for the whole campaign; verdicts \
              were looked for after {LOOKS} fixed numbers of rounds, which share them. Changes are those of the middle; each \
-             interval holds the truth in 95 of 100 cases, and stands for itself. {} rounds were measured.",
-            100.0 * ERROR_RATE,
-            standing.rounds
-        ),
+             interval holds the truth in 95 of 100 cases, and stands for itself. {rounds} rounds were measured.", error_rate = 100.0 * ERROR_RATE, LOOKS, rounds = standing.rounds),
     );
-    sheet.entry(2, 10, "recordings", &result.folder.display().to_string());
+    sheet.entry(2, 10, tr!("recordings"), &result.folder.display().to_string());
     sheet.finish()
 }
 
@@ -124,14 +117,19 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
     let candidates = standing.recommended.iter().filter_map(|place| campaign.design.candidates.get(*place));
     let ids: Vec<&str> = candidates.clone().map(|candidate| candidate.id.as_str()).collect();
     if ids.is_empty() {
-        sheet.toned_paragraph(2, Tone::Heading, "Nothing is recommended.", "No candidate was shown to be better.");
+        sheet.toned_paragraph(
+            2,
+            Tone::Heading,
+            tr!("Nothing is recommended."),
+            tr!("No candidate was shown to be better."),
+        );
     } else {
-        sheet.toned_paragraph(2, Tone::Good, "Recommended:", &ids.join(", "));
+        sheet.toned_paragraph(2, Tone::Good, tr!("Recommended:"), &ids.join(", "));
         let knobs = candidates.filter(|candidate| matches!(Tried::parse(&candidate.id), Tried::Knob(_)));
         let knobs: Vec<&str> = knobs.map(|knob| knob.id.as_str()).collect();
         if !knobs.is_empty() {
             let asked = format!("punctual tune --cpus {} --only {}", result.cpus, knobs.join(","));
-            sheet.paragraph(2, &format!("To set it: {asked}"));
+            sheet.paragraph(2, &tr!("To set it: {asked}", asked));
         }
     }
     if !standing.together.is_empty() {
@@ -140,7 +138,7 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
             .iter()
             .map(|effect| format!("{} {}", say::metric(effect.metric), say::change(effect)))
             .collect();
-        sheet.paragraph(2, &format!("Set together: {}.", told.join(", ")));
+        sheet.paragraph(2, &tr!("Set together: {told}.", told = told.join(", ")));
     }
     sheet.paragraph(2, put_back(result));
 }
@@ -148,15 +146,17 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
 /// Says whether a setting that was tried may still be in force.
 fn put_back(result: &Result<'_>) -> &'static str {
     if result.is_home {
-        "Everything that was tried is put back."
+        tr!("Everything that was tried is put back.")
     } else {
-        "No boot entry stands. This boot may still run on a command line that was tried: the next one is the old one."
+        tr!(
+            "No boot entry stands. This boot may still run on a command line that was tried: the next one is the old one."
+        )
     }
 }
 
 fn effects(sheet: &mut Sheet, result: &Result<'_>) {
     let Result { campaign, standing, .. } = result;
-    sheet.heading("Effects, and what they cost");
+    sheet.heading(tr!("Effects, and what they cost"));
     let first = standing.judged.iter().find(|judged| !judged.effects.is_empty());
     if let Some(judged) = first {
         let was: Vec<String> = judged
@@ -164,9 +164,10 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
             .iter()
             .map(|effect| format!("{} {}", say::metric(effect.metric), say::baseline(effect)))
             .collect();
-        sheet.paragraph(2, &format!("As it was: {} (median of the rounds).", was.join(", ")));
+        sheet.paragraph(2, &tr!("As it was: {was} (median of the rounds).", was = was.join(", ")));
     }
-    let mut table = Table::new(&["<knob", "<verdict", ">p50", ">p99.9", ">misses/million", ">rounds"]);
+    let mut table =
+        Table::new(&[tr!("<knob"), tr!("<verdict"), ">p50", ">p99.9", tr!(">misses/million"), tr!(">rounds")]);
     let mut costs = Vec::new();
     for judged in &standing.judged {
         let Some(candidate) = campaign.design.candidates.get(judged.candidate) else { continue };
@@ -174,7 +175,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
             let effect = judged.effects.iter().find(|effect| effect.metric == metric);
             effect.map_or_else(|| units::ABSENT.to_owned(), say::change)
         };
-        let verdict = if result.stopped { "open" } else { say::verdict(&judged.verdict) };
+        let verdict = if result.stopped { tr!("open") } else { say::verdict(&judged.verdict) };
         table.row([
             candidate.id.clone(),
             verdict.to_owned(),
@@ -184,10 +185,16 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
             judged.rounds.to_string(),
         ]);
         let refused = match &judged.verdict {
-            CandidateVerdict::Refused(why) => format!("; could not be measured: {why}"),
+            CandidateVerdict::Refused(why) => tr!("; could not be measured: {why}", why),
             _ => String::new(),
         };
-        costs.push(format!("{} ({}) costs: {}{refused}", candidate.id, candidate.title, candidate.cost));
+        costs.push(tr!(
+            "{id} ({title}) costs: {cost}{refused}",
+            id = candidate.id,
+            title = candidate.title,
+            cost = candidate.cost,
+            refused
+        ));
     }
     sheet.table(&table);
     for cost in costs {
@@ -203,11 +210,11 @@ pub(super) fn longer(result: &Result<'_>) -> Option<String> {
     let times = result.standing.judged.iter().filter_map(Judged::longer).fold(0.0, f64::max);
     (times > 0.0 && !result.stopped).then(|| {
         if times > LONGER_MAX {
-            return "What lacks data here would take more than a hundred times as long: measure a machine that does less \
-                    beside, or ask for less with --margin."
+            return tr!("What lacks data here would take more than a hundred times as long: measure a machine that does less \
+                    beside, or ask for less with --margin.")
                 .to_owned();
         }
-        format!("What lacks data would be told by about {times:.0} times as many rounds (--budget), if the noise stays what it was.", times = times.ceil())
+        tr!("What lacks data would be told by about {times} times as many rounds (--budget), if the noise stays what it was.", times = format!("{:.0}", times.ceil()))
     })
 }
 
@@ -216,33 +223,34 @@ pub(super) fn longer(result: &Result<'_>) -> Option<String> {
 pub(super) fn doubts(result: &Result<'_>) -> Option<String> {
     let Doubts { reasons, runs } = result.doubts;
     let counted = units::counted(*runs as u64, "measurement");
-    (*runs > 0).then(|| format!("{counted}, for example: {}", reasons.join(" ")))
+    (*runs > 0).then(|| tr!("{counted}, for example: {reasons}", counted, reasons = reasons.join(" ")))
 }
 
 /// A sentence that says what was measured.
 pub(super) fn how(result: &Result<'_>) -> String {
     let misses = match result.late {
-        Some(late) => format!("a miss is a release that was skipped or later than {}", units::latency(late)),
-        None => "a miss is a release that was skipped".to_owned(),
+        Some(late) => tr!("a miss is a release that was skipped or later than {late}", late = units::latency(late)),
+        None => tr!("a miss is a release that was skipped").to_owned(),
     };
     let pauses = result.campaign.pauses.len() as u64;
     let pauses = (pauses > 0).then(|| {
-        format!(
-            "; {}, after which what had been measured of the round was left out, and the round begun anew",
-            units::counted(pauses, "long pause")
+        tr!(
+            "; {long_pauses}, after which what had been measured of the round was left out, and the round begun anew",
+            long_pauses = units::counted(pauses, "long pause")
         )
     });
-    let boots = result.boots.map(|boots| format!(" and {}", units::counted(u64::from(boots), "boot")));
-    format!(
-        "{} under load {}, {} of {} each in {}{}, strategy {}, seed {}; over the releases due, {misses}{}.",
-        words::cpus(result.cpus),
-        result.load,
-        units::counted(result.campaign.runs.len() as u64, "measurement"),
-        units::duration(result.run),
-        units::duration(result.spent),
-        boots.unwrap_or_default(),
-        strategy_name(result.campaign.design.strategy),
-        result.campaign.design.seed,
-        pauses.unwrap_or_default(),
+    let boots = result.boots.map(|boots| tr!(" and {boots}", boots = units::counted(u64::from(boots), "boot")));
+    tr!(
+        "{cpus} under load {load}, {measurements} of {run} each in {spent}{boots}, strategy {strategy}, seed {seed}; over the releases due, {misses}{pauses}.",
+        cpus = words::cpus(result.cpus),
+        load = result.load,
+        measurements = units::counted(result.campaign.runs.len() as u64, "measurement"),
+        run = units::duration(result.run),
+        spent = units::duration(result.spent),
+        boots = boots.unwrap_or_default(),
+        strategy = strategy_name(result.campaign.design.strategy),
+        seed = result.campaign.design.seed,
+        misses,
+        pauses = pauses.unwrap_or_default()
     )
 }

@@ -1,18 +1,19 @@
 //! Results of a campaign, in plain English.
 
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_optimize::{CandidateVerdict, Effect, Metric};
 
 pub fn verdict(verdict: &CandidateVerdict) -> &'static str {
     match verdict {
-        CandidateVerdict::Better => "better",
-        CandidateVerdict::Mixed => "better in some, worse in others",
-        CandidateVerdict::NoDifferenceShown => "no difference shown",
-        CandidateVerdict::NotEnoughData => "not enough data",
-        CandidateVerdict::LeftBehind => "left behind",
-        CandidateVerdict::Worse => "worse",
-        CandidateVerdict::Refused(_) => "could not be measured",
+        CandidateVerdict::Better => tr!("better"),
+        CandidateVerdict::Mixed => tr!("better in some, worse in others"),
+        CandidateVerdict::NoDifferenceShown => tr!("no difference shown"),
+        CandidateVerdict::NotEnoughData => tr!("not enough data"),
+        CandidateVerdict::LeftBehind => tr!("left behind"),
+        CandidateVerdict::Worse => tr!("worse"),
+        CandidateVerdict::Refused(_) => tr!("could not be measured"),
     }
 }
 
@@ -20,7 +21,7 @@ pub fn metric(metric: Metric) -> &'static str {
     match metric {
         Metric::P50 => "p50",
         Metric::P99_9 => "p99.9",
-        Metric::Misses => "misses/million",
+        Metric::Misses => tr!("misses/million"),
     }
 }
 
@@ -33,8 +34,8 @@ pub fn change(effect: &Effect) -> String {
     };
     let unit = if effect.metric == Metric::Misses { "" } else { " %" };
     let limits = match (effect.low, effect.high) {
-        (Some(low), Some(high)) => format!("({} to {})", of(low), of(high)),
-        _ => "(limits unknown)".to_owned(),
+        (Some(low), Some(high)) => tr!("({low} to {high})", low = of(low), high = of(high)),
+        _ => tr!("(limits unknown)").to_owned(),
     };
     format!("{}{unit} {limits}", of(effect.seen))
 }

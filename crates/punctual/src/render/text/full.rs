@@ -2,6 +2,7 @@
 
 use super::{section, short};
 use crate::render::clean::shortened;
+use crate::render::lang::tr;
 use crate::render::sheet::{Sheet, Style, table::Table};
 use crate::render::words::next::{Reader, Wording};
 use crate::render::words::{Alike, Changed};
@@ -37,7 +38,11 @@ pub fn full(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: 
 }
 
 fn run(sheet: &mut Sheet, report: &Report) {
-    sheet.heading(&format!("{} by punctual {}", words::runs::measured(report), report.tool_version));
+    sheet.heading(&tr!(
+        "{report} by punctual {tool_version}",
+        report = words::runs::measured(report),
+        tool_version = report.tool_version
+    ));
     sheet.paragraph(2, &words::ending(report));
     section::notes(sheet, report);
 }
@@ -47,13 +52,13 @@ fn by_core(sheet: &mut Sheet, report: &Report) {
     if report.cpus.is_empty() {
         return;
     }
-    sheet.heading("Latencies by core (in us, of the activations that ran)");
-    let cpus = report.cpus.iter().map(|c| format!(">CPU{}", c.cpu));
-    let columns: Vec<String> = std::iter::once("<Latencies \\ Core".to_owned()).chain(cpus).collect();
+    sheet.heading(tr!("Latencies by core (in us, of the activations that ran)"));
+    let cpus = report.cpus.iter().map(|c| tr!(">CPU{cpu}", cpu = c.cpu));
+    let columns: Vec<String> = std::iter::once(tr!("<Latencies \\ Core").to_owned()).chain(cpus).collect();
     let mut table = Table::new(&columns);
     let mut line = |name: &str, cells: Vec<String>| table.row(std::iter::once(name.to_owned()).chain(cells));
-    line("Total", report.cpus.iter().map(|c| units::count(c.row.ran)).collect());
-    let points: [(&str, Point); 3] = [("Min", |p| p.min), ("Avg", |p| p.mean), ("Max", |p| p.max)];
+    line(tr!("Total"), report.cpus.iter().map(|c| units::count(c.row.ran)).collect());
+    let points: [(&str, Point); 3] = [(tr!("Min"), |p| p.min), (tr!("Avg"), |p| p.mean), (tr!("Max"), |p| p.max)];
     for (name, point) in points {
         line(name, report.cpus.iter().map(|c| units::exact_us(point(&c.row.latency))).collect());
     }
@@ -64,11 +69,11 @@ fn phases(sheet: &mut Sheet, report: &Report) {
     if report.phases.is_empty() {
         return;
     }
-    sheet.heading("By load phase (latency in us)");
+    sheet.heading(tr!("By load phase (latency in us)"));
     sheet.table(&section::phase_table(report, report.phases.iter()));
     for span in &report.spans {
         let (from, to) = (units::moment(span.from), units::moment(span.to));
-        sheet.point(2, &format!("{}: from {from} to {to}", words::phase_name(&span.name)));
+        sheet.point(2, &tr!("{span}: from {from} to {to}", span = words::phase_name(&span.name), from, to));
     }
 }
 
@@ -76,17 +81,17 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     if report.worst.is_empty() {
         return;
     }
-    sheet.heading("Worst wake-ups");
+    sheet.heading(tr!("Worst wake-ups"));
     let mut table = Table::new(&[
-        ">latency",
-        ">CPU",
-        ">woke on",
-        ">released at",
-        ">switches",
-        ">faults",
-        ">moves",
-        ">counted over",
-        "<load",
+        tr!(">latency"),
+        tr!(">CPU"),
+        tr!(">woke on"),
+        tr!(">released at"),
+        tr!(">switches"),
+        tr!(">faults"),
+        tr!(">moves"),
+        tr!(">counted over"),
+        tr!("<load"),
     ]);
     for row in &report.worst {
         let a = &row.activation;
@@ -98,7 +103,7 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        "Switches, faults and moves are those of the thread in the time named, which ends at the wake-up.",
+        tr!("Switches, faults and moves are those of the thread in the time named, which ends at the wake-up."),
     );
 }
 
@@ -107,7 +112,7 @@ fn claims(sheet: &mut Sheet, report: &Report) {
     if report.claims.phases.iter().all(|phase| phase.due == 0) {
         return;
     }
-    sheet.heading("What this run can claim");
+    sheet.heading(tr!("What this run can claim"));
     for phase in report.claims.phases.iter().filter(|phase| phase.due > 0) {
         let name = report.phase_name(phase.phase);
         sheet.paragraph(2, &format!("{}, {}:", words::phase_name(&name), words::cpus(&phase.cpus)));
@@ -119,12 +124,12 @@ fn claims(sheet: &mut Sheet, report: &Report) {
 }
 
 fn events(sheet: &mut Sheet, report: &Report) {
-    sheet.heading("What happened to the machine");
+    sheet.heading(tr!("What happened to the machine"));
     for event in &report.events {
         sheet.point(2, &format!("{}: {}", units::moment(event.at), words::event(event)));
     }
     if report.events.is_empty() {
-        sheet.paragraph(2, "Nothing that was seen.");
+        sheet.paragraph(2, tr!("Nothing that was seen."));
     }
 }
 
@@ -132,8 +137,8 @@ fn loads(sheet: &mut Sheet, report: &Report) {
     if report.loads.is_empty() && report.loads_skipped.is_empty() {
         return;
     }
-    sheet.heading("Loads");
-    let mut table = Table::new(&["<load", ">phase", "<ran on", "<achieved"]);
+    sheet.heading(tr!("Loads"));
+    let mut table = Table::new(&[tr!("<load"), tr!(">phase"), tr!("<ran on"), tr!("<achieved")]);
     for load in &report.loads {
         table.row([load.name.clone(), load.phase.to_string(), words::cpus(&load.cpus), words::achieved(load)]);
     }
@@ -141,33 +146,45 @@ fn loads(sheet: &mut Sheet, report: &Report) {
         sheet.table(&table);
     }
     for SkippedLoad { name, because: why } in &report.loads_skipped {
-        sheet.point(2, &format!("{name} was left out: {why}"));
+        sheet.point(2, &tr!("{name} was left out: {why}", name, why));
     }
 }
 
 fn threads(sheet: &mut Sheet, report: &Report) {
-    sheet.heading("Measuring threads, as the kernel granted them");
-    let mut table = Table::new(&[">CPU", ">thread", "<policy", "<may run on", "<memory locked"]);
+    sheet.heading(tr!("Measuring threads, as the kernel granted them"));
+    let mut table =
+        Table::new(&[tr!(">CPU"), tr!(">thread"), tr!("<policy"), tr!("<may run on"), tr!("<memory locked")]);
     for thread in &report.threads {
-        let locked = if thread.memory_locked { "yes" } else { "no" }.to_owned();
+        let locked = if thread.memory_locked { tr!("yes") } else { tr!("no") }.to_owned();
         let (cpu, tid) = (thread.cpu.to_string(), thread.tid.to_string());
         table.row([cpu, tid, words::policy(thread.policy), words::cpus(&thread.affinity), locked]);
     }
     if !report.threads.is_empty() {
         sheet.table(&table);
     }
-    sheet.paragraph(2, &format!("Threads of punctual itself ran on {}.", words::cpus(&report.housekeeping)));
+    sheet.paragraph(
+        2,
+        &tr!("Threads of punctual itself ran on {housekeeping}.", housekeeping = words::cpus(&report.housekeeping)),
+    );
     for warm_up in &report.warm_up {
         let activations = units::counted(warm_up.activations, "activation");
         let max = units::latency(warm_up.max);
-        sheet.point(2, &format!("Warm-up of CPU {}, in no statistic: {activations}, the largest {max}", warm_up.cpu));
+        sheet.point(
+            2,
+            &tr!(
+                "Warm-up of CPU {cpu}, in no statistic: {activations}, the largest {max}",
+                cpu = warm_up.cpu,
+                activations,
+                max
+            ),
+        );
     }
 }
 
 fn in_force(sheet: &mut Sheet, report: &Report) {
     let Some(first) = report.in_force.first() else { return };
-    sheet.heading("In force");
-    sheet.paragraph(2, &format!("Read {} the run:", words::moment(first.moment)));
+    sheet.heading(tr!("In force"));
+    sheet.paragraph(2, &tr!("Read {moment} the run:", moment = words::moment(first.moment)));
     for line in &first.values {
         sheet.point(2, &format!("{} = {}", line.name, shortened(&line.value, 400)));
     }
@@ -175,10 +192,10 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
         let changed = words::changed_between(before, after);
         let moment = words::moment(after.moment);
         if changed.is_empty() {
-            sheet.paragraph(2, &format!("Read again {moment} it: nothing had changed."));
+            sheet.paragraph(2, &tr!("Read again {moment} it: nothing had changed.", moment));
             continue;
         }
-        sheet.paragraph(2, &format!("Read again {moment} it, changed:"));
+        sheet.paragraph(2, &tr!("Read again {moment} it, changed:", moment));
         for Changed { path, was, is } in changed {
             sheet.point(2, &format!("{path}: {was} -> {is}"));
         }
@@ -187,13 +204,13 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
 
 /// Prints bad findings in full, and counts of all others.
 fn findings(sheet: &mut Sheet, report: &Report) {
-    sheet.heading(&format!("Findings ({})", words::findings_counted(&report.findings)));
+    sheet.heading(&tr!("Findings ({findings})", findings = words::findings_counted(&report.findings)));
     for finding in words::standing_in_the_way(report).into_iter().filter(|finding| finding.state == State::Bad) {
         section::finding(sheet, finding);
     }
     let reasons = words::by_reason(&report.findings);
     if !reasons.is_empty() {
-        sheet.paragraph(2, "Could not be told:");
+        sheet.paragraph(2, tr!("Could not be told:"));
     }
     for alike in reasons {
         sheet.point(2, &format!("{}: {}", alike.ids().join(", "), alike.what));

@@ -2,6 +2,7 @@
 //!
 //! The text has no verdict and says nothing about trust, because a foreign file lacks the data for both.
 
+use crate::render::lang::tr;
 use crate::render::sheet::{Sheet, Style, table::Table};
 use crate::render::{units, words};
 use punctual_facts::machine::MachineLine;
@@ -14,13 +15,13 @@ pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
     numbers(&mut sheet, run);
     claims(&mut sheet, run);
     if !run.notes.is_empty() {
-        sheet.heading("What to know of these numbers");
+        sheet.heading(tr!("What to know of these numbers"));
         for note in &run.notes {
             sheet.point(2, note);
         }
     }
     if !run.machine.is_empty() {
-        sheet.heading("What the file says of the run");
+        sheet.heading(tr!("What the file says of the run"));
         for MachineLine { name, value } in &run.machine {
             sheet.point(2, &format!("{name}: {}", crate::render::clean::shortened(value, 400)));
         }
@@ -29,13 +30,13 @@ pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
 }
 
 fn head(sheet: &mut Sheet, run: &ForeignRun, file: &Path) {
-    sheet.heading(&format!("{}, imported as {}", file.display(), run.format.name()));
+    sheet.heading(&tr!("{file}, imported as {run}", file = file.display(), run = run.format.name()));
     let length = run.duration.map(|stated| units::duration(stated.length));
     let facts = [
-        ("measured by", run.program.clone()),
-        ("called", run.command.clone()),
-        ("started", run.started.clone()),
-        ("length", length),
+        (tr!("measured by"), run.program.clone()),
+        (tr!("called"), run.command.clone()),
+        (tr!("started"), run.started.clone()),
+        (tr!("length"), length),
     ];
     for (label, text) in facts {
         if let Some(text) = text {
@@ -46,12 +47,13 @@ fn head(sheet: &mut Sheet, run: &ForeignRun, file: &Path) {
 
 fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
-    sheet.heading(if noise { "Noise (in us)" } else { "Latency (in us)" });
+    sheet.heading(if noise { tr!("Noise (in us)") } else { tr!("Latency (in us)") });
     let sum = total(&run.series);
     let all: Vec<&Series> = run.series.iter().chain(&sum).collect();
     let skips = all.iter().any(|series| series.skipped.is_some());
-    let mut columns = vec!["<of", ">values", ">min", ">mean", ">p50", ">p99", ">p99.9", ">p99.99", ">max"];
-    columns.extend(skips.then_some(">skipped"));
+    let mut columns =
+        vec![tr!("<of"), tr!(">values"), tr!(">min"), tr!(">mean"), ">p50", ">p99", ">p99.9", ">p99.99", tr!(">max")];
+    columns.extend(skips.then_some(tr!(">skipped")));
     let mut table = Table::new(&columns);
     for series in all {
         let skipped = skips.then(|| series.skipped.map_or_else(|| units::ABSENT.to_owned(), units::count));
@@ -60,7 +62,7 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        "A percentile is the upper edge of the cell it lies in; >= stands where its values are only counted.",
+        tr!("A percentile is the upper edge of the cell it lies in; >= stands where its values are only counted."),
     );
 }
 
@@ -69,7 +71,7 @@ fn claims(sheet: &mut Sheet, run: &ForeignRun) {
     if claimed.is_empty() {
         return;
     }
-    sheet.heading("What these numbers can claim");
+    sheet.heading(tr!("What these numbers can claim"));
     for of in &claimed {
         sheet.paragraph(2, &format!("{}:", of.name));
         for line in &of.lines {

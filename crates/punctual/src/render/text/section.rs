@@ -1,6 +1,7 @@
 //! Sections that the short and the full text share.
 
 use crate::render::clean::shortened;
+use crate::render::lang::tr;
 use crate::render::sheet::{Sheet, Tone, table::Table};
 use crate::render::words::next::Wording;
 use crate::render::{units, words};
@@ -14,14 +15,14 @@ const EVIDENCE_SHOWN: usize = 3;
 const VALUE_SHOWN: usize = 160;
 
 pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
-    sheet.heading("Machine");
+    sheet.heading(tr!("Machine"));
     let label_width = report.machine.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(20);
     for MachineLine { name, value } in &report.machine {
         let room = width.saturating_sub(label_width + 3).max(20);
         sheet.entry(2, label_width, name, &shortened(value, room));
     }
     if report.machine.is_empty() {
-        sheet.paragraph(2, "The recording does not say.");
+        sheet.paragraph(2, tr!("The recording does not say."));
     }
 }
 
@@ -33,36 +34,36 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
     };
     sheet.toned_paragraph(2, Tone::of(finding), &first, &format!("{} ({})", words::title(finding), finding.id));
     if let Some(because) = finding.state.because() {
-        sheet.entry(4, 10, "why", because);
+        sheet.entry(4, 10, tr!("why"), because);
     }
     for evidence in finding.evidence.iter().take(EVIDENCE_SHOWN) {
-        sheet.entry(4, 10, "found", &format!("{} = {}", evidence.source, shortened(&evidence.value, VALUE_SHOWN)));
+        sheet.entry(4, 10, tr!("found"), &format!("{} = {}", evidence.source, shortened(&evidence.value, VALUE_SHOWN)));
     }
     if finding.evidence.len() > EVIDENCE_SHOWN {
-        sheet.entry(4, 10, "", &format!("and {} more", finding.evidence.len() - EVIDENCE_SHOWN));
+        sheet.entry(4, 10, "", &tr!("and {evidence} more", evidence = finding.evidence.len() - EVIDENCE_SHOWN));
     }
-    for (label, text) in [("effect", &finding.why), ("fix", &finding.fix), ("cost", &finding.cost)] {
+    for (label, text) in [(tr!("effect"), &finding.why), (tr!("fix"), &finding.fix), (tr!("cost"), &finding.cost)] {
         if !text.is_empty() {
             sheet.entry(4, 10, label, text);
         }
     }
-    sheet.entry(4, 10, "confidence", words::confidence(finding.confidence));
+    sheet.entry(4, 10, tr!("confidence"), words::confidence(finding.confidence));
 }
 
 /// Prints a row for each CPU, a second row for each CPU that skipped releases, and how much these two rows differ.
 pub fn latencies(sheet: &mut Sheet, report: &Report) {
-    sheet.heading("Latency of every activation (in us)");
+    sheet.heading(tr!("Latency of every activation (in us)"));
     sheet.paragraph(2, &format!("{} {}", words::asked(report), words::scenario(report)));
-    let mut table = Table::new(&[&NUMBERS[..], &["<worst moment, load then"]].concat());
+    let mut table = Table::new(&[&NUMBERS[..], &[tr!("<worst moment, load then")]].concat());
     for cpu in &report.cpus {
         both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, [words::worst_at(cpu)]);
     }
     if let Some(total) = &report.total {
-        both_views(&mut table, "all", total, []);
+        both_views(&mut table, tr!("all"), total, []);
     }
     sheet.table(&table);
     if report.cpus.is_empty() {
-        sheet.paragraph(2, "No CPU was measured.");
+        sheet.paragraph(2, tr!("No CPU was measured."));
     }
     skips(sheet, report);
 }
@@ -74,8 +75,8 @@ fn skips(sheet: &mut Sheet, report: &Report) {
     }
     sheet.paragraph(
         2,
-        "Rows marked \"due\" count every release that came due; a skipped one counts with the time from it to the moment \
-         its thread ran next.",
+        tr!("Rows marked \"due\" count every release that came due; a skipped one counts with the time from it to the moment \
+         its thread ran next."),
     );
     for difference in differences {
         sheet.point(2, &difference);
@@ -101,7 +102,7 @@ fn both_views<const N: usize>(table: &mut Table, name: &str, row: &LatencyRow, r
     let counts = [name.to_owned(), units::count(row.due), units::count(row.ran), units::count(row.skipped)];
     table.row(counts.into_iter().chain(points(&row.latency)).chain(rest));
     if row.skipped > 0 {
-        let counts = [format!("{name} due"), String::new(), String::new(), String::new()];
+        let counts = [tr!("{name} due", name), String::new(), String::new(), String::new()];
         table.row(counts.into_iter().chain(points(&row.latency_due)));
     }
 }
@@ -117,7 +118,7 @@ pub fn verdict(sheet: &mut Sheet, report: &Report) {
         Answer::NotHeld => Tone::Bad,
         Answer::Inconclusive => Tone::Doubt,
     };
-    sheet.heading("Verdict");
+    sheet.heading(tr!("Verdict"));
     sheet.toned_paragraph(2, tone, &format!("{}:", words.word.to_uppercase()), &words.seen);
     for sentence in [words.bound, words.but].into_iter().flatten() {
         sheet.paragraph(2, &sentence);
@@ -126,14 +127,14 @@ pub fn verdict(sheet: &mut Sheet, report: &Report) {
 
 /// Prints whether the numbers can be relied upon, and why not.
 pub fn trust(sheet: &mut Sheet, report: &Report) {
-    sheet.heading("Can this run be trusted?");
+    sheet.heading(tr!("Can this run be trusted?"));
     let tone = if report.trust.ok() { Tone::Good } else { Tone::Bad };
     sheet.toned_paragraph(2, tone, &words::trust_answer(&report.trust), "");
     for reason in &report.trust.reasons {
         sheet.point(2, &words::distrust(reason));
     }
     if !report.trust.reasons.is_empty() && !report.trust.remarks.is_empty() {
-        sheet.paragraph(2, "Also worth knowing:");
+        sheet.paragraph(2, tr!("Also worth knowing:"));
     }
     for remark in &report.trust.remarks {
         sheet.point(2, &words::distrust(remark));
@@ -142,7 +143,7 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
 
 /// Prints all next steps. The first of them is also part of the answer.
 pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
-    sheet.heading("What next");
+    sheet.heading(tr!("What next"));
     for step in of.steps() {
         sheet.point(2, &step.why);
         sheet.command(4, &step.command.to_string());
@@ -154,7 +155,7 @@ pub fn notes(sheet: &mut Sheet, report: &Report) {
     if notes.is_empty() {
         return;
     }
-    sheet.heading("How it was measured");
+    sheet.heading(tr!("How it was measured"));
     for note in &notes {
         sheet.point(2, note);
     }

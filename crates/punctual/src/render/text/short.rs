@@ -158,7 +158,8 @@ fn latencies(sheet: &mut Sheet, report: &Report) {
         rows.sort_by_key(|row| row.phase);
     }
     sheet.heading(tr!("Latency in us, of every release due"));
-    let columns = [tr!("<load"), ">CPU", tr!(">releases"), tr!(">missed"), ">p50", ">p99", ">p99.9", tr!(">max"), "<"];
+    let columns =
+        [tr!("<load"), tr!(">CPU"), tr!(">releases"), tr!(">missed"), ">p50", ">p99", ">p99.9", tr!(">max"), "<"];
     let mut table = Table::new(&columns);
     let mut phase = None;
     for row in &rows {

@@ -7,6 +7,7 @@ mod words;
 mod tests;
 
 use super::document::Published;
+use super::lang::tr;
 use super::sheet::{Sheet, Style, Tone};
 use super::units::THIN;
 use punctual_linux::torture::{Outcome, Verdict};
@@ -29,9 +30,9 @@ impl Published for TortureDocument<'_> {
 
 fn verdict(verdict: Verdict) -> (Tone, &'static str) {
     match verdict {
-        Verdict::Held => (Tone::Good, "HELD:"),
-        Verdict::Broken => (Tone::Bad, "BROKEN:"),
-        Verdict::Inconclusive => (Tone::Doubt, "INCONCLUSIVE:"),
+        Verdict::Held => (Tone::Good, tr!("HELD:")),
+        Verdict::Broken => (Tone::Bad, tr!("BROKEN:")),
+        Verdict::Inconclusive => (Tone::Doubt, tr!("INCONCLUSIVE:")),
     }
 }
 
@@ -52,17 +53,17 @@ pub fn text(outcome: &Outcome, style: Style) -> String {
     sheet.gap();
     let (tone, word) = verdict(outcome.verdict);
     sheet.hanging_paragraph(0, 2, tone, word, &words::seen(outcome));
-    sheet.answer("Tried", &words::tried(outcome));
+    sheet.answer(tr!("Tried"), &words::tried(outcome));
     for own in words::own_tests(outcome) {
-        sheet.answer("Own", &own);
+        sheet.answer(tr!("Own"), &own);
     }
     for doubt in &outcome.doubts {
-        sheet.answer("Doubt", &words::doubt(*doubt, outcome));
+        sheet.answer(tr!("Doubt"), &words::doubt(*doubt, outcome));
     }
     let (why, command) = words::next(outcome);
     match command {
         Some(command) => sheet.answer_next(&why, &command, None),
-        None => sheet.answer("Next", &why),
+        None => sheet.answer(tr!("Next"), &why),
     }
     sheet.finish()
 }

@@ -1,5 +1,6 @@
 //! The tables of the tests. Rows that do not fit a screen are counted.
 
+use crate::render::lang::tr;
 use crate::render::sheet::{Sheet, table::Table};
 use crate::render::units::{column_us, count, counted};
 use punctual_hist::Nanos;
@@ -16,7 +17,15 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
         Findings::Mutex(mutexes) => chains(sheet, mutexes),
         Findings::Heap(heap) => {
             let mut table = Table::new(&[
-                ">CPU", "<thread", ">blocks", ">p50 us", ">p99 us", ">max us", ">faults", ">disk", ">gone",
+                tr!(">CPU"),
+                tr!("<thread"),
+                tr!(">blocks"),
+                tr!(">p50 us"),
+                tr!(">p99 us"),
+                tr!(">max us"),
+                tr!(">faults"),
+                tr!(">disk"),
+                tr!(">gone"),
             ]);
             let mut rows: Vec<&HeapRow> = heap.rows.iter().collect();
             rows.sort_by_key(|row| (row.pages_gone == 0, std::cmp::Reverse(row.allocation.max), row.cpu));
@@ -29,15 +38,15 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
         }
         Findings::Timers(timers) => {
             let mut table = Table::new(&[
-                ">CPU",
-                "<timers",
-                ">expiries",
-                ">early",
-                ">lost",
-                ">overruns",
-                ">p50 us",
-                ">p99 us",
-                ">max us",
+                tr!(">CPU"),
+                tr!("<timers"),
+                tr!(">expiries"),
+                tr!(">early"),
+                tr!(">lost"),
+                tr!(">overruns"),
+                tr!(">p50 us"),
+                tr!(">p99 us"),
+                tr!(">max us"),
             ]);
             let mut rows: Vec<&TimerRow> = timers.rows.iter().collect();
             rows.sort_by_key(|row| (row.early + row.lost == 0, row.cpu, row.timer));
@@ -53,8 +62,15 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
 }
 
 fn registers(sheet: &mut Sheet, integrity: &Integrity, took: Nanos) {
-    let mut table =
-        Table::new(&[">CPU", ">plain", ">real-time", ">switches/s", ">checks", ">page faults", ">corruptions"]);
+    let mut table = Table::new(&[
+        tr!(">CPU"),
+        tr!(">plain"),
+        tr!(">real-time"),
+        tr!(">switches/s"),
+        tr!(">checks"),
+        tr!(">page faults"),
+        tr!(">corruptions"),
+    ]);
     let mut rows: Vec<&IntegrityRow> = integrity.cpus.iter().collect();
     rows.sort_by_key(|row| (std::cmp::Reverse(row.corruptions), row.cpu));
     show(sheet, &mut table, &rows, |row| {
@@ -70,12 +86,22 @@ fn chains(sheet: &mut Sheet, mutexes: &Mutexes) {
     let with = || mutexes.chains.iter().filter(|row| row.inheritance);
     let Some(slowest) = with().max_by_key(|row| row.hand_over.max) else { return };
     let shown = |row: &&ChainRow| row.cpu == slowest.cpu;
-    let mut table =
-        Table::new(&[">locks", ">p50 us", ">p99", ">max", ">waited", ">inverted", ">plain: waited", ">inverted"]);
+    let mut table = Table::new(&[
+        tr!(">locks"),
+        tr!(">p50 us"),
+        ">p99",
+        tr!(">max"),
+        tr!(">waited"),
+        tr!(">inverted"),
+        tr!(">plain: waited"),
+        tr!(">inverted"),
+    ]);
     for row in with().filter(shown) {
         let without =
             mutexes.chains.iter().find(|other| !other.inheritance && (other.cpu, other.locks) == (row.cpu, row.locks));
-        let inverted = |row: &ChainRow| format!("{} of {}", count(row.inversions), count(row.rounds));
+        let inverted = |row: &ChainRow| {
+            tr!("{inversions} of {rounds}", inversions = count(row.inversions), rounds = count(row.rounds))
+        };
         let times = [row.hand_over.p50, row.hand_over.p99, row.hand_over.max, row.waited.max].map(column_us);
         let other = [column_us(without.and_then(|row| row.waited.max)), without.map(inverted).unwrap_or_default()];
         table.row([row.locks.to_string()].into_iter().chain(times).chain([inverted(row)]).chain(other));
@@ -83,7 +109,10 @@ fn chains(sheet: &mut Sheet, mutexes: &Mutexes) {
     sheet.table(&table);
     let cpus: std::collections::BTreeSet<u32> = with().map(|row| row.cpu).collect();
     if let Some(more) = cpus.len().checked_sub(1).filter(|more| *more > 0) {
-        sheet.paragraph(2, &format!("of CPU {}; {} more in --json", slowest.cpu, counted(more as u64, "CPU")));
+        sheet.paragraph(
+            2,
+            &tr!("of CPU {cpu}; {more} more in --json", cpu = slowest.cpu, more = counted(more as u64, "CPU")),
+        );
     }
 }
 
@@ -91,14 +120,14 @@ fn show<T>(sheet: &mut Sheet, table: &mut Table, rows: &[T], cells: impl Fn(&T) 
     rows.iter().take(ROWS).for_each(|row| table.row(cells(row)));
     sheet.table(table);
     if let Some(more) = rows.len().checked_sub(ROWS).filter(|more| *more > 0) {
-        sheet.paragraph(2, &format!("and {} in --json", counted(more as u64, "more row")));
+        sheet.paragraph(2, &tr!("and {more_rows} in --json", more_rows = counted(more as u64, "more row")));
     }
 }
 
 pub fn kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::Plain => "plain",
-        Kind::RealTime => "real-time",
+        Kind::Plain => tr!("plain"),
+        Kind::RealTime => tr!("real-time"),
     }
 }
 
@@ -106,6 +135,6 @@ fn timer(timer: TimerKind) -> &'static str {
     match timer {
         TimerKind::Timerfd => "timerfd",
         TimerKind::Posix => "POSIX",
-        TimerKind::Sleep => "sleepers",
+        TimerKind::Sleep => tr!("sleepers"),
     }
 }

@@ -1,6 +1,7 @@
 //! The sentences about a torture test.
 
 use super::tables::kind;
+use crate::render::lang::tr;
 use crate::render::units::{count, counted, duration, latency};
 use crate::render::words::cpus;
 use punctual_linux::torture::own_tests::{OwnResult, OwnTests, Suite, SuiteRun};
@@ -13,17 +14,21 @@ const BYTES_SHOWN: usize = 32;
 
 pub fn title(findings: &Findings) -> String {
     match findings {
-        Findings::Switches(integrity) => format!("Registers over context switches: {}", registers(integrity)),
-        Findings::Fpu(integrity) => format!("Registers under signals and page faults: {}", registers(integrity)),
-        Findings::Mutex(_) => "Chains of locks: hand-over with priority inheritance, and plain locks".to_owned(),
-        Findings::Heap(_) => "Allocation while memory is taken away".to_owned(),
-        Findings::Timers(_) => "Timers, all at once".to_owned(),
+        Findings::Switches(integrity) => {
+            tr!("Registers over context switches: {integrity}", integrity = registers(integrity))
+        }
+        Findings::Fpu(integrity) => {
+            tr!("Registers under signals and page faults: {integrity}", integrity = registers(integrity))
+        }
+        Findings::Mutex(_) => tr!("Chains of locks: hand-over with priority inheritance, and plain locks").to_owned(),
+        Findings::Heap(_) => tr!("Allocation while memory is taken away").to_owned(),
+        Findings::Timers(_) => tr!("Timers, all at once").to_owned(),
     }
 }
 
 fn registers(integrity: &Integrity) -> String {
     let units: Vec<&str> = integrity.units.iter().map(|unit| self::unit(*unit)).collect();
-    if units.is_empty() { "none is known here".to_owned() } else { units.join(", ") }
+    if units.is_empty() { tr!("none is known here").to_owned() } else { units.join(", ") }
 }
 
 fn unit(unit: Unit) -> &'static str {
@@ -48,35 +53,37 @@ pub fn corruptions(findings: &Findings) -> Vec<String> {
 }
 
 fn corruption(one: &Corruption) -> String {
-    let partner = one.partner.map(|partner| format!(", which had woken a {} one", kind(partner)));
+    let partner = one.partner.map(|partner| tr!(", which had woken a {partner} one", partner = kind(partner)));
     let partner = partner.unwrap_or_default();
-    let writer = one.written_by.map(|by| format!("; thread {} of CPU {} wrote that", by.thread, by.cpu));
+    let writer =
+        one.written_by.map(|by| tr!("; thread {thread} of CPU {cpu} wrote that", thread = by.thread, cpu = by.cpu));
     let bytes = |text: &str| -> String {
         let shown: String = text.chars().take(BYTES_SHOWN).collect();
         if shown.len() < text.len() { shown + ".." } else { shown }
     };
-    format!(
-        "CPU {}, {} thread {}{partner}, while {}: {} held {} instead of {}{}",
-        one.cpu,
-        kind(one.kind),
-        one.thread,
-        act(one.act),
-        one.register,
-        bytes(&one.found),
-        bytes(&one.expected),
-        writer.unwrap_or_default()
+    tr!(
+        "CPU {cpu}, {kind} thread {thread}{partner}, while {act}: {register} held {found} instead of {expected}{writer}",
+        cpu = one.cpu,
+        kind = kind(one.kind),
+        thread = one.thread,
+        partner,
+        act = act(one.act),
+        register = one.register,
+        found = bytes(&one.found),
+        expected = bytes(&one.expected),
+        writer = writer.unwrap_or_default()
     )
 }
 
 fn act(act: ActKind) -> &'static str {
     match act {
-        ActKind::Yield => "it yielded",
-        ActKind::Sleep => "it slept",
-        ActKind::Wait => "it waited",
-        ActKind::Wake => "it woke another one",
-        ActKind::Signal => "a signal was handled",
-        ActKind::Spin => "it ran",
-        ActKind::PageFault => "pages were brought in",
+        ActKind::Yield => tr!("it yielded"),
+        ActKind::Sleep => tr!("it slept"),
+        ActKind::Wait => tr!("it waited"),
+        ActKind::Wake => tr!("it woke another one"),
+        ActKind::Signal => tr!("a signal was handled"),
+        ActKind::Spin => tr!("it ran"),
+        ActKind::PageFault => tr!("pages were brought in"),
     }
 }
 
@@ -95,23 +102,42 @@ fn integrity_seen(integrity: &Integrity) -> String {
     let checks = count(sum(|row| row.checks));
     let what = match integrity.signals {
         Some(signals) => {
-            format!("{} and {}", counted(signals, "signal"), counted(sum(|row| row.faults), "page fault"))
+            tr!(
+                "{signals} and {page_faults}",
+                signals = counted(signals, "signal"),
+                page_faults = counted(sum(|row| row.faults), "page fault")
+            )
         }
-        None => format!("{} context switches", count(sum(|row| row.switches))),
+        None => tr!("{switches} context switches", switches = count(sum(|row| row.switches))),
     };
     let planted = integrity.plant.as_ref().map(|plant| {
-        let caught = if plant.caught { "was noticed" } else { "was NOT noticed" };
-        format!(" One corruption was made on purpose, in {} on CPU {}: it {caught}.", plant.register, plant.cpu)
+        let caught = if plant.caught { tr!("was noticed") } else { tr!("was NOT noticed") };
+        tr!(
+            " One corruption was made on purpose, in {register} on CPU {cpu}: it {caught}.",
+            register = plant.register,
+            cpu = plant.cpu,
+            caught
+        )
     });
     let handlers = match integrity.spoilt_handlers {
         0 => String::new(),
-        spoilt => format!(" In {} registers changed under the handler.", counted(spoilt, "signal handler")),
+        spoilt => tr!(
+            " In {signal_handlers} registers changed under the handler.",
+            signal_handlers = counted(spoilt, "signal handler")
+        ),
     };
     let corrupted = match integrity.corrupted() {
-        0 => "no register changed".to_owned(),
-        n => format!("registers changed {}", counted(n, "time")),
+        0 => tr!("no register changed").to_owned(),
+        n => tr!("registers changed {times}", times = counted(n, "time")),
     };
-    format!("{corrupted} over {what}; {checks} checks.{handlers}{}", planted.unwrap_or_default())
+    tr!(
+        "{corrupted} over {what}; {checks} checks.{handlers}{planted}",
+        corrupted,
+        what,
+        checks,
+        handlers,
+        planted = planted.unwrap_or_default()
+    )
 }
 
 fn chains_seen(mutexes: &Mutexes) -> String {
@@ -119,17 +145,17 @@ fn chains_seen(mutexes: &Mutexes) -> String {
     let inverted = |with: bool| rows(with).map(|row| row.inversions).sum::<u64>();
     let rounds = |with: bool| rows(with).map(|row| row.rounds).sum::<u64>();
     let Some(slowest) = rows(true).filter_map(|row| row.hand_over.max.map(|max| (max, row.locks))).max() else {
-        return "no chain of locks was tried.".to_owned();
+        return tr!("no chain of locks was tried.").to_owned();
     };
-    format!(
-        "with inheritance a thread of middle priority came first in {} of {} rounds, with plain locks in {} of {}. The \
-         slowest hand-over took {} through {} locks.",
-        count(inverted(true)),
-        count(rounds(true)),
-        count(inverted(false)),
-        count(rounds(false)),
-        latency(slowest.0),
-        slowest.1
+    tr!(
+        "with inheritance a thread of middle priority came first in {inverted} of {rounds} rounds, with plain locks in {plain_inverted} of {plain_rounds}. The \
+         slowest hand-over took {slowest} through {locks} locks.",
+        inverted = count(inverted(true)),
+        rounds = count(rounds(true)),
+        plain_inverted = count(inverted(false)),
+        plain_rounds = count(rounds(false)),
+        slowest = latency(slowest.0),
+        locks = slowest.1
     )
 }
 
@@ -137,18 +163,24 @@ fn heap_seen(heap: &Heap) -> String {
     let gone = heap.rows.iter().map(|row| row.pages_gone).max().unwrap_or(0) as u64;
     let major: u64 = heap.rows.iter().map(|row| row.major_faults).sum();
     let stayed = match (heap.locked, gone, major) {
-        (true, 0, 0) => "locked memory stayed in memory".to_owned(),
+        (true, 0, 0) => tr!("locked memory stayed in memory").to_owned(),
         (true, ..) => {
-            format!("locked memory was taken away: {}, {} from disk", counted(gone, "page"), counted(major, "fault"))
+            tr!(
+                "locked memory was taken away: {pages}, {faults} from disk",
+                pages = counted(gone, "page"),
+                faults = counted(major, "fault")
+            )
         }
-        (false, ..) => "memory was not locked".to_owned(),
+        (false, ..) => tr!("memory was not locked").to_owned(),
     };
     let slowest = heap.rows.iter().filter_map(|row| row.allocation.max).max();
-    let slowest = slowest.map(|max| format!(" The slowest allocation took {}.", latency(max))).unwrap_or_default();
-    let pressure = heap.touched_mib.map(|mib| format!(" Another process touched {} MiB.", count(mib)));
+    let slowest = slowest.map(|max| tr!(" The slowest allocation took {max}.", max = latency(max))).unwrap_or_default();
+    let pressure = heap.touched_mib.map(|mib| tr!(" Another process touched {mib} MiB.", mib = count(mib)));
     let scanned = match heap.pages_scanned {
-        Some(0) => " The kernel never had to take memory back.".to_owned(),
-        Some(pages) => format!(" The kernel looked through {} for memory to take back.", counted(pages, "page")),
+        Some(0) => tr!(" The kernel never had to take memory back.").to_owned(),
+        Some(pages) => {
+            tr!(" The kernel looked through {pages} for memory to take back.", pages = counted(pages, "page"))
+        }
         None => String::new(),
     };
     format!("{stayed}.{slowest}{}{scanned}", pressure.unwrap_or_default())
@@ -157,24 +189,25 @@ fn heap_seen(heap: &Heap) -> String {
 fn timers_seen(timers: &Timers) -> String {
     let sum = |of: fn(&punctual_linux::torture::TimerRow) -> u64| timers.rows.iter().map(of).sum::<u64>();
     let latest = timers.rows.iter().filter_map(|row| row.late.max).max();
-    let latest = latest.map(|max| format!(" The latest came after {}.", latency(max))).unwrap_or_default();
-    format!(
-        "of {} expiries {} came early and {} never; {} came together with another.{latest}",
-        count(sum(|row| row.expiries)),
-        count(sum(|row| row.early)),
-        count(sum(|row| row.lost)),
-        count(sum(|row| row.overruns))
+    let latest = latest.map(|max| tr!(" The latest came after {max}.", max = latency(max))).unwrap_or_default();
+    tr!(
+        "of {expiries} expiries {early} came early and {lost} never; {overruns} came together with another.{latest}",
+        expiries = count(sum(|row| row.expiries)),
+        early = count(sum(|row| row.early)),
+        lost = count(sum(|row| row.lost)),
+        overruns = count(sum(|row| row.overruns)),
+        latest
     )
 }
 
 /// On which CPUs, with which threads, for how long.
 pub fn tried(outcome: &Outcome) -> String {
     let real_time = match &outcome.real_time_refused {
-        Some(_) => "no real-time thread".to_owned(),
-        None if outcome.place.real_time.is_empty() => "no real-time thread".to_owned(),
-        None => format!("real-time threads on {}", cpus(&outcome.place.real_time)),
+        Some(_) => tr!("no real-time thread").to_owned(),
+        None if outcome.place.real_time.is_empty() => tr!("no real-time thread").to_owned(),
+        None => tr!("real-time threads on {real_time}", real_time = cpus(&outcome.place.real_time)),
     };
-    let end = if outcome.end == End::Interrupted { ", interrupted" } else { "" };
+    let end = if outcome.end == End::Interrupted { tr!(", interrupted") } else { "" };
     format!("{}, {real_time}, {}{end}.", cpus(&outcome.place.cpus), duration(outcome.took))
 }
 
@@ -185,27 +218,31 @@ pub fn own_tests(outcome: &Outcome) -> Vec<String> {
 
 fn own(own: &OwnTests) -> String {
     let suite = match own.suite {
-        Suite::Evl => "evl test (Xenomai 4)",
-        Suite::Smokey => "smokey (Xenomai 3)",
+        Suite::Evl => tr!("evl test (Xenomai 4)"),
+        Suite::Smokey => tr!("smokey (Xenomai 3)"),
     };
     let ran = match &own.run {
-        SuiteRun::NotInstalled => return format!("{suite}: not installed."),
-        SuiteRun::NotStarted { because } => return format!("{suite}: could not be started: {because}."),
-        SuiteRun::Ended { status: None } => ", ended by a signal",
+        SuiteRun::NotInstalled => return tr!("{suite}: not installed.", suite),
+        SuiteRun::NotStarted { because } => return tr!("{suite}: could not be started: {because}.", suite, because),
+        SuiteRun::Ended { status: None } => tr!(", ended by a signal"),
         SuiteRun::Ended { .. } => "",
-        SuiteRun::TookTooLong => ", ended because it took too long",
-        SuiteRun::Interrupted => ", interrupted",
+        SuiteRun::TookTooLong => tr!(", ended because it took too long"),
+        SuiteRun::Interrupted => tr!(", interrupted"),
     };
     let figures = own.tests.iter().filter(|test| matches!(test.result, OwnResult::Figure { .. })).count();
     let broken: Vec<&str> =
         own.tests.iter().filter(|test| test.result == OwnResult::Broken).map(|test| test.name.as_str()).collect();
     let names = if broken.is_empty() { String::new() } else { format!(" ({})", broken.join(", ")) };
-    format!(
-        "{suite}: {} ok, {} broken{names}, {} without kernel support, {} skipped, {figures} figures{ran}.",
-        own.count(&OwnResult::Ok),
-        broken.len(),
-        own.count(&OwnResult::NoKernelSupport),
-        own.count(&OwnResult::Skipped)
+    tr!(
+        "{suite}: {ok} ok, {broken} broken{names}, {unsupported} without kernel support, {skipped} skipped, {figures} figures{ran}.",
+        suite,
+        ok = own.count(&OwnResult::Ok),
+        broken = broken.len(),
+        names,
+        unsupported = own.count(&OwnResult::NoKernelSupport),
+        skipped = own.count(&OwnResult::Skipped),
+        figures,
+        ran
     )
 }
 
@@ -213,29 +250,33 @@ pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
     match doubt {
         Doubt::NoRealTime => {
             let why = outcome.real_time_refused.as_deref().unwrap_or_default();
-            format!("No real-time thread was there: {why}.")
+            tr!("No real-time thread was there: {why}.", why)
         }
-        Doubt::NoRegisters => "Threads switched, but the registers of this architecture are not known here.".to_owned(),
-        Doubt::NothingTried => "On a CPU nothing was tried: the run was too short, or had no thread for it.".to_owned(),
+        Doubt::NoRegisters => {
+            tr!("Threads switched, but the registers of this architecture are not known here.").to_owned()
+        }
+        Doubt::NothingTried => {
+            tr!("On a CPU nothing was tried: the run was too short, or had no thread for it.").to_owned()
+        }
         Doubt::NotLocked => {
             let why = match &outcome.findings {
                 Findings::Heap(heap) => heap.lock_refused.as_deref().unwrap_or_default(),
                 _ => "",
             };
-            format!("Memory is not locked: {why}.")
+            tr!("Memory is not locked: {why}.", why)
         }
         Doubt::NoPressure => {
             let why = match &outcome.findings {
                 Findings::Heap(heap) => heap.load_failure.as_deref().unwrap_or_default(),
                 _ => "",
             };
-            format!("The process that takes memory away failed: {why}.")
+            tr!("The process that takes memory away failed: {why}.", why)
         }
         Doubt::NoInversionSeen => {
-            "Plain locks were not seen to invert priorities, so inheritance may not have been needed.".to_owned()
+            tr!("Plain locks were not seen to invert priorities, so inheritance may not have been needed.").to_owned()
         }
-        Doubt::PlantMissed => "The planted corruption was not noticed.".to_owned(),
-        Doubt::OwnTestsFailed => "A suite of the second kernel did not come to its end.".to_owned(),
+        Doubt::PlantMissed => tr!("The planted corruption was not noticed.").to_owned(),
+        Doubt::OwnTestsFailed => tr!("A suite of the second kernel did not come to its end.").to_owned(),
     }
 }
 
@@ -245,17 +286,17 @@ pub fn next(outcome: &Outcome) -> (String, Option<String>) {
     let is_planted = corruptions_are_planted(&outcome.findings);
     match outcome.verdict {
         Verdict::Broken if is_planted => {
-            ("Run it without --plant:".to_owned(), Some(format!("sudo punctual torture {test}")))
+            (tr!("Run it without --plant:").to_owned(), Some(format!("sudo punctual torture {test}")))
         }
         Verdict::Broken => (
-            "Report it to whoever made this kernel, with what this writes:".to_owned(),
+            tr!("Report it to whoever made this kernel, with what this writes:").to_owned(),
             Some(format!("sudo punctual torture {test} --json > torture.json; punctual snapshot --out machine.txt")),
         ),
         Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoRealTime) => {
-            ("Run it as root:".to_owned(), Some(format!("sudo punctual torture {test}")))
+            (tr!("Run it as root:").to_owned(), Some(format!("sudo punctual torture {test}")))
         }
         Verdict::Inconclusive => {
-            ("Run it for longer:".to_owned(), Some(format!("sudo punctual torture {test} --duration 60s")))
+            (tr!("Run it for longer:").to_owned(), Some(format!("sudo punctual torture {test} --duration 60s")))
         }
         Verdict::Held => {
             let next = match outcome.findings.test() {
@@ -265,12 +306,12 @@ pub fn next(outcome: &Outcome) -> (String, Option<String>) {
                 Test::Heap => Test::Timers,
                 Test::Timers => {
                     return (
-                        "Measure what this machine does under load:".to_owned(),
+                        tr!("Measure what this machine does under load:").to_owned(),
                         Some("sudo punctual check".to_owned()),
                     );
                 }
             };
-            ("The next test:".to_owned(), Some(format!("sudo punctual torture {}", name(next))))
+            (tr!("The next test:").to_owned(), Some(format!("sudo punctual torture {}", name(next))))
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A plan as text: its CPUs, the changes with how each is undone, and the knobs that are left alone.
 
 use super::NAMES;
+use crate::render::lang::{said, tr};
 use crate::render::sheet::{Sheet, Style, Tone};
-use crate::render::words;
+use crate::render::{units, words};
 use punctual_facts::finding::Severity;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::conflicts::{Conflict, Resolution};
@@ -21,28 +22,26 @@ pub fn plan(plan: &Plan, wishes: &Wishes, style: Style) -> String {
 
 fn choice(sheet: &mut Sheet, plan: &Plan, wishes: &Wishes) {
     let (rt, house) = (&plan.choice.cpus, &plan.choice.housekeeping);
-    let keep = if house.len() == 1 { "does" } else { "do" };
-    let what = format!(
-        "for {} work on {}; {} {keep} the housekeeping",
-        wishes.need.kind.name(),
-        words::cpus(rt),
-        words::cpus(house)
-    );
-    sheet.toned_paragraph(0, Tone::Heading, "Plan", &what);
+    let (kind, rt) = (said(wishes.need.kind.name()), words::cpus(rt));
+    let what = match house.len() {
+        1 => tr!("for {kind} work on {rt}; {house} does the housekeeping", kind, rt, house = words::cpus(house)),
+        _ => tr!("for {kind} work on {rt}; {house} do the housekeeping", kind, rt, house = words::cpus(house)),
+    };
+    sheet.toned_paragraph(0, Tone::Heading, tr!("Plan"), &what);
     for reason in &plan.choice.reasons {
-        sheet.point(2, reason);
+        sheet.point(2, &said(reason));
     }
     for warning in &plan.choice.warnings {
-        sheet.toned_paragraph(2, Tone::Doubt, "careful:", &format!("{warning}. {}", warning.remedy()));
+        sheet.toned_paragraph(2, Tone::Doubt, tr!("careful:"), &said(&format!("{warning}. {}", warning.remedy())));
     }
 }
 
 fn changes(sheet: &mut Sheet, changes: &[Change]) {
     if changes.is_empty() {
-        sheet.heading("Nothing is to be changed");
+        sheet.heading(tr!("Nothing is to be changed"));
         return;
     }
-    sheet.heading(&format!("{} change{}, in this order", changes.len(), if changes.len() == 1 { "" } else { "s" }));
+    sheet.heading(&tr!("{changes}, in this order", changes = units::counted(changes.len() as u64, "change")));
     sheet.paragraph(2, &totals(changes));
     for (n, change) in changes.iter().enumerate() {
         sheet.gap();
@@ -54,42 +53,43 @@ fn changes(sheet: &mut Sheet, changes: &[Change]) {
 fn totals(changes: &[Change]) -> String {
     let of = |blast: Blast| match changes.iter().filter(|change| change.blast == blast).count() {
         0 => None,
-        count => Some(format!("{count} {}", blast.name())),
+        count => Some(format!("{count} {}", said(blast.name()))),
     };
     let radii: Vec<String> = [Blast::Harmless, Blast::Disturbing, Blast::Breaking].into_iter().filter_map(of).collect();
     let later = match changes.iter().filter(|change| change.takes == Takes::NextBoot).count() {
         0 => String::new(),
-        count => format!("; {count} from the next boot on"),
+        count => tr!("; {count} from the next boot on", count),
     };
     format!("{}{later}", radii.join(", "))
 }
 
 fn one(sheet: &mut Sheet, n: usize, change: &Change) {
-    sheet.toned_paragraph(0, Tone::Heading, &format!("{n:>2}. {}:", change.id), &change.title);
+    sheet.toned_paragraph(0, Tone::Heading, &format!("{n:>2}. {}:", change.id), &said(&change.title));
     let tone = match change.blast {
         Blast::Harmless => Tone::Good,
         Blast::Disturbing => Tone::Doubt,
         Blast::Breaking => Tone::Bad,
     };
     let when = match change.takes {
-        Takes::Now => "now",
-        Takes::NextBoot => "from the next boot on",
+        Takes::Now => tr!("now"),
+        Takes::NextBoot => tr!("from the next boot on"),
     };
     let until = match change.lasts {
-        Lasts::Process => "as long as our process lives",
-        Lasts::Reboot => "until the next boot",
-        Lasts::ForGood => "for good",
+        Lasts::Process => tr!("as long as our process lives"),
+        Lasts::Reboot => tr!("until the next boot"),
+        Lasts::ForGood => tr!("for good"),
     };
-    sheet.toned_entry(4, NAMES, tone, change.blast.name(), &format!("{when}, {until}"));
-    let also = if change.also.is_empty() { String::new() } else { format!(" (also for {})", change.also.join(", ")) };
+    sheet.toned_entry(4, NAMES, tone, &said(change.blast.name()), &format!("{when}, {until}"));
+    let also =
+        if change.also.is_empty() { String::new() } else { tr!(" (also for {also})", also = change.also.join(", ")) };
     for (name, text) in [
-        ("before", change.before.clone()),
-        ("after", format!("{}{also}", change.after)),
-        ("why", change.why.clone()),
-        ("cost", change.cost.clone()),
-        ("risk", change.risk.clone()),
-        ("undo", change.undo.clone()),
-        ("proof", change.proof.clone()),
+        (tr!("before"), said(&change.before).into_owned()),
+        (tr!("after"), format!("{}{also}", said(&change.after))),
+        (tr!("why"), said(&change.why).into_owned()),
+        (tr!("cost"), said(&change.cost).into_owned()),
+        (tr!("risk"), said(&change.risk).into_owned()),
+        (tr!("undo"), said(&change.undo).into_owned()),
+        (tr!("proof"), said(&change.proof).into_owned()),
     ] {
         if !text.is_empty() {
             sheet.entry(4, NAMES, name, &text);
@@ -101,7 +101,7 @@ fn conflicts(sheet: &mut Sheet, plan: &Plan) {
     if plan.conflicts.is_empty() {
         return;
     }
-    sheet.heading("Who else has a hand in it");
+    sheet.heading(tr!("Who else has a hand in it"));
     for conflict in &plan.conflicts {
         sheet.point(2, &owner(conflict));
     }
@@ -110,36 +110,30 @@ fn conflicts(sheet: &mut Sheet, plan: &Plan) {
 /// A sentence about another program that sets the same things, and how the conflict is resolved.
 pub(super) fn owner(conflict: &Conflict) -> String {
     let resolved = match &conflict.resolved {
-        Resolution::Silenced => "it is stopped and kept from starting".to_owned(),
-        Resolution::Overridden => "what the plan sets counts more".to_owned(),
-        Resolution::Replaced => "what the plan sets takes its place".to_owned(),
-        Resolution::LeftAlone(why) => format!("left alone: {why}"),
+        Resolution::Silenced => tr!("it is stopped and kept from starting").to_owned(),
+        Resolution::Overridden => tr!("what the plan sets counts more").to_owned(),
+        Resolution::Replaced => tr!("what the plan sets takes its place").to_owned(),
+        Resolution::LeftAlone(why) => tr!("left alone: {why}", why = said(why)),
     };
-    format!("{} ({}): {resolved}", conflict.what, conflict.evidence)
+    format!("{} ({}): {resolved}", said(&conflict.what), said(&conflict.evidence))
 }
 
 fn lasting(sheet: &mut Sheet, plan: &Plan) {
     let how = match &plan.starts {
         Starts::NotNeeded => None,
         Starts::NextBoot => Some(
-            "The new command line is tried by the next boot, and by that one only; `punctual status --confirm` keeps it."
+            tr!("The new command line is tried by the next boot, and by that one only; `punctual status --confirm` keeps it.")
                 .to_owned(),
         ),
-        Starts::Reboot(run) => Some(format!(
-            "The new command line is tried by `{} {}`, once; `punctual status --confirm` keeps it.",
-            run.program,
-            run.arguments.join(" ")
-        )),
-        Starts::Menu(entry) => Some(format!(
-            "The new command line is tried by choosing '{entry}' in the boot menu; `punctual status --confirm` keeps it."
-        )),
+        Starts::Reboot(run) => Some(tr!("The new command line is tried by `{program} {arguments}`, once; `punctual status --confirm` keeps it.", program = run.program, arguments = run.arguments.join(" "))),
+        Starts::Menu(entry) => Some(tr!("The new command line is tried by choosing '{entry}' in the boot menu; `punctual status --confirm` keeps it.", entry)),
     };
     if how.is_none() && plan.limits.is_empty() {
         return;
     }
-    sheet.heading("How it lasts");
+    sheet.heading(tr!("How it lasts"));
     for sentence in how.iter().chain(&plan.limits) {
-        sheet.point(2, sentence);
+        sheet.point(2, &said(sentence));
     }
 }
 
@@ -149,28 +143,37 @@ fn left(sheet: &mut Sheet, left: &[Left]) {
         return;
     }
     told.sort_by_key(|left| std::cmp::Reverse(left.severity));
-    sheet.heading("Left as it is");
+    sheet.heading(tr!("Left as it is"));
     for left in told.iter().filter(|left| left.severity > Severity::Info) {
         let severity = words::severity(left.severity);
-        let text = format!("{severity}: {}; {}", left.title, why(&left.reason));
+        let text = format!("{severity}: {}; {}", said(&left.title), why(&left.reason));
         sheet.entry(2, 22, &left.id, &text);
     }
     let small: Vec<&str> =
         told.iter().filter(|left| left.severity == Severity::Info).map(|left| left.id.as_str()).collect();
     if !small.is_empty() {
-        sheet.entry(2, 22, "of little weight", &format!("{} (--only NAME changes one)", small.join(", ")));
+        sheet.entry(
+            2,
+            22,
+            tr!("of little weight"),
+            &tr!("{knobs} (--only NAME changes one)", knobs = small.join(", ")),
+        );
     }
 }
 
 /// Why a knob is left alone, as part of a sentence.
 pub fn why(reason: &Reason) -> String {
     match reason {
-        Reason::Excepted => "you left it out".to_owned(),
-        Reason::Unasked(why) => format!("only when named (--only), since {why}"),
-        Reason::Blast(blast) => format!("the change is {}: allow it with --blast {}", blast.name(), allowing(*blast)),
-        Reason::ByHand(how) => format!("by hand: {how}"),
-        Reason::NotHere(why) => format!("cannot be changed here: {why}"),
-        Reason::Decided { by } => format!("{by} decides that"),
+        Reason::Excepted => tr!("you left it out").to_owned(),
+        Reason::Unasked(why) => tr!("only when named (--only), since {why}", why = said(why)),
+        Reason::Blast(blast) => tr!(
+            "the change is {blast}: allow it with --blast {allowing}",
+            blast = said(blast.name()),
+            allowing = allowing(*blast)
+        ),
+        Reason::ByHand(how) => tr!("by hand: {how}", how = said(how)),
+        Reason::NotHere(why) => tr!("cannot be changed here: {why}", why = said(why)),
+        Reason::Decided { by } => tr!("{by} decides that", by = said(by)),
     }
 }
 

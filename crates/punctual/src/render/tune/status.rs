@@ -1,6 +1,7 @@
 //! The status of each setting that a transaction asked for: its configured, booted and effective values side by side.
 
 use super::NAMES;
+use crate::render::lang::{said, tr};
 use crate::render::sheet::{Sheet, Style, Tone};
 use punctual_tuning::plan::{Standing, StatusRow};
 use serde::Serialize;
@@ -40,8 +41,8 @@ impl Sentence {
 pub fn status(Status { sentences, rows }: &Status, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     for Sentence { is_good, text } in sentences {
-        let (tone, mark) = if *is_good { (Tone::Good, "ok") } else { (Tone::Doubt, "!!") };
-        sheet.toned_paragraph(0, tone, mark, text);
+        let (tone, mark) = if *is_good { (Tone::Good, tr!("ok")) } else { (Tone::Doubt, "!!") };
+        sheet.toned_paragraph(0, tone, mark, &said(text));
     }
     let mut sorted: Vec<&StatusRow> = rows.iter().collect();
     sorted.sort_by(|a, b| b.standing.cmp(&a.standing));
@@ -69,14 +70,21 @@ fn one(sheet: &mut Sheet, alike: &[&StatusRow]) {
         Standing::WaitsForInterrupt | Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
         Standing::Drifted | Standing::NotHonoured(_) => Tone::Bad,
     };
-    let because = row.standing.because().map(|why| format!(": {why}")).unwrap_or_default();
-    let named: Vec<&str> = alike.iter().take(MOST_NAMED).map(|row| row.what.as_str()).collect();
+    let because = row.standing.because().map(|why| format!(": {}", said(why))).unwrap_or_default();
+    let named: Vec<_> = alike.iter().take(MOST_NAMED).map(|row| said(&row.what)).collect();
     let more = (rest.len() + 1).saturating_sub(MOST_NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    sheet.toned_paragraph(0, tone, row.standing.name(), &format!("{} {}{more}{because}", row.id, named.join(", ")));
-    for (name, text) in [("configured", &row.configured), ("booted", &row.booted), ("effective", &row.effective)] {
+    let more = if more == 0 { String::new() } else { tr!(" and {more} more", more) };
+    sheet.toned_paragraph(
+        0,
+        tone,
+        &said(row.standing.name()),
+        &format!("{} {}{more}{because}", row.id, named.join(", ")),
+    );
+    for (name, text) in
+        [(tr!("configured"), &row.configured), (tr!("booted"), &row.booted), (tr!("effective"), &row.effective)]
+    {
         if let Some(text) = text {
-            sheet.entry(2, NAMES, name, text);
+            sheet.entry(2, NAMES, name, &said(text));
         }
     }
 }
@@ -91,6 +99,6 @@ fn totals(rows: &[StatusRow]) -> String {
             _ => counts.push((row.standing.name(), 1)),
         }
     }
-    let told: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    let told: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {}", said(name))).collect();
     format!("{}.", told.join(", "))
 }

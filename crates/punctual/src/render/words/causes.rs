@@ -77,47 +77,51 @@ pub fn cause_label(cause: &Cause) -> String {
 
 /// A latency with its label: `latency 1.02 ms`.
 pub fn late_by(latency: Nanos) -> String {
-    format!("latency {}", units::latency(latency))
+    tr!("latency {latency}", latency = units::latency(latency))
 }
 
 pub fn stage(stage: Stage) -> &'static str {
     match stage {
-        Stage::TimerLate => "timer late",
-        Stage::Expiry => "timer interrupt",
-        Stage::Waking => "waking",
-        Stage::Dispatch => "waiting for the CPU",
-        Stage::Return => "back to the task",
-        Stage::Unknown => "in between",
+        Stage::TimerLate => tr!("timer late"),
+        Stage::Expiry => tr!("timer interrupt"),
+        Stage::Waking => tr!("waking"),
+        Stage::Dispatch => tr!("waiting for the CPU"),
+        Stage::Return => tr!("back to the task"),
+        Stage::Unknown => tr!("in between"),
     }
 }
 
 /// Why something could take the CPU, as part of a sentence.
 pub fn why(why: &Why) -> String {
     let said = match why {
-        Why::Priority { its, ours } => format!("its priority is {}, ours {}", priority(*its), priority(*ours)),
+        Why::Priority { its, ours } => {
+            tr!("its priority is {its}, ours {ours}", its = priority(*its), ours = priority(*ours))
+        }
         Why::Boosted { own } => {
-            format!("that is lent to it for now, by who waits for a lock it holds; its own is {}", priority(*own))
+            tr!("that is lent to it for now, by who waits for a lock it holds; its own is {own}", own = priority(*own))
         }
-        Why::MigrationOff => "it could not be moved to another CPU".to_owned(),
-        Why::PreemptOff => "it held pre-emption off".to_owned(),
-        Why::IrqsOff => "it held interrupts off".to_owned(),
-        Why::NotPreempted => "it was asked to give way and did not".to_owned(),
-        Why::RaisedBy { by: name } => format!("raised by {}", or(name, "an interrupt")),
-        Why::WokenBy { task: 0, name } => format!("woken from {}", or(name, "an interrupt")),
-        Why::WokenBy { task: tid, name } => format!("woken by {} (thread {tid})", or(name, "a thread without a name")),
+        Why::MigrationOff => tr!("it could not be moved to another CPU").to_owned(),
+        Why::PreemptOff => tr!("it held pre-emption off").to_owned(),
+        Why::IrqsOff => tr!("it held interrupts off").to_owned(),
+        Why::NotPreempted => tr!("it was asked to give way and did not").to_owned(),
+        Why::RaisedBy { by: name } => tr!("raised by {name}", name = or(name, tr!("an interrupt"))),
+        Why::WokenBy { task: 0, name } => tr!("woken from {name}", name = or(name, tr!("an interrupt"))),
+        Why::WokenBy { task: tid, name } => {
+            tr!("woken by {name} (thread {tid})", name = or(name, tr!("a thread without a name")), tid)
+        }
         Why::SentBy { cpu, by: who, work: what } => {
-            let who = if who.is_empty() { String::new() } else { format!(" while {who} ran there") };
-            let what = if what.is_empty() { String::new() } else { format!(", to do {what}") };
-            format!("sent by CPU {cpu}{who}{what}")
+            let who = if who.is_empty() { String::new() } else { tr!(" while {who} ran there", who) };
+            let what = if what.is_empty() { String::new() } else { tr!(", to do {what}", what) };
+            tr!("sent by CPU {cpu}{who}{what}", cpu, who, what)
         }
-        Why::Affinity { cpus } => format!("it may go to CPUs {cpus}"),
-        Why::Managed => "the kernel alone decides where it goes (managed)".to_owned(),
+        Why::Affinity { cpus } => tr!("it may go to CPUs {cpus}", cpus),
+        Why::Managed => tr!("the kernel alone decides where it goes (managed)").to_owned(),
         Why::Counter { name, grew, is_time: true } => {
-            format!("{name} grew by {}", units::latency(Nanos::from_ns(*grew)))
+            tr!("{name} grew by {grew}", name, grew = units::latency(Nanos::from_ns(*grew)))
         }
-        Why::Counter { name, grew, is_time: false } => format!("{name} grew by {}", units::count(*grew)),
+        Why::Counter { name, grew, is_time: false } => tr!("{name} grew by {grew}", name, grew = units::count(*grew)),
         Why::PartlyStolen { time } => {
-            format!("up to {} of the latency may be the hypervisor's", units::latency(*time))
+            tr!("up to {time} of the latency may be the hypervisor's", time = units::latency(*time))
         }
     };
     name(&said)
@@ -126,9 +130,9 @@ pub fn why(why: &Why) -> String {
 /// A kernel priority (smaller is more urgent) in the terms that users set: deadline, real-time priority, or nice value.
 fn priority(kernel: i32) -> String {
     match kernel {
-        ..0 => "deadline".to_owned(),
-        0..=99 => format!("real-time {}", 99 - kernel),
-        _ => format!("ordinary, nice {}", kernel.saturating_sub(120)),
+        ..0 => tr!("deadline").to_owned(),
+        0..=99 => tr!("real-time {priority}", priority = 99 - kernel),
+        _ => tr!("ordinary, nice {nice}", nice = kernel.saturating_sub(120)),
     }
 }
 
@@ -139,15 +143,23 @@ fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
 /// The period of something that occurs at regular times, and how often it did: `every 250 ms (57 of 58 fit)`.
 pub fn rhythm(rhythm: &Rhythm) -> String {
     let (fitting, of) = rhythm.fitting;
-    let fit = if of == 0 { String::new() } else { format!(" ({} of {} fit)", units::count(fitting), units::count(of)) };
-    format!("every {}{fit}", units::duration(rhythm.period))
+    let fit = if of == 0 {
+        String::new()
+    } else {
+        tr!(" ({fitting} of {of} fit)", fitting = units::count(fitting), of = units::count(of))
+    };
+    tr!("every {period}{fit}", period = units::duration(rhythm.period), fit)
 }
 
 /// Whether a cause occurred at regular times or in bursts; `None` if neither was found.
 pub fn pattern(ranked: &Ranked) -> Option<String> {
     let rhythm = ranked.rhythm.as_ref().map(rhythm);
     let bursts = ranked.bursts.map(|of| {
-        format!("in {}, the largest of {}", units::counted(of.clusters, "burst"), units::counted(of.largest, "spike"))
+        tr!(
+            "in {bursts}, the largest of {spikes}",
+            bursts = units::counted(of.clusters, "burst"),
+            spikes = units::counted(of.largest, "spike")
+        )
     });
     let both: Vec<String> = rhythm.into_iter().chain(bursts).collect();
     (!both.is_empty()).then(|| both.join(", "))
@@ -156,11 +168,11 @@ pub fn pattern(ranked: &Ranked) -> Option<String> {
 /// The CPUs on which, and the loads under which, a cause occurred. CPUs are left out if only one was measured, loads if
 /// only one was traced.
 pub fn places(ranked: &Ranked, report: &Report) -> Vec<String> {
-    let cpus = ranked.by_cpu.iter().map(|on| (on.spikes, format!("on CPU {}", on.cpu)));
+    let cpus = ranked.by_cpu.iter().map(|on| (on.spikes, tr!("on CPU {cpu}", cpu = on.cpu)));
     let phases = ranked
         .by_phase
         .iter()
-        .map(|under| (under.spikes, format!("under {}", phase_name(&report.phase_name(under.phase)))));
+        .map(|under| (under.spikes, tr!("under {phase}", phase = phase_name(&report.phase_name(under.phase)))));
     let looked = report.causes.as_ref().and_then(|causes| causes.tracing.as_ref()).map_or(0, |t| t.phases.len());
     [(report.need.cpus.len() > 1, counts(cpus.collect())), (looked > 1, counts(phases.collect()))]
         .into_iter()
@@ -179,7 +191,7 @@ pub fn blame(blame: &Blame) -> String {
     let beyond = if blame.excess == blame.time {
         String::new()
     } else {
-        format!(" ({} more than ordinarily)", units::latency(blame.excess))
+        tr!(" ({excess} more than ordinarily)", excess = units::latency(blame.excess))
     };
     let reasons: Vec<String> = blame.why.iter().map(why).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
@@ -194,10 +206,13 @@ pub fn blamed(blame: &Blame) -> String {
 
 /// A sentence about late activations that occur at regular times; `None` if none do.
 pub fn rhythms(explanation: &Explanation) -> Option<String> {
-    let said: Vec<String> =
-        explanation.rhythms.iter().map(|found| format!("on CPU {} {}", found.cpu, rhythm(&found.rhythm))).collect();
+    let said: Vec<String> = explanation
+        .rhythms
+        .iter()
+        .map(|found| tr!("on CPU {cpu} {rhythm}", cpu = found.cpu, rhythm = rhythm(&found.rhythm)))
+        .collect();
     (!said.is_empty())
-        .then(|| format!("Late activations come at regular times, whatever their causes: {}.", said.join("; ")))
+        .then(|| tr!("Late activations come at regular times, whatever their causes: {said}.", said = said.join("; ")))
 }
 
 /// A sentence about the time that ordinary activations spend; `None` if that is unknown.
@@ -208,17 +223,17 @@ pub fn ordinary(explanation: &Explanation) -> Option<String> {
         .map(|spent| format!("{} {}", units::latency(spent.median), cause(&spent.cause)))
         .collect();
     (!said.is_empty()).then(|| {
-        format!("An ordinary activation spends {}; only time beyond that is charged to causes.", said.join(", "))
+        tr!("An ordinary activation spends {said}; only time beyond that is charged to causes.", said = said.join(", "))
     })
 }
 
 pub fn rung(rung: Rung) -> &'static str {
     match rung {
-        Rung::Timerlat => "the kernel's trace, with the events of its own latency tracers",
-        Rung::Tracefs => "the kernel's trace",
-        Rung::Bpf => "a program in the kernel",
-        Rung::Deltas => "counters before and after",
-        Rung::InProcess => "what the process knows of itself",
+        Rung::Timerlat => tr!("the kernel's trace, with the events of its own latency tracers"),
+        Rung::Tracefs => tr!("the kernel's trace"),
+        Rung::Bpf => tr!("a program in the kernel"),
+        Rung::Deltas => tr!("counters before and after"),
+        Rung::InProcess => tr!("what the process knows of itself"),
     }
 }
 
@@ -226,90 +241,87 @@ pub fn rung(rung: Rung) -> &'static str {
 pub fn blind(blind: &Blind) -> String {
     match blind {
         Blind::Records => {
-            "Nothing was traced, only counted: counters name causes, but not how long each took.".to_owned()
+            tr!("Nothing was traced, only counted: counters name causes, but not how long each took.").to_owned()
         }
-        Blind::Event(name) => format!("This kernel does not provide the event {name}."),
+        Blind::Event(name) => tr!("This kernel does not provide the event {name}.", name),
         Blind::CriticalSections => {
-            "Sections with interrupts or pre-emption off show only by what they delay.".to_owned()
+            tr!("Sections with interrupts or pre-emption off show only by what they delay.").to_owned()
         }
-        Blind::Firmware => "What firmware does shows only as a gap in the trace.".to_owned(),
-        Blind::Hypervisor => "What the host does shows only as a gap in the trace.".to_owned(),
-        Blind::Holes(cpu) => format!(
-            "Records of CPU {cpu} have holes that nothing reported: the self-test or windows without a switch show them."
+        Blind::Firmware => tr!("What firmware does shows only as a gap in the trace.").to_owned(),
+        Blind::Hypervisor => tr!("What the host does shows only as a gap in the trace.").to_owned(),
+        Blind::Holes(cpu) => tr!(
+            "Records of CPU {cpu} have holes that nothing reported: the self-test or windows without a switch show them.",
+            cpu
         ),
-        Blind::Witness(what, why) => format!("There is no {what}: {why}."),
+        Blind::Witness(what, why) => tr!("There is no {what}: {why}.", what, why),
     }
 }
 
 pub fn self_test(test: &SelfTest) -> Option<String> {
     (!test.passed()).then(|| {
-        format!(
-            "Self-test of CPU {}: of {} there were {} seen, {} and {}; clocks apart by up to {}.",
-            test.cpu,
-            units::counted(test.timers.into(), "timer"),
-            counted(test.expiries, "expiry", "expiries"),
-            counted(test.wakings, "waking", "wakings"),
-            counted(test.switches, "switch", "switches"),
-            units::latency(test.warp)
-        )
+        tr!("Self-test of CPU {cpu}: of {timers} there were {expiries} seen, {wakings} and {switches}; clocks apart by up to {warp}.", cpu = test.cpu, timers = units::counted(test.timers.into(), "timer"), expiries = units::counted(test.expiries.into(), "expiry"), wakings = units::counted(test.wakings.into(), "waking"), switches = units::counted(test.switches.into(), "switch"), warp = units::latency(test.warp))
     })
-}
-
-fn counted(n: u32, one: &str, more: &str) -> String {
-    format!("{}{}{}", units::count(n.into()), units::THIN, if n == 1 { one } else { more })
 }
 
 pub fn incomplete(why: Incomplete) -> &'static str {
     match why {
-        Incomplete::Holes => "records are missing in it, or of its CPU, that nobody reported as lost",
-        Incomplete::Lost => "the kernel lost records in it",
-        Incomplete::Late => "the trace begins after the release",
-        Incomplete::Short => "the trace ends before the wake-up",
-        Incomplete::Warped => "clocks do not fit together",
-        Incomplete::TooLong => "it had more records than are kept of one activation",
-        Incomplete::Elsewhere => "it was not seen to run on its CPU; its policy lets it run on others",
-        Incomplete::NoTrace => "there are no records",
+        Incomplete::Holes => tr!("records are missing in it, or of its CPU, that nobody reported as lost"),
+        Incomplete::Lost => tr!("the kernel lost records in it"),
+        Incomplete::Late => tr!("the trace begins after the release"),
+        Incomplete::Short => tr!("the trace ends before the wake-up"),
+        Incomplete::Warped => tr!("clocks do not fit together"),
+        Incomplete::TooLong => tr!("it had more records than are kept of one activation"),
+        Incomplete::Elsewhere => tr!("it was not seen to run on its CPU; its policy lets it run on others"),
+        Incomplete::NoTrace => tr!("there are no records"),
     }
 }
 
 pub fn kept(kept: Kept) -> &'static str {
     match kept {
-        Kept::Worst => "among the latest of its CPU",
-        Kept::Sampled => "drawn at random",
-        Kept::Ordinary => "an ordinary one, to compare with",
+        Kept::Worst => tr!("among the latest of its CPU"),
+        Kept::Sampled => tr!("drawn at random"),
+        Kept::Ordinary => tr!("an ordinary one, to compare with"),
     }
 }
 
 /// Sentences about the number of late activations, and the share of their latency that is explained.
 pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     let all = report.late();
-    let thresholds: Vec<String> =
-        explanation.thresholds.iter().map(|of| format!("{} on CPU {}", units::latency(of.threshold), of.cpu)).collect();
-    let than = if thresholds.is_empty() { String::new() } else { format!(" (later than {})", thresholds.join(", ")) };
+    let thresholds: Vec<String> = explanation
+        .thresholds
+        .iter()
+        .map(|of| tr!("{threshold} on CPU {cpu}", threshold = units::latency(of.threshold), cpu = of.cpu))
+        .collect();
+    let than = if thresholds.is_empty() {
+        String::new()
+    } else {
+        tr!(" (later than {thresholds})", thresholds = thresholds.join(", "))
+    };
     if report.causes_doubt() == Some(CausesDoubt::NotReached) {
         return Vec::new();
     }
     if all.late == 0 {
-        return vec![format!("No activation was late{than}: there is nothing to explain.")];
+        return vec![tr!("No activation was late{than}: there is nothing to explain.", than)];
     }
-    let mut sentences = vec![format!(
-        "{} late{than}, {} in all; {} captured, {} of them completely traced.",
-        were(all.late, "activation"),
-        units::duration(all.latency),
-        units::count(all.kept),
-        units::count(all.complete)
+    let mut sentences = vec![tr!(
+        "{late} late{than}, {latency} in all; {kept} captured, {complete} of them completely traced.",
+        late = were(all.late, "activation"),
+        than,
+        latency = units::duration(all.latency),
+        kept = units::count(all.kept),
+        complete = units::count(all.complete)
     )];
     sentences.push(explained(explanation));
     if all.passed_over > 0 {
-        sentences.push(format!(
-            "{} more were not captured: they came too fast one after the other, or needed too much room.",
-            units::count(all.passed_over)
+        sentences.push(tr!(
+            "{passed_over} more were not captured: they came too fast one after the other, or needed too much room.",
+            passed_over = units::count(all.passed_over)
         ));
     }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
-        sentences.push(format!(
-            "Activations whose records are incomplete, with {} of the time captured, count in no share.",
-            units::portion(1.0 - share)
+        sentences.push(tr!(
+            "Activations whose records are incomplete, with {share} of the time captured, count in no share.",
+            share = units::portion(1.0 - share)
         ));
     }
     sentences
@@ -319,8 +331,8 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
 /// records; every share of a cause refers to it.
 pub fn explained(explanation: &Explanation) -> String {
     explanation.explained.map_or_else(
-        || "How much of the latency each cause made is not known.".to_owned(),
-        |share| format!("{} of the traced latency has a known cause.", units::portion(share)),
+        || tr!("How much of the latency each cause made is not known.").to_owned(),
+        |share| tr!("{share} of the traced latency has a known cause.", share = units::portion(share)),
     )
 }
 
@@ -340,39 +352,46 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
 /// Why a ranking without doubts can be trusted: what was checked.
 pub fn checked(report: &Report) -> String {
     let tests = report.causes.iter().filter_map(|causes| causes.tracing.as_ref()).flat_map(|of| &of.self_test);
-    let test = if tests.count() > 0 { ", and the self-test of the trace passed" } else { "" };
+    let test = if tests.count() > 0 { tr!(", and the self-test of the trace passed") } else { "" };
     match report.late() {
-        late if late.late == 0 => format!("each activation was held against its threshold{test}"),
-        late => format!(
-            "{} of {} captured have complete records{test}",
-            units::count(late.complete),
-            units::count(late.kept)
+        late if late.late == 0 => tr!("each activation was held against its threshold{test}", test),
+        late => tr!(
+            "{complete} of {kept} captured have complete records{test}",
+            complete = units::count(late.complete),
+            kept = units::count(late.kept),
+            test
         ),
     }
 }
 
 fn were(n: u64, noun: &str) -> String {
-    format!("{} {}", units::counted(n, noun), if n == 1 { "was" } else { "were" })
+    let values = units::counted(n, noun);
+    if n == 1 { tr!("{values} was", values) } else { tr!("{values} were", values) }
 }
 
 /// Sentences about the method of the search.
 pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     let threshold = match tracing.threshold {
-        Some(limit) => format!("later than {}", units::latency(limit)),
-        None => format!("later than 99.9{}% of the run so far", units::THIN),
+        Some(limit) => tr!("later than {limit}", limit = units::latency(limit)),
+        None => tr!("later than 99.9{thin}% of the run so far", thin = units::THIN),
     };
     let cut = report.cut_off.is_some().then(|| super::ending(report));
     let mut sentences: Vec<String> = cut.into_iter().collect();
-    sentences.push(format!(
-        "Source: {}. An activation is late if it is {threshold}; at most {} are captured.",
-        rung(tracing.rung),
-        units::count(tracing.windows_max.into())
+    sentences.push(tr!(
+        "Source: {rung}. An activation is late if it is {threshold}; at most {most} are captured.",
+        rung = rung(tracing.rung),
+        threshold,
+        most = units::count(tracing.windows_max.into())
     ));
     if let Some(sentence) = phases(report) {
         sentences.push(sentence);
     }
     sentences.extend(tracing.refused.iter().map(|better| {
-        format!("Better, but not to be had: {}: {}.", rung(better.rung), better.why.trim_end_matches('.'))
+        tr!(
+            "Better, but not to be had: {rung}: {why}.",
+            rung = rung(better.rung),
+            why = better.why.trim_end_matches('.')
+        )
     }));
     sentences.extend(tracing.blind.iter().map(blind));
     sentences.extend(tracing.self_test.iter().filter_map(self_test));
@@ -383,11 +402,11 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
 fn opinions(Opinions { same, different }: Opinions) -> String {
     let all = units::counted(same.saturating_add(different), "time");
     let differs = if different == 0 {
-        "each time it says the same".to_owned()
+        tr!("each time it says the same").to_owned()
     } else {
-        format!("{} it says something else, which makes the time doubtful", units::counted(different, "time"))
+        tr!("{times} it says something else, which makes the time doubtful", times = units::counted(different, "time"))
     };
-    format!("The kernel's own noise tracer was heard on interrupts and threads {all}: {differs}.")
+    tr!("The kernel's own noise tracer was heard on interrupts and threads {all}: {differs}.", all, differs)
 }
 
 /// A sentence that names the traced load phases; `None` if all were traced.
@@ -396,13 +415,15 @@ pub fn phases(report: &Report) -> Option<String> {
     let traced: Vec<u16> = phases.filter(|phase| report.traced(*phase)).collect();
     let names: Vec<String> =
         traced.iter().map(|phase| format!("{phase} ({})", phase_name(&report.phase_name(*phase)))).collect();
-    let noun = if names.len() == 1 { "phase" } else { "phases" };
-    report.traced_apart().then(|| {
-        format!(
-            "Causes are those of load {noun} {}, which {} traced and not part of the verdict.",
-            names.join(", "),
-            if names.len() == 1 { "is" } else { "are" }
-        )
+    report.traced_apart().then(|| match names.len() {
+        1 => tr!(
+            "Causes are those of load phase {names}, which is traced and not part of the verdict.",
+            names = names.join(", ")
+        ),
+        _ => tr!(
+            "Causes are those of load phases {names}, which are traced and not part of the verdict.",
+            names = names.join(", ")
+        ),
     })
 }
 
@@ -410,11 +431,17 @@ pub fn phases(report: &Report) -> Option<String> {
 pub fn lost(explanation: &Explanation) -> Option<String> {
     let lost = explanation.totals.iter().filter(|total| total.lost > 0).map(|total| {
         let all = total.records.saturating_add(total.lost);
-        format!("{} of {} on CPU {}", units::count(total.lost), units::counted(all, "record"), total.cpu)
+        tr!(
+            "{lost} of {records} on CPU {cpu}",
+            lost = units::count(total.lost),
+            records = units::counted(all, "record"),
+            cpu = total.cpu
+        )
     });
     let lost: Vec<String> = lost.collect();
-    (!lost.is_empty())
-        .then(|| format!("The kernel lost {}; activations with a hole in their trace are marked.", lost.join(", ")))
+    (!lost.is_empty()).then(|| {
+        tr!("The kernel lost {lost}; activations with a hole in their trace are marked.", lost = lost.join(", "))
+    })
 }
 
 /// An instant as the time since the start of the run.
@@ -427,13 +454,15 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
-        return format!("counters name it in {count}, as the first suspect in {first}");
+        return tr!("counters name it in {count}, as the first suspect in {first}", count, first);
     }
-    format!(
-        "{} of the traced latency: {} in {count}, at most {} in one; the main cause of {first}",
-        units::portion(ranked.share),
-        units::duration(ranked.total),
-        units::latency(ranked.worst)
+    tr!(
+        "{share} of the traced latency: {total} in {count}, at most {worst} in one; the main cause of {first}",
+        share = units::portion(ranked.share),
+        total = units::duration(ranked.total),
+        count,
+        worst = units::latency(ranked.worst),
+        first
     )
 }
 

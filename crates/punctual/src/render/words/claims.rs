@@ -18,6 +18,7 @@ pub use refused::{reason, refused, refused_of_import};
 pub use signs::sign;
 
 use super::causes::cause;
+use crate::render::lang::tr;
 use crate::render::units;
 use beyond::beyond;
 use limits::{clustered, method, missed, misses, moods, percentiles, seen, wanted};
@@ -53,7 +54,12 @@ fn of_cause(claims: &CauseClaims) -> Vec<String> {
         Ok(levels) => beyond(levels, Some(&name)),
         Err(refusal) => {
             let (why, help) = reasons_of_cause(refusal);
-            vec![format!("By cause ({name}): what is reached once in a day or a year is not told: {why}. {help}")]
+            vec![tr!(
+                "By cause ({name}): what is reached once in a day or a year is not told: {why}. {help}",
+                name,
+                why,
+                help
+            )]
         }
     }
 }
@@ -62,7 +68,7 @@ fn of_cause(claims: &CauseClaims) -> Vec<String> {
 fn latest(cpu: &PhaseClaims) -> String {
     let number = cpu.cpus.iter().next().unwrap_or_default();
     let largest = cpu.largest.map_or_else(|| units::ABSENT.to_owned(), units::latency);
-    let mut said = format!("CPU {number} is later than all together: its largest is {largest}.");
+    let mut said = tr!("CPU {number} is later than all together: its largest is {largest}.", number, largest);
     for more in [percentiles(&cpu.percentiles), cpu.misses.as_ref().map(missed)].into_iter().flatten() {
         said.push(' ');
         said.push_str(&more);

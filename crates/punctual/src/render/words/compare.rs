@@ -2,6 +2,7 @@
 
 use super::command::{Command, length};
 use super::{kernel, mechanism, phase_name, policy, state, timer_phase};
+use crate::render::lang::tr;
 use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
@@ -15,19 +16,19 @@ use punctual_numbers::scenario::{Amount, Policy};
 
 pub fn verdict(verdict: Compared) -> &'static str {
     match verdict {
-        Compared::Better => "better",
-        Compared::Worse => "worse",
-        Compared::Mixed => "better in some, worse in others",
-        Compared::NoDifferenceShown => "no difference shown",
-        Compared::NotEnoughData => "not enough data",
+        Compared::Better => tr!("better"),
+        Compared::Worse => tr!("worse"),
+        Compared::Mixed => tr!("better in some, worse in others"),
+        Compared::NoDifferenceShown => tr!("no difference shown"),
+        Compared::NotEnoughData => tr!("not enough data"),
     }
 }
 
 /// The verdict on a recording. If the machine changes too slowly for runs of this length, the text names the remedy.
 pub fn verdict_on(against: &Against) -> String {
     match against.undecided {
-        Some(Undecided::Moods(_)) => "not enough: interleave".to_owned(),
-        Some(Undecided::FewRuns { .. }) => "not enough runs".to_owned(),
+        Some(Undecided::Moods(_)) => tr!("not enough: interleave").to_owned(),
+        Some(Undecided::FewRuns { .. }) => tr!("not enough runs").to_owned(),
         None => based_verdict(against.basis, against.verdict, against.if_independent),
     }
 }
@@ -36,23 +37,25 @@ pub fn verdict_on(against: &Against) -> String {
 pub fn based_verdict(basis: Basis, verdict_now: Compared, if_independent: Option<Compared>) -> String {
     match (if_independent, basis) {
         (Some(Compared::NotEnoughData), _) | (_, Basis::Times | Basis::Order) => verdict(verdict_now).to_owned(),
-        (Some(if_independent), _) => format!("not decided, {} if independent", verdict(if_independent)),
+        (Some(if_independent), _) => {
+            tr!("not decided, {if_independent} if independent", if_independent = verdict(if_independent))
+        }
         (None, Basis::Independent) if verdict_now == Compared::NotEnoughData => verdict(verdict_now).to_owned(),
-        (None, Basis::Independent) => format!("{}, as if independent", verdict(verdict_now)),
+        (None, Basis::Independent) => tr!("{verdict_now}, as if independent", verdict_now = verdict(verdict_now)),
     }
 }
 
 /// The verdict on one number, short enough for a column.
 pub fn row_verdict(row: &RowResult) -> &'static str {
     match (row.withheld, row.verdict) {
-        (Some(Withheld::Unfit), _) => "refused",
-        (Some(Withheld::Stolen), _) => "stolen time",
-        (Some(Withheld::Moods), _) => "too few moods",
-        (None, Compared::Better) => "better",
-        (None, Compared::Worse) => "worse",
-        (None, Compared::Mixed) => "both",
-        (None, Compared::NoDifferenceShown) => "none shown",
-        (None, Compared::NotEnoughData) => "too little",
+        (Some(Withheld::Unfit), _) => tr!("refused"),
+        (Some(Withheld::Stolen), _) => tr!("stolen time"),
+        (Some(Withheld::Moods), _) => tr!("too few moods"),
+        (None, Compared::Better) => tr!("better"),
+        (None, Compared::Worse) => tr!("worse"),
+        (None, Compared::Mixed) => tr!("both"),
+        (None, Compared::NoDifferenceShown) => tr!("none shown"),
+        (None, Compared::NotEnoughData) => tr!("too little"),
     }
 }
 
@@ -66,9 +69,9 @@ pub fn percentile(ppm: u32) -> String {
 pub fn what(what: &ComparedNumber) -> String {
     match what {
         ComparedNumber::Percentile { ppm } => percentile(*ppm),
-        ComparedNumber::Misses { .. } => "misses/million".to_owned(),
-        ComparedNumber::Rare { threshold, .. } => format!("over {}", units::latency(*threshold)),
-        ComparedNumber::RareSizes { .. } => "their size".to_owned(),
+        ComparedNumber::Misses { .. } => tr!("misses/million").to_owned(),
+        ComparedNumber::Rare { threshold, .. } => tr!("over {threshold}", threshold = units::latency(*threshold)),
+        ComparedNumber::RareSizes { .. } => tr!("their size").to_owned(),
     }
 }
 
@@ -104,9 +107,15 @@ pub fn interval_of(change: Option<Change>) -> String {
     let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
     match change {
         Some(Change::Difference(l)) if l.low.is_finite() || l.high.is_finite() => {
-            format!("{} to {}", end(l.low, units::signed_us(l.low)), end(l.high, units::signed_us(l.high)))
+            tr!(
+                "{low} to {high}",
+                low = end(l.low, units::signed_us(l.low)),
+                high = end(l.high, units::signed_us(l.high))
+            )
         }
-        Some(Change::Ratio(l)) => format!("x{:.2} to {}", l.low, end(l.high, format!("x{:.2}", l.high))),
+        Some(Change::Ratio(l)) => {
+            tr!("x{low} to {high}", low = format!("{:.2}", l.low), high = end(l.high, format!("x{:.2}", l.high)))
+        }
         Some(Change::Difference(_)) | None => units::ABSENT.to_owned(),
     }
 }
@@ -125,26 +134,27 @@ pub fn odds(odds: Option<f64>) -> String {
 /// The name of a group, which is a CPU under a load: `CPU 1, load cpu`, `CPU 1, idle`. For other programs, the name in
 /// the file: `thread 0`.
 pub fn group(group: &Group) -> String {
-    let cpu = group.cpu.map(|cpu| format!("CPU {cpu}"));
+    let cpu = group.cpu.map(|cpu| tr!("CPU {cpu}", cpu));
     // In many files the series is named just like the CPU.
     let series = group.series.clone().filter(|series| cpu.as_deref() != Some(series.as_str()));
     let place = match (series, cpu) {
         (Some(series), Some(cpu)) if !series.starts_with(&format!("{cpu} ")) => format!("{series} ({cpu})"),
         (Some(series), _) => series,
-        (None, cpu) => cpu.unwrap_or_else(|| "the only one".to_owned()),
+        (None, cpu) => cpu.unwrap_or_else(|| tr!("the only one").to_owned()),
     };
     let load = match group.load.as_deref().map(phase_name) {
         None => String::new(),
         Some(idle @ "idle") => format!(", {idle}"),
-        Some(load) => format!(", load {load}"),
+        Some(load) => tr!(", load {load}", load),
     };
-    let traced = if group.traced { ", traced" } else { "" };
+    let traced = if group.traced { tr!(", traced") } else { "" };
     format!("{place}{load}{traced}")
 }
 
 /// The name of a result's group, and of the group that it is compared with if the names differ.
 pub fn result_group(result: &GroupResult) -> String {
-    let against = result.against.as_ref().map_or_else(String::new, |other| format!(" against {}", group(other)));
+    let against =
+        result.against.as_ref().map_or_else(String::new, |other| tr!(" against {other}", other = group(other)));
     format!("{}{against}", group(&result.group))
 }
 
@@ -152,14 +162,19 @@ pub fn result_group(result: &GroupResult) -> String {
 /// other programs.
 pub fn due(result: &GroupResult) -> String {
     let imported = result.group.series.is_some() || result.against.as_ref().is_some_and(|of| of.series.is_some());
-    let (what, due) = if imported { ("value", "") } else { ("release", " due") };
-    format!("{} and {}{due}", units::count(result.due.0), units::counted(result.due.1, what))
+    let (what, due) = if imported { ("value", "") } else { ("release", tr!(" due")) };
+    tr!(
+        "{first} and {second}{due}",
+        first = units::count(result.due.0),
+        second = units::counted(result.due.1, what),
+        due
+    )
 }
 
 /// Why the histogram of either file does not represent all measured values, and what would help.
 pub fn unfit(result: &GroupResult) -> Vec<String> {
     let (first, second) = &result.unfit;
-    unfit_sides([("of the first", first.as_ref()), ("of the second", second.as_ref())])
+    unfit_sides([(tr!("of the first"), first.as_ref()), (tr!("of the second"), second.as_ref())])
 }
 
 fn unfit_sides(sides: [(&str, Option<&Refusal>); 2]) -> Vec<String> {
@@ -196,47 +211,62 @@ pub fn notes(origin: &Origin) -> &[String] {
 /// A sentence about data that a file lacks, and what follows from that for the comparison.
 pub fn lacking(of: &Lacking) -> String {
     let who = match (of.first, of.second) {
-        (true, true) => "neither says",
-        (true, false) => "the first does not say",
-        _ => "the second does not say",
+        (true, true) => tr!("neither says"),
+        (true, false) => tr!("the first does not say"),
+        _ => tr!("the second does not say"),
     };
     match of.lack {
-        Lack::Time => format!(
+        Lack::Time => tr!(
             "{who} when anything was: the tail cannot be held against each other, and every {TOGETHER} activations are \
              counted as one, so that bursts of that size are no difference; changes from minute to minute are not \
-             allowed for"
+             allowed for",
+            who,
+            TOGETHER
         ),
-        Lack::Instants => format!(
+        Lack::Instants => tr!(
             "{who} when anything was: the tail cannot be held against each other, and by the order of the values limits are \
-             as wide as parts of the list differ"
+             as wide as parts of the list differ",
+            who
         ),
-        Lack::Skips => format!("{who} how many releases were skipped; what was skipped is no miss there"),
-        Lack::Beyond { from } => format!("{who} how much later than {} what is beyond was", units::latency(from)),
-        Lack::Counts => format!("{who} how often each value was: what it tells has no odds"),
-        Lack::Settings => format!("{who} load, scheduling, clock and settings: whether they differ is not known"),
+        Lack::Skips => tr!("{who} how many releases were skipped; what was skipped is no miss there", who),
+        Lack::Beyond { from } => {
+            tr!("{who} how much later than {from} what is beyond was", who, from = units::latency(from))
+        }
+        Lack::Counts => tr!("{who} how often each value was: what it tells has no odds", who),
+        Lack::Settings => tr!("{who} load, scheduling, clock and settings: whether they differ is not known", who),
     }
 }
 
 /// A better or worse row as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
 fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     let unit = match row.what {
-        ComparedNumber::Percentile { .. } | ComparedNumber::RareSizes { .. } => format!("{THIN}us"),
+        ComparedNumber::Percentile { .. } | ComparedNumber::RareSizes { .. } => tr!("{THIN}us", THIN),
         ComparedNumber::Misses { .. } | ComparedNumber::Rare { .. } => String::new(),
     };
     let (first, second) = (number(row, false), number(row, true));
     let place = result_group(result);
     match row.what {
-        ComparedNumber::Rare { threshold, .. } => format!(
-            "{place}: {second} latencies over {}, was {first}, p = {}",
-            units::latency(threshold),
-            odds(row.odds_of_all)
+        ComparedNumber::Rare { threshold, .. } => tr!(
+            "{place}: {second} latencies over {threshold}, was {first}, p = {odds}",
+            place,
+            second,
+            threshold = units::latency(threshold),
+            first,
+            odds = odds(row.odds_of_all)
         ),
         ComparedNumber::RareSizes { threshold, .. } => {
             let over = units::latency(threshold);
-            format!("{place}: median size of what is over {over} {second}{unit}, was {first}{unit}")
+            tr!(
+                "{place}: median size of what is over {over} {second}{unit}, was {first}{unit}",
+                place,
+                over,
+                second,
+                unit,
+                first
+            )
         }
         ComparedNumber::Percentile { .. } | ComparedNumber::Misses { .. } => {
-            format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what))
+            tr!("{place}: {what} {second}{unit}, was {first}{unit}", place, what = what(&row.what), second, unit, first)
         }
     }
 }
@@ -255,9 +285,10 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
     if against.basis != Basis::Independent || told == Compared::NotEnoughData {
         return said;
     }
-    format!(
+    tr!(
         "{said} All of this is as if values did not depend on each other: a histogram does not say in which order they \
-         came, and two histograms of one machine differ as well if its latency changes from minute to minute."
+         came, and two histograms of one machine differ as well if its latency changes from minute to minute.",
+        said
     )
 }
 
@@ -266,49 +297,34 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     let told = against.told_to_ppm.map(percentile);
     match verdict {
         Compared::Better | Compared::Worse | Compared::Mixed => {
-            format!(
-                "The change that was seen is more than {margin}, and chance does not explain it: if nothing had changed, at \
-                 most {} of such comparisons would show a change.",
-                units::portion(comparison.error_rate)
-            )
+            tr!("The change that was seen is more than {margin}, and chance does not explain it: if nothing had changed, at \
+                 most {error_rate} of such comparisons would show a change.", margin, error_rate = units::portion(comparison.error_rate))
         }
-        Compared::NoDifferenceShown => format!(
-            "Up to {} the limits exclude a change of more than {}. Smaller ones, and what lies beyond, may differ.",
-            told.unwrap_or_else(|| "p99".to_owned()),
-            if against.basis == Basis::Times {
+        Compared::NoDifferenceShown => tr!("Up to {percentile} the limits exclude a change of more than {max}. Smaller ones, and what lies beyond, may differ.", percentile = told.unwrap_or_else(|| "p99".to_owned()), max = if against.basis == Basis::Times {
                 margin
             } else {
                 units::portion((TOLD_MARGINS * comparison.options.margin).max(TOLD_LEAST))
-            }
-        ),
+            }),
         Compared::NotEnoughData if against.undecided.is_some() => {
             against.undecided.as_ref().map(undecided).unwrap_or_default()
         }
         Compared::NotEnoughData => match against.wants.map(rounded_up) {
-            Some(length) => format!(
-                "A change that matters could have been missed. To tell it, each recording would have to be about {} long.",
-                units::duration(length)
-            ),
+            Some(length) => tr!("A change that matters could have been missed. To tell it, each recording would have to be about {length} long.", length = units::duration(length)),
             None if beyond_the_margin(against, comparison.options.margin).is_some() => {
                 let row = beyond_the_margin(against, comparison.options.margin);
-                format!(
-                    "All that is possible for {} lies beyond the margin of {margin}, but of {} that were looked at, chance \
-                     alone makes one such in {}: below 0.05 would decide.",
-                    row.map(|row| what(&row.what)).unwrap_or_default(),
-                    units::counted(comparison.looked_at as u64, "number"),
-                    odds(row.and_then(|row| row.odds_of_all))
-                )
+                tr!("All that is possible for {what} lies beyond the margin of {margin}, but of {numbers} that were looked at, chance \
+                     alone makes one such in {odds}: below 0.05 would decide.", what = row.map(|row| what(&row.what)).unwrap_or_default(), margin, numbers = units::counted(comparison.looked_at as u64, "number"), odds = odds(row.and_then(|row| row.odds_of_all)))
             }
             None if against.groups.iter().flat_map(|group| &group.rows).any(has_few_moods) => {
-                "A change that matters could have been missed: latency changes so slowly that a list of values holds only a \
-                 few of the machine's moods. Measure much longer, or in turn, A B A B."
+                tr!("A change that matters could have been missed: latency changes so slowly that a list of values holds only a \
+                 few of the machine's moods. Measure much longer, or in turn, A B A B.")
                     .to_owned()
             }
             None if against.groups.iter().flat_map(|group| &group.rows).any(is_unfit) => {
-                "A change that matters could have been missed: what is refused below was not looked at.".to_owned()
+                tr!("A change that matters could have been missed: what is refused below was not looked at.").to_owned()
             }
             None => {
-                "A change that matters could have been missed; too little was measured to say how much more it takes."
+                tr!("A change that matters could have been missed; too little was measured to say how much more it takes.")
                     .to_owned()
             }
         },
@@ -317,20 +333,13 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
 
 fn undecided(why: &Undecided) -> String {
     match why {
-        Undecided::Moods(mood) => format!(
-            "This machine stays alike for {} at a time, and a run of {} has seen {}. Two runs may have met different moods: \
-             measure both in turn (interleave).",
-            units::duration(mood.length),
-            units::duration(mood.run),
-            if mood.seen() < 1.5 { "one of them".to_owned() } else { format!("{:.0} of them", mood.seen()) }
-        ),
-        Undecided::FewRuns { least } if least.is_finite() => format!(
-            "Runs of one side differ from each other, and with this number of them a change by less than a factor of \
-             {least:.2} could have been missed. Measure more runs of both."
-        ),
+        Undecided::Moods(mood) => tr!("This machine stays alike for {length} at a time, and a run of {run} has seen {seen}. Two runs may have met different moods: \
+             measure both in turn (interleave).", length = units::duration(mood.length), run = units::duration(mood.run), seen = if mood.seen() < 1.5 { tr!("one of them").to_owned() } else { tr!("{seen} of them", seen = format!("{:.0}", mood.seen())) }),
+        Undecided::FewRuns { least } if least.is_finite() => tr!("Runs of one side differ from each other, and with this number of them a change by less than a factor of \
+             {least} could have been missed. Measure more runs of both.", least = format!("{:.2}", least)),
         Undecided::FewRuns { .. } => {
-            "There are too few runs to tell how much runs of one side differ: it takes two of one at least, and better four \
-             of each."
+            tr!("There are too few runs to tell how much runs of one side differ: it takes two of one at least, and better four \
+             of each.")
                 .to_owned()
         }
     }
@@ -353,30 +362,46 @@ pub fn interleave() -> (String, Nanos) {
 pub fn second_kernel(of: &SecondKernel) -> String {
     let (first, second) = (kernel(of.first), kernel(of.second));
     let in_band = match of.in_band_switches {
-        0 => "No thread was taken in-band.".to_owned(),
-        n => format!("Threads were taken in-band {}, which may be part of the latency.", units::counted(n, "time")),
+        0 => tr!("No thread was taken in-band.").to_owned(),
+        n => tr!(
+            "Threads were taken in-band {times}, which may be part of the latency.",
+            times = units::counted(n, "time")
+        ),
     };
     let Some(gain) = of.least() else {
-        return format!("Too little was measured to tell what {second} instead of {first} changes here. {in_band}");
+        return tr!(
+            "Too little was measured to tell what {second} instead of {first} changes here. {in_band}",
+            second,
+            first,
+            in_band
+        );
     };
     let others = match of.gains.len() {
         0 | 1 => String::new(),
-        n => format!("; of {n} CPUs and loads this one gains least"),
+        n => tr!("; of {n} CPUs and loads this one gains least", n),
     };
-    format!("On this machine {second} instead of {first} brings {}{others}. {in_band}", gained(gain))
+    tr!(
+        "On this machine {second} instead of {first} brings {gain}{others}. {in_band}",
+        second,
+        first,
+        gain = gained(gain),
+        others,
+        in_band
+    )
 }
 
 /// The change of a percentile with its interval: `p99 of CPU 1, idle, from 45.0 us to 12.5 us (x0.28, ...): better`.
 pub fn gained(gain: &Gain) -> String {
-    format!(
-        "{} of {} from {}{THIN}us to {}{THIN}us ({}, 95 % interval {}): {}",
-        percentile(gain.ppm),
-        group(&gain.group),
-        units::column_us_of(gain.first),
-        units::column_us_of(gain.second),
-        changed(Some(gain.change)),
-        interval_of(Some(gain.change)),
-        verdict(gain.verdict)
+    tr!(
+        "{ppm} of {group} from {first}{THIN}us to {second}{THIN}us ({change}, 95 % interval {interval}): {verdict}",
+        ppm = percentile(gain.ppm),
+        group = group(&gain.group),
+        first = units::column_us_of(gain.first),
+        THIN,
+        second = units::column_us_of(gain.second),
+        change = changed(Some(gain.change)),
+        interval = interval_of(Some(gain.change)),
+        verdict = verdict(gain.verdict)
     )
 }
 
@@ -448,50 +473,56 @@ pub fn rounded_up(length: Nanos) -> Nanos {
 
 fn design(comparison: &Comparison) -> String {
     match comparison.others.first().map(|other| other.design) {
-        Some(Design::Runs { first, second }) => format!(
-            "The error is how much runs of one side differ ({first} and {second}; Student's t test on logarithms)."
+        Some(Design::Runs { first, second }) => tr!(
+            "The error is how much runs of one side differ ({first} and {second}; Student's t test on logarithms).",
+            first,
+            second
         ),
-        Some(Design::Rounds { rounds }) => format!(
-            "The error is how much the differences of {} differ (from 8 to 20 rounds the exact test of signs, else Student's).",
-            units::counted(rounds as u64, "round")
+        Some(Design::Rounds { rounds }) => tr!(
+            "The error is how much the differences of {rounds} differ (from 8 to 20 rounds the exact test of signs, else Student's).",
+            rounds = units::counted(rounds as u64, "round")
         ),
         Some(Design::Pair) | None => {
-            "The error is how much stretches of a run differ that are longer than a mood of the machine.".to_owned()
+            tr!("The error is how much stretches of a run differ that are longer than a mood of the machine.")
+                .to_owned()
         }
     }
 }
 
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
-    let mut cautions = vec![format!(
+    let mut cautions = vec![tr!(
         "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change where nothing differs, allowing for \
-         all {} looked at: below {} a change beyond the margin of {} decides. {}",
-        units::counted(comparison.looked_at as u64, "row"),
-        comparison.error_rate,
-        units::portion(comparison.options.margin),
-        design(comparison),
+         all {rows} looked at: below {error_rate} a change beyond the margin of {margin} decides. {design}",
+        THIN,
+        rows = units::counted(comparison.looked_at as u64, "row"),
+        error_rate = comparison.error_rate,
+        margin = units::portion(comparison.options.margin),
+        design = design(comparison)
     )];
     let rows = || comparison.others.iter().flat_map(|other| &other.groups).flat_map(|group| &group.rows);
     if rows().any(|row| interval(row).contains('?')) {
-        cautions.push("A ? is a limit that a run of this length does not give.".to_owned());
+        cautions.push(tr!("A ? is a limit that a run of this length does not give.").to_owned());
     }
     if rows().any(|row| matches!(row.what, ComparedNumber::Rare { .. })) {
         cautions.push(
-            "Rows \"over\" count latencies beyond a threshold that follows from both recordings together: the widest gap of \
-             the tail, or 16 and 64 events. \"Their size\" is the largest of each slice of time that has one."
+            tr!("Rows \"over\" count latencies beyond a threshold that follows from both recordings together: the widest gap of \
+             the tail, or 16 and 64 events. \"Their size\" is the largest of each slice of time that has one.")
                 .to_owned(),
         );
     }
     if rows().any(|row| row.withheld == Some(Withheld::Moods)) {
         cautions.push(
-            "Moods: the runs saw too few moods of the machine, and each may have met another one: these rows decide \
-             nothing."
+            tr!("Moods: the runs saw too few moods of the machine, and each may have met another one: these rows decide \
+             nothing.")
                 .to_owned(),
         );
     }
     if rows().any(|row| row.withheld == Some(Withheld::Stolen)) {
         cautions.push(
-            "Stolen time: what the hypervisor took could make such a difference alone, so the row decides nothing."
-                .to_owned(),
+            tr!(
+                "Stolen time: what the hypervisor took could make such a difference alone, so the row decides nothing."
+            )
+            .to_owned(),
         );
     }
     let decided = |against: &Against| {
@@ -500,14 +531,14 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     };
     if comparison.others.iter().any(decided) {
         cautions.push(
-            "Two recordings do not tell what was changed from what changes by itself between runs and boots: measure in \
-             turn, A B A B, before you believe it."
+            tr!("Two recordings do not tell what was changed from what changes by itself between runs and boots: measure in \
+             turn, A B A B, before you believe it.")
                 .to_owned(),
         );
     }
     if comparison.others.iter().any(|other| other.refused) {
         cautions.push(
-            "Compared on demand only: what is marked as not comparable makes these numbers mean different things."
+            tr!("Compared on demand only: what is marked as not comparable makes these numbers mean different things.")
                 .to_owned(),
         );
     }
@@ -516,50 +547,50 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
 
 pub fn subject(subject: &Subject) -> String {
     match subject {
-        Subject::Mechanism => "way to wait".to_owned(),
-        Subject::Period(Some(cpu)) => format!("period of CPU {cpu}"),
-        Subject::Period(None) => "period".to_owned(),
-        Subject::Quantity => "what the values are".to_owned(),
-        Subject::Context => "where an activation ends".to_owned(),
-        Subject::Program => "program".to_owned(),
-        Subject::Command => "command".to_owned(),
-        Subject::Load => "load".to_owned(),
+        Subject::Mechanism => tr!("way to wait").to_owned(),
+        Subject::Period(Some(cpu)) => tr!("period of CPU {cpu}", cpu),
+        Subject::Period(None) => tr!("period").to_owned(),
+        Subject::Quantity => tr!("what the values are").to_owned(),
+        Subject::Context => tr!("where an activation ends").to_owned(),
+        Subject::Program => tr!("program").to_owned(),
+        Subject::Command => tr!("command").to_owned(),
+        Subject::Load => tr!("load").to_owned(),
         Subject::Cpu => "CPU".to_owned(),
-        Subject::ClockSource => "clock source".to_owned(),
+        Subject::ClockSource => tr!("clock source").to_owned(),
         Subject::Machine(name) | Subject::Setting(name) => name.clone(),
-        Subject::Policy(cpu) => format!("scheduling of CPU {cpu}"),
-        Subject::TimerPhase => "place of the releases".to_owned(),
-        Subject::Budget => "budget".to_owned(),
-        Subject::DmaLatency => "asked of /dev/cpu_dma_latency".to_owned(),
-        Subject::LoadCpus => "CPUs of the loads".to_owned(),
-        Subject::Housekeeping => "CPUs of our helpers".to_owned(),
-        Subject::Knob(id) => format!("knob {id}"),
-        Subject::ToolVersion => "version of punctual".to_owned(),
+        Subject::Policy(cpu) => tr!("scheduling of CPU {cpu}", cpu),
+        Subject::TimerPhase => tr!("place of the releases").to_owned(),
+        Subject::Budget => tr!("budget").to_owned(),
+        Subject::DmaLatency => tr!("asked of /dev/cpu_dma_latency").to_owned(),
+        Subject::LoadCpus => tr!("CPUs of the loads").to_owned(),
+        Subject::Housekeeping => tr!("CPUs of our helpers").to_owned(),
+        Subject::Knob(id) => tr!("knob {id}", id),
+        Subject::ToolVersion => tr!("version of punctual").to_owned(),
     }
 }
 
 pub fn value(value: &Value) -> String {
     match value {
-        Value::Absent => "not stated".to_owned(),
-        Value::Text(text) if text.is_empty() => "none".to_owned(),
+        Value::Absent => tr!("not stated").to_owned(),
+        Value::Text(text) if text.is_empty() => tr!("none").to_owned(),
         Value::Text(text) => text.clone(),
         Value::Time(time) => units::latency(*time),
         Value::Mechanism(of) => mechanism(*of).to_owned(),
         Value::Policy(of) => policy(*of),
         Value::Phase(of) => timer_phase(*of).to_owned(),
         Value::State(of) => state(of).to_owned(),
-        Value::Quantity(Quantity::Latency) => "latency".to_owned(),
-        Value::Quantity(Quantity::Noise) => "time taken away".to_owned(),
+        Value::Quantity(Quantity::Latency) => tr!("latency").to_owned(),
+        Value::Quantity(Quantity::Noise) => tr!("time taken away").to_owned(),
     }
 }
 
 /// How much a difference between the machines or runs matters for the comparison.
 pub fn matters(matters: Matters) -> &'static str {
     match matters {
-        Matters::Refuses => "not comparable",
-        Matters::Much => "can explain any difference",
-        Matters::Some => "may explain a difference",
-        Matters::Little => "worth knowing",
+        Matters::Refuses => tr!("not comparable"),
+        Matters::Much => tr!("can explain any difference"),
+        Matters::Some => tr!("may explain a difference"),
+        Matters::Little => tr!("worth knowing"),
     }
 }
 
@@ -572,7 +603,7 @@ pub fn not_comparable(other: &Against) -> String {
     let differs = other.differences.iter().filter(|of| of.refuses()).map(difference);
     let unfit = other.groups.iter().flat_map(unfit);
     let reasons: Vec<String> = differs.chain(unfit).collect();
-    if reasons.is_empty() { "their CPUs and loads are not the same".to_owned() } else { reasons.join("; ") }
+    if reasons.is_empty() { tr!("their CPUs and loads are not the same").to_owned() } else { reasons.join("; ") }
 }
 
 /// A sentence about the groups that only one of the two recordings has; `None` if there are none.
@@ -581,26 +612,29 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
         let names: Vec<String> = left.iter().filter(|l| l.in_first == first).map(|l| group(&l.group)).collect();
         (!names.is_empty()).then(|| names.join("; "))
     };
-    let side = |names: Option<String>, which: &str| names.map(|names| format!("only in the {which}: {names}"));
-    let parts: Vec<String> = [side(of(true), "first"), side(of(false), "second")].into_iter().flatten().collect();
+    let side =
+        |names: Option<String>, which: &str| names.map(|names| tr!("only in the {which}: {names}", which, names));
+    let parts: Vec<String> =
+        [side(of(true), tr!("first")), side(of(false), tr!("second"))].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(". "))
 }
 
 pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
     let weight = |weight: punctual_numbers::compare::CauseWeight| {
-        format!(
-            "{:.1}{THIN}us of latency per second, {} of it",
-            weight.ns_per_second / 1e3,
-            units::portion(weight.share)
+        tr!(
+            "{lost}{THIN}us of latency per second, {share} of it",
+            lost = format!("{:.1}", weight.ns_per_second / 1e3),
+            THIN,
+            share = units::portion(weight.share)
         )
     };
     match (change.first, change.second) {
-        (None, Some(now)) => format!("new: {name} ({})", weight(now)),
-        (Some(then), None) => format!("gone: {name} (was {})", weight(then)),
+        (None, Some(now)) => tr!("new: {name} ({now})", name, now = weight(now)),
+        (Some(then), None) => tr!("gone: {name} (was {then})", name, then = weight(then)),
         (Some(then), Some(now)) => {
-            let word = if now.ns_per_second > then.ns_per_second { "grew" } else { "shrank" };
-            format!("{word}: {name} ({}; was {})", weight(now), weight(then))
+            let word = if now.ns_per_second > then.ns_per_second { tr!("grew") } else { tr!("shrank") };
+            tr!("{word}: {name} ({now}; was {then})", word, name, now = weight(now), then = weight(then))
         }
         (None, None) => name,
     }
@@ -609,46 +643,58 @@ pub fn cause(change: &CauseChange) -> String {
 /// The size of the effect in words, from Cliff's delta.
 pub fn effect(delta: f64) -> String {
     let size = match delta.abs() {
-        d if d < 0.147 => "negligible",
-        d if d < 0.33 => "small",
-        d if d < 0.474 => "medium",
-        _ => "large",
+        d if d < 0.147 => tr!("negligible"),
+        d if d < 0.33 => tr!("small"),
+        d if d < 0.474 => tr!("medium"),
+        _ => tr!("large"),
     };
     let share = units::portion(f64::midpoint(1.0, delta));
-    format!("an activation of the second is later than one of the first in {share} of all pairs: {size} on the whole")
+    tr!(
+        "an activation of the second is later than one of the first in {share} of all pairs: {size} on the whole",
+        share,
+        size
+    )
 }
 
 pub fn refused(refused: &Refused) -> String {
     match refused {
-        Refused::Alone => "one recording is not compared to anything: name another, or --baseline FILE".to_owned(),
-        Refused::NoTimes(name) => format!(
+        Refused::Alone => tr!("one recording is not compared to anything: name another, or --baseline FILE").to_owned(),
+        Refused::NoTimes(name) => tr!(
             "{name} is a file of another program: several files a side, and rounds, are recordings of punctual; compare the \
-             files one with one"
+             files one with one",
+            name
         ),
         Refused::Unpaired(first, second) => {
-            format!(
-                "rounds need as many recordings of the one side as of the other, and there are {first} and {second}"
+            tr!(
+                "rounds need as many recordings of the one side as of the other, and there are {first} and {second}",
+                first,
+                second
             )
         }
-        Refused::Margin(margin) => format!("a margin of {margin} is none: write a percentage from 0 to below 1000"),
+        Refused::Margin(margin) => tr!("a margin of {margin} is none: write a percentage from 0 to below 1000", margin),
         Refused::Incomparable(name, differences) => {
             let all: Vec<String> = differences.iter().map(difference).collect();
-            format!(
-                "{name} cannot be compared with the first, because its numbers mean something else ({}); measure \
+            tr!(
+                "{name} cannot be compared with the first, because its numbers mean something else ({reasons}); measure \
                  both alike, or compare with --anyway, which marks the result",
-                all.join("; ")
+                name,
+                reasons = all.join("; ")
             )
         }
-        Refused::Unfit(name, first, second) => format!(
-            "{name} cannot be compared with the first. {} Or compare with --anyway, which marks the result and shows the \
+        Refused::Unfit(name, first, second) => tr!(
+            "{name} cannot be compared with the first. {why} Or compare with --anyway, which marks the result and shows the \
              notes",
-            unfit_sides([("Of the first", first.as_ref()), (&format!("Of {name}"), second.as_ref())]).join(" ")
+            name,
+            why = unfit_sides([(tr!("Of the first"), first.as_ref()), (&tr!("Of {name}", name), second.as_ref())])
+                .join(" ")
         ),
         Refused::NothingInCommon(name, left) => {
-            let what = left_out(left).unwrap_or_else(|| "nothing was measured in either".to_owned());
-            format!(
+            let what = left_out(left).unwrap_or_else(|| tr!("nothing was measured in either").to_owned());
+            tr!(
                 "{name} and the first have no CPU under the same load in common, traced or not alike ({what}); \
-                 measure both alike, or compare with --anyway, which marks the result"
+                 measure both alike, or compare with --anyway, which marks the result",
+                name,
+                what
             )
         }
     }
@@ -656,9 +702,9 @@ pub fn refused(refused: &Refused) -> String {
 
 /// A sentence that says how a skipped release counts in the percentiles of these two files.
 pub fn skipped(first: &Origin, second: &Origin) -> String {
-    let mut said = "A skipped release counts with the time from it to the moment its thread ran next".to_owned();
+    let mut said = tr!("A skipped release counts with the time from it to the moment its thread ran next").to_owned();
     if [first, second].iter().any(|origin| matches!(origin, Origin::Imported { .. })) {
-        said.push_str("; in the file of another program, which does not tell that, as a period late");
+        said.push_str(tr!("; in the file of another program, which does not tell that, as a period late"));
     }
     said + "."
 }
@@ -666,10 +712,10 @@ pub fn skipped(first: &Origin, second: &Origin) -> String {
 pub fn budget(what: &ComparedNumber) -> Option<String> {
     match what {
         ComparedNumber::Misses { budget: Some(budget) } => {
-            Some(format!("Misses: later than {}, or skipped.", units::latency(*budget)))
+            Some(tr!("Misses: later than {budget}, or skipped.", budget = units::latency(*budget)))
         }
         ComparedNumber::Misses { budget: None } => {
-            Some("Misses: skipped only; no budget is common to the recordings (--budget).".to_owned())
+            Some(tr!("Misses: skipped only; no budget is common to the recordings (--budget).").to_owned())
         }
         ComparedNumber::Percentile { .. } | ComparedNumber::Rare { .. } | ComparedNumber::RareSizes { .. } => None,
     }

@@ -1,15 +1,17 @@
 //! Words about several findings: which of them to show, how many there are, and what they have in common.
 
 use super::state;
+use crate::render::lang::{said, tr};
 use punctual_facts::finding::{Finding, State};
 use punctual_numbers::report::Report;
 use punctual_tuning::knobs::{self, Blast, Family, Resort};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 pub fn resort(resort: Resort) -> &'static str {
     match resort {
-        Resort::ChooseCpus => "to judge other CPUs, and leave some for the rest: punctual audit --cpus LIST",
-        Resort::LimitSleep => "to see what a limit does: punctual measure --dma-latency MICROSECONDS",
+        Resort::ChooseCpus => tr!("to judge other CPUs, and leave some for the rest: punctual audit --cpus LIST"),
+        Resort::LimitSleep => tr!("to see what a limit does: punctual measure --dma-latency MICROSECONDS"),
     }
 }
 
@@ -23,11 +25,11 @@ pub fn standing_in_the_way(report: &Report) -> Vec<&Finding> {
 
 /// The number of findings in each state: `2 bad, 1 unknown, 30 good`.
 pub fn findings_counted(findings: &[Finding]) -> String {
-    let words = ["bad", "unknown", "advice", "good", "not applicable"];
+    let words = [tr!("bad"), tr!("unknown"), tr!("advice"), tr!("good"), tr!("not applicable")];
     let number = |word: &str| findings.iter().filter(|f| state(&f.state) == word).count();
     let counted: Vec<String> =
         words.iter().map(|w| (number(w), w)).filter(|(n, _)| *n > 0).map(|(n, w)| format!("{n} {w}")).collect();
-    if counted.is_empty() { "nothing was audited".to_owned() } else { counted.join(", ") }
+    if counted.is_empty() { tr!("nothing was audited").to_owned() } else { counted.join(", ") }
 }
 
 /// The number of findings of each family: `kernel 4, idle 2`. Findings of knobs that this program does not know, made
@@ -35,8 +37,8 @@ pub fn findings_counted(findings: &[Finding]) -> String {
 pub fn by_family(findings: &[&Finding]) -> String {
     let family = |finding: &&&Finding| knobs::find(&finding.id).map(|knob| knob.family);
     let number = |wanted: Option<Family>| findings.iter().filter(|finding| family(finding) == wanted).count();
-    let families = Family::ALL.iter().map(|family| (number(Some(*family)), family.name()));
-    let counted = families.chain([(number(None), "others")]).filter(|(count, _)| *count > 0);
+    let families = Family::ALL.iter().map(|family| (number(Some(*family)), said(family.name())));
+    let counted = families.chain([(number(None), Cow::Borrowed(tr!("others")))]).filter(|(count, _)| *count > 0);
     counted.map(|(count, name)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
@@ -71,9 +73,9 @@ pub fn by_reason(findings: &[Finding]) -> Vec<Alike<'_>> {
 pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
     type IsOne = fn(&State) -> bool;
     let groups: [(&'static str, IsOne); 3] = [
-        ("Advice on what software cannot see (punctual audit)", |state| matches!(state, State::Advice(_))),
-        ("Good", |state| *state == State::Good),
-        ("Not applicable", |state| matches!(state, State::NotApplicable(_))),
+        (tr!("Advice on what software cannot see (punctual audit)"), |state| matches!(state, State::Advice(_))),
+        (tr!("Good"), |state| *state == State::Good),
+        (tr!("Not applicable"), |state| matches!(state, State::NotApplicable(_))),
     ];
     let of = |is_one: IsOne| findings.iter().filter(|finding| is_one(&finding.state)).collect();
     let groups = groups.map(|(what, is_one)| Alike { what, findings: of(is_one) });
@@ -82,8 +84,8 @@ pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
 
 pub fn blast_meaning(blast: Blast) -> &'static str {
     match blast {
-        Blast::Harmless => "the change does nothing to a machine at work",
-        Blast::Disturbing => "the change disturbs running real-time work for a moment",
-        Blast::Breaking => "the change can break a service or lose a function",
+        Blast::Harmless => tr!("the change does nothing to a machine at work"),
+        Blast::Disturbing => tr!("the change disturbs running real-time work for a moment"),
+        Blast::Breaking => tr!("the change can break a service or lose a function"),
     }
 }

@@ -1,6 +1,7 @@
 //! Words about recordings of several runs, about stretches of a recording, and about recordings that cannot be merged.
 
 use super::{amount, cpus, kernel, mechanism, policy, timer_phase, units};
+use crate::render::lang::tr;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Mismatch, RecTime, RecordedRun, Stretch, Unmergeable};
 use punctual_numbers::report::Report;
@@ -14,8 +15,8 @@ const RUNS_TOLD: usize = 12;
 pub fn measured(report: &Report) -> String {
     let (length, begun) = (units::duration(report.measured), units::date(report.started_unix_ns));
     match report.stretch {
-        None => format!("Measured {length} from {begun}"),
-        Some(_) => format!("{length} of the run that began {begun}"),
+        None => tr!("Measured {length} from {begun}", length, begun),
+        Some(_) => tr!("{length} of the run that began {begun}", length, begun),
     }
 }
 
@@ -31,10 +32,10 @@ fn out_of_band(report: &Report) -> Option<String> {
     let core = Some(report.scenario.mechanism).filter(|mechanism| mechanism.is_out_of_band()).map(kernel)?;
     let switches = report.cpus.iter().filter_map(|cpu| cpu.in_band_switches).fold(0, u64::saturating_add);
     let taken = match switches {
-        0 => "took none of them in-band".to_owned(),
-        n => format!("took them in-band {}", units::counted(n, "time")),
+        0 => tr!("took none of them in-band").to_owned(),
+        n => tr!("took them in-band {times}", times = units::counted(n, "time")),
     };
-    Some(format!("{core} woke the threads out-of-band, and {taken}"))
+    Some(tr!("{core} woke the threads out-of-band, and {taken}", core, taken))
 }
 
 /// Sentences about the runs that a recording is made of, and the gaps between them. Empty for a single run.
@@ -43,72 +44,73 @@ fn made_of(report: &Report) -> Vec<String> {
     if runs.len() < 2 {
         return Vec::new();
     }
-    let mut told = vec![format!(
-        "this recording is made of {} of one scenario; each was measured by itself, with warm-ups of its own",
-        units::counted(runs.len() as u64, "run")
+    let mut told = vec![tr!(
+        "this recording is made of {runs} of one scenario; each was measured by itself, with warm-ups of its own",
+        runs = units::counted(runs.len() as u64, "run")
     )];
     for (number, run) in runs.iter().enumerate().take(RUNS_TOLD) {
         let before = number.checked_sub(1).and_then(|number| runs.get(number));
-        told.push(format!("run {}: {}", number + 1, one_run(run, before, report.stretch.is_some())));
+        told.push(tr!(
+            "run {number}: {told}",
+            number = number + 1,
+            told = one_run(run, before, report.stretch.is_some())
+        ));
     }
     if runs.len() > RUNS_TOLD {
-        told.push(format!("and {} more", units::counted((runs.len() - RUNS_TOLD) as u64, "run")));
+        told.push(tr!("and {runs} more", runs = units::counted((runs.len() - RUNS_TOLD) as u64, "run")));
     }
     if !report.findings.is_empty() {
-        told.push("the findings are those of the last run that was audited".to_owned());
+        told.push(tr!("the findings are those of the last run that was audited").to_owned());
     }
     told
 }
 
 fn one_run(run: &RecordedRun, before: Option<&RecordedRun>, is_part: bool) -> String {
     let (date, length) = (units::date(run.header.started_unix_ns), units::duration(run.covered));
-    let mut text =
-        if is_part { format!("begun {date}, {length} of it shown") } else { format!("from {date}, {length} measured") };
+    let mut text = if is_part {
+        tr!("begun {date}, {length} of it shown", date, length)
+    } else {
+        tr!("from {date}, {length} measured", date, length)
+    };
     match &run.end {
-        None => text.push_str(", then cut off"),
+        None => text.push_str(tr!(", then cut off")),
         Some(end) => text = format!("{text}, {}", super::end(end.reason)),
     }
     if let Some(before) = before {
         let gap = run.at.since(before.until);
-        text = format!(
-            "{text}; begins at {} of the whole, {} after the one before",
-            units::moment(run.at),
-            units::duration(gap)
+        text = tr!(
+            "{text}; begins at {at} of the whole, {gap} after the one before",
+            text,
+            at = units::moment(run.at),
+            gap = units::duration(gap)
         );
     }
-    format!("{text} (punctual {})", run.header.tool_version)
+    tr!("{text} (punctual {tool_version})", text, tool_version = run.header.tool_version)
 }
 
 /// Sentences about the selected stretch of a recording, and about data that is missing for it.
 fn between(stretch: &Stretch) -> Vec<String> {
-    let asked = format!("{} to {}", units::moment(stretch.from), units::moment(stretch.to));
+    let asked = tr!("{from} to {to}", from = units::moment(stretch.from), to = units::moment(stretch.to));
     let mut told = Vec::new();
     match stretch.edges {
-        Some(edges) if stretch.is_widened() => told.push(format!(
-            "this is only {} to {} of the run: {asked} was asked for, and is widened to the edges of recorded intervals",
-            units::moment(edges.from),
-            units::moment(edges.to)
-        )),
-        _ => told.push(format!("this is only {asked} of the run")),
+        Some(edges) if stretch.is_widened() => told.push(tr!("this is only {from} to {to} of the run: {asked} was asked for, and is widened to the edges of recorded intervals", from = units::moment(edges.from), to = units::moment(edges.to), asked)),
+        _ => told.push(tr!("this is only {asked} of the run", asked)),
     }
-    told.push(format!(
-        "in a part of a run the largest latency is known to within 1.6{}%, and the worst wake-ups are those that were among \
+    told.push(tr!("in a part of a run the largest latency is known to within 1.6{thin}%, and the worst wake-ups are those that were among \
          the worst of their CPU up to then; warm-ups, what loads achieved and how complete the trace is are known only of \
-         whole runs and left out",
-        units::THIN
-    ));
+         whole runs and left out", thin = units::THIN));
     told
 }
 
 pub fn nothing_between(stretch: &Stretch, runs: &[RecordedRun]) -> String {
     let from = runs.first().map_or(RecTime::EPOCH, |run| run.at);
     let until = runs.last().map_or(RecTime::EPOCH, |run| run.until);
-    format!(
-        "nothing was measured from {} to {}: the recording goes from {} to {}",
-        units::moment(stretch.from),
-        units::moment(stretch.to),
-        units::moment(from),
-        units::moment(until)
+    tr!(
+        "nothing was measured from {from} to {to}: the recording goes from {begin} to {until}",
+        from = units::moment(stretch.from),
+        to = units::moment(stretch.to),
+        begin = units::moment(from),
+        until = units::moment(until)
     )
 }
 
@@ -116,30 +118,24 @@ pub fn nothing_between(stretch: &Stretch, runs: &[RecordedRun]) -> String {
 pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     let name = |number: &usize| paths.get(*number).map_or_else(String::new, |path| path.display().to_string());
     let first = name(&0);
-    let mut lines = vec!["these recordings do not become one:".to_owned()];
+    let mut lines = vec![tr!("these recordings do not become one:").to_owned()];
     let mut kind = false;
     for reason in against {
         lines.push(match reason {
             Unmergeable::Mismatch(number, all) => {
                 kind = true;
-                format!("{} is of another kind than {first}\n{}", name(number), differences(all, "there", "here"))
+                tr!("{number} is of another kind than {first}\n{all}", number = name(number), first, all = differences(all, tr!("there"), tr!("here")))
             }
-            Unmergeable::Same { earlier, later } => format!("{} and {} hold the same run", name(earlier), name(later)),
-            Unmergeable::Overlap { earlier, later, until_unix_ns, from_unix_ns } => format!(
-                "{} went on until {}, {} began at {}: runs on the same CPUs at the same time disturb each other and do not \
-                 follow each other (unless the wall clock was set back between them)",
-                name(earlier),
-                units::date(*until_unix_ns),
-                name(later),
-                units::date(*from_unix_ns)
-            ),
-            Unmergeable::Nothing(number) => format!("{} ended before it measured anything", name(number)),
+            Unmergeable::Same { earlier, later } => tr!("{earlier} and {later} hold the same run", earlier = name(earlier), later = name(later)),
+            Unmergeable::Overlap { earlier, later, until_unix_ns, from_unix_ns } => tr!("{earlier} went on until {until_unix_ns}, {later} began at {from_unix_ns}: runs on the same CPUs at the same time disturb each other and do not \
+                 follow each other (unless the wall clock was set back between them)", earlier = name(earlier), until_unix_ns = units::date(*until_unix_ns), later = name(later), from_unix_ns = units::date(*from_unix_ns)),
+            Unmergeable::Nothing(number) => tr!("{number} ended before it measured anything", number = name(number)),
         });
     }
     lines.push(if kind {
-        "look at each by itself, or at two side by side: punctual compare".to_owned()
+        tr!("look at each by itself, or at two side by side: punctual compare").to_owned()
     } else {
-        "leave out what does not belong, and merge the rest".to_owned()
+        tr!("leave out what does not belong, and merge the rest").to_owned()
     });
     lines.join("\n")
 }
@@ -153,51 +149,51 @@ pub fn differences(all: &[Mismatch], first: &str, other: &str) -> String {
 }
 
 fn difference(differs: &Mismatch) -> (String, String, String) {
-    let none = || "none".to_owned();
+    let none = || tr!("none").to_owned();
     let latency = |length: &Option<Nanos>| length.map_or_else(none, units::latency);
     let text = |text: &Option<String>| text.clone().unwrap_or_else(none);
     let said = |what: &str, a: String, b: String| (what.to_owned(), a, b);
     match differs {
         Mismatch::Machine(name, a, b) => said(name, text(a), text(b)),
-        Mismatch::Cpus(a, b) => said("measured", cpus(a), cpus(b)),
-        Mismatch::Period(cpu, a, b) => (format!("period of CPU {cpu}"), units::period(*a), units::period(*b)),
-        Mismatch::Policy(a, b) => said("policy", policy(*a), policy(*b)),
-        Mismatch::Mechanism(a, b) => said("mechanism", mechanism(*a).to_owned(), mechanism(*b).to_owned()),
-        Mismatch::Phase(a, b) => said("releases", timer_phase(*a).to_owned(), timer_phase(*b).to_owned()),
-        Mismatch::WarmUp(a, b) => said("warm-up", amount(*a), amount(*b)),
-        Mismatch::Budget(a, b) => said("budget", latency(a), latency(b)),
-        Mismatch::Limit(a, b) => said("limit that ends the run", latency(a), latency(b)),
+        Mismatch::Cpus(a, b) => said(tr!("measured"), cpus(a), cpus(b)),
+        Mismatch::Period(cpu, a, b) => (tr!("period of CPU {cpu}", cpu), units::period(*a), units::period(*b)),
+        Mismatch::Policy(a, b) => said(tr!("policy"), policy(*a), policy(*b)),
+        Mismatch::Mechanism(a, b) => said(tr!("mechanism"), mechanism(*a).to_owned(), mechanism(*b).to_owned()),
+        Mismatch::Phase(a, b) => said(tr!("releases"), timer_phase(*a).to_owned(), timer_phase(*b).to_owned()),
+        Mismatch::WarmUp(a, b) => said(tr!("warm-up"), amount(*a), amount(*b)),
+        Mismatch::Budget(a, b) => said(tr!("budget"), latency(a), latency(b)),
+        Mismatch::Limit(a, b) => said(tr!("limit that ends the run"), latency(a), latency(b)),
         Mismatch::DmaLatency(a, b) => {
-            let held = |us: &Option<u32>| us.map_or_else(none, |us| format!("{us}{}us", units::THIN));
-            said("request for short sleeps", held(a), held(b))
+            let held = |us: &Option<u32>| us.map_or_else(none, |us| tr!("{us}{thin}us", us, thin = units::THIN));
+            said(tr!("request for short sleeps"), held(a), held(b))
         }
-        Mismatch::Loads(a, b) => said("load phases", a.join(", "), b.join(", ")),
-        Mismatch::LoadCpus(a, b) => said("CPUs for loads", cpus(a), cpus(b)),
-        Mismatch::Isolated(a, b) => said("isolated", cpus(a), cpus(b)),
-        Mismatch::Shared(a, b) => said("shared with helpers", cpus(a), cpus(b)),
-        Mismatch::Suite(a, b) => said("suite", text(a), text(b)),
-        Mismatch::ClockSource(a, b) => said("clock", text(a), text(b)),
-        Mismatch::Tick(a, b) => said("tick", units::period(*a), units::period(*b)),
-        Mismatch::Engine(a, b) => said("causes looked for", engine(*a), engine(*b)),
-        Mismatch::Traced(a, b) => said("traced load phases", numbers(a), numbers(b)),
+        Mismatch::Loads(a, b) => said(tr!("load phases"), a.join(", "), b.join(", ")),
+        Mismatch::LoadCpus(a, b) => said(tr!("CPUs for loads"), cpus(a), cpus(b)),
+        Mismatch::Isolated(a, b) => said(tr!("isolated"), cpus(a), cpus(b)),
+        Mismatch::Shared(a, b) => said(tr!("shared with helpers"), cpus(a), cpus(b)),
+        Mismatch::Suite(a, b) => said(tr!("suite"), text(a), text(b)),
+        Mismatch::ClockSource(a, b) => said(tr!("clock"), text(a), text(b)),
+        Mismatch::Tick(a, b) => said(tr!("tick"), units::period(*a), units::period(*b)),
+        Mismatch::Engine(a, b) => said(tr!("causes looked for"), engine(*a), engine(*b)),
+        Mismatch::Traced(a, b) => said(tr!("traced load phases"), numbers(a), numbers(b)),
     }
 }
 
 fn engine(rung: Option<Rung>) -> String {
     match rung {
-        None => "not",
-        Some(Rung::Timerlat) => "by the kernel's trace and its noise tracer",
-        Some(Rung::Tracefs) => "by the kernel's trace",
-        Some(Rung::Bpf) => "by a program in the kernel",
-        Some(Rung::Deltas) => "by counters",
-        Some(Rung::InProcess) => "from within the process",
+        None => tr!("not"),
+        Some(Rung::Timerlat) => tr!("by the kernel's trace and its noise tracer"),
+        Some(Rung::Tracefs) => tr!("by the kernel's trace"),
+        Some(Rung::Bpf) => tr!("by a program in the kernel"),
+        Some(Rung::Deltas) => tr!("by counters"),
+        Some(Rung::InProcess) => tr!("from within the process"),
     }
     .to_owned()
 }
 
 fn numbers(list: &[u16]) -> String {
     if list.is_empty() {
-        return "none".to_owned();
+        return tr!("none").to_owned();
     }
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -139,23 +139,24 @@ pub fn skip_difference(row: &CpuRow) -> Option<String> {
         return None;
     }
     let skipped = units::count(row.row.skipped);
-    let head = format!("CPU {} skipped {skipped} of {}", row.cpu, units::counted(row.row.due, "release"));
-    let gap = format!("longest time between two wake-ups: {}", units::latency(row.longest_gap));
+    let head = tr!(
+        "CPU {cpu} skipped {skipped} of {releases}",
+        cpu = row.cpu,
+        skipped,
+        releases = units::counted(row.row.due, "release")
+    );
+    let gap = tr!("longest time between two wake-ups: {longest_gap}", longest_gap = units::latency(row.longest_gap));
     let (ran, due) = (&row.row.latency, &row.row.latency_due);
     let points: [(&str, Point); 4] =
-        [("p99", |p| p.p99), ("p99.9", |p| p.p99_9), ("p99.99", |p| p.p99_99), ("the largest", |p| p.max)];
+        [("p99", |p| p.p99), ("p99.9", |p| p.p99_9), ("p99.99", |p| p.p99_99), (tr!("the largest"), |p| p.max)];
     let apart = points.iter().find_map(|(name, of)| {
         let (ran, due) = (of(ran)?, of(due)?);
         (due.as_ns() / 2 >= ran.as_ns()).then(|| {
-            format!(
-                "{name} is {} of the activations that ran but {} of the releases due; the first leaves out what never \
-                 ran, so judge by the second",
-                units::latency(ran),
-                units::latency(due)
-            )
+            tr!("{name} is {ran} of the activations that ran but {due} of the releases due; the first leaves out what never \
+                 ran, so judge by the second", name, ran = units::latency(ran), due = units::latency(due))
         })
     });
-    let same = "counting them changes no percentile by as much as a factor of two".to_owned();
+    let same = tr!("counting them changes no percentile by as much as a factor of two").to_owned();
     Some(format!("{head} ({gap}): {}.", apart.unwrap_or(same)))
 }
 

@@ -3,6 +3,7 @@
 use super::beyond::beyond;
 use super::limits::{chances, percentiles};
 use super::refused_of_import;
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_numbers::claims::{Above, Assumed, SeriesClaims};
 use punctual_numbers::foreign::{ForeignRun, Series, total};
@@ -51,11 +52,13 @@ pub fn of_import(run: &ForeignRun) -> Vec<ClaimsOf> {
 fn imported(claims: &SeriesClaims) -> Vec<String> {
     let odds = chances(&claims.next);
     let mut lines: Vec<String> = claims.above.iter().map(above).collect();
-    lines.extend((!odds.is_empty()).then(|| format!("{AS_IF}probability of a new maximum: {}.", odds.join(", "))));
+    lines.extend(
+        (!odds.is_empty()).then(|| tr!("{AS_IF}probability of a new maximum: {odds}.", AS_IF, odds = odds.join(", "))),
+    );
     lines.extend(percentiles(&claims.percentiles).map(|told| match claims.assumed {
         Assumed::Independent => format!("{AS_IF}{told}"),
         Assumed::InOrder { stretches } => {
-            format!("As wide as {} of the list differ: {told}", units::counted(stretches as u64, "part"))
+            tr!("As wide as {parts} of the list differ: {told}", parts = units::counted(stretches as u64, "part"), told)
         }
     }));
     match &claims.beyond {
@@ -68,10 +71,15 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
 /// The number of values above a threshold, and an upper limit of their number per hour.
 fn above(above: &Above) -> String {
     let (count, threshold) = (units::counted(above.count, "value"), units::latency(above.threshold));
-    let were = if above.count == 1 { "was" } else { "were" };
-    let observed = above.observed.map_or_else(String::new, |time| format!(" in {} of looking", units::duration(time)));
-    let most = above.per_hour_upper.map_or_else(String::new, |most| format!(". {AS_IF}at most {most:.1} an hour"));
-    format!("{count} {were} above {threshold}{observed}{most}.")
+    let observed =
+        above.observed.map_or_else(String::new, |time| tr!(" in {time} of looking", time = units::duration(time)));
+    let most = above
+        .per_hour_upper
+        .map_or_else(String::new, |most| tr!(". {AS_IF}at most {most} an hour", AS_IF, most = format!("{:.1}", most)));
+    match above.count {
+        1 => tr!("{count} was above {threshold}{observed}{most}.", count, threshold, observed, most),
+        _ => tr!("{count} were above {threshold}{observed}{most}.", count, threshold, observed, most),
+    }
 }
 
 fn lowered(text: &str) -> String {

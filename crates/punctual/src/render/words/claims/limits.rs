@@ -2,6 +2,7 @@
 //! widen all limits.
 
 use super::times::{longer, span};
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::claims::{Misses, NewMaximum, Percentile, PhaseClaims};
@@ -14,53 +15,56 @@ const TOGETHER: f64 = 0.67;
 
 pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
     let largest = units::latency(phase.largest?);
-    let seen = format!(
-        "The largest of {} in {} is {largest}.",
-        units::counted(phase.due, "release"),
-        units::duration(phase.time)
+    let seen = tr!(
+        "The largest of {releases} in {time} is {largest}.",
+        releases = units::counted(phase.due, "release"),
+        time = units::duration(phase.time),
+        largest
     );
     let odds = chances(&phase.next);
     let is_long = phase.moods.is_some_and(|moods| moods.too_long);
     let next = match (phase.drift, odds.is_empty()) {
-        (Some(drift), _) => format!(
-            " It says little of the next run, because this one changes over time: {} of its seconds or longer stretches \
-             were high in the first half, {} in the second.",
-            units::count(drift.halves.0),
-            units::count(drift.halves.1)
+        (Some(drift), _) => tr!(
+            " It says little of the next run, because this one changes over time: {early} of its seconds or longer stretches \
+             were high in the first half, {later} in the second.",
+            early = units::count(drift.halves.0),
+            later = units::count(drift.halves.1)
         ),
         (None, true) if is_long => {
-            " It says little of the next run, which may meet other moods of the machine.".to_owned()
+            tr!(" It says little of the next run, which may meet other moods of the machine.").to_owned()
         }
         (None, true) => String::new(),
-        (None, false) => format!(" Probability of a new maximum: {}.", odds.join(", ")),
+        (None, false) => tr!(" Probability of a new maximum: {odds}.", odds = odds.join(", ")),
     };
     Some(seen + &next)
 }
 
 pub(super) fn chances(next: &[NewMaximum]) -> Vec<String> {
-    next.iter().map(|next| format!("{} within the next {}", chance(next.odds), span(next.time))).collect()
+    next.iter()
+        .map(|next| tr!("{odds} within the next {time}", odds = chance(next.odds), time = span(next.time)))
+        .collect()
 }
 
 /// A probability in percent. It is never shown as 0 or 100.
 pub(super) fn chance(odds: f64) -> String {
     match odds * 100.0 {
-        p if p > 99.9 => format!("over 99.9{}%", units::THIN),
+        p if p > 99.9 => tr!("over 99.9{thin}%", thin = units::THIN),
         p if p > 99.0 => format!("{p:.1}{}%", units::THIN),
         p if p >= 1.0 => format!("{p:.0}{}%", units::THIN),
-        _ => format!("below 1{}%", units::THIN),
+        _ => tr!("below 1{thin}%", thin = units::THIN),
     }
 }
 
 /// The number of releases that missed, and the upper limit of their share.
 pub(super) fn missed(misses: &Misses) -> String {
     let seen = match misses.missed {
-        0 => "No release missed".to_owned(),
-        n => format!("{} missed", units::counted(n, "release")),
+        0 => tr!("No release missed").to_owned(),
+        n => tr!("{releases} missed", releases = units::counted(n, "release")),
     };
     let budget = units::latency(misses.budget);
     match misses.upper {
-        Some(upper) => format!("{seen} {budget}: {} do.", units::at_most(upper, "releases")),
-        None => format!("{seen} {budget} in this run; how many do in the next is not told."),
+        Some(upper) => tr!("{seen} {budget}: {upper} do.", seen, budget, upper = units::at_most(upper, "releases")),
+        None => tr!("{seen} {budget} in this run; how many do in the next is not told.", seen, budget),
     }
 }
 
@@ -70,9 +74,14 @@ pub(super) fn misses(misses: &Misses) -> String {
     match misses.more.filter(|_| misses.upper.is_some()) {
         None if misses.upper.is_none() => told,
         Some(more) => {
-            format!("{told} To claim fewer than 1 in {one_in} takes {} more without another miss.", longer(more))
+            tr!(
+                "{told} To claim fewer than 1 in {one_in} takes {more} more without another miss.",
+                told,
+                one_in,
+                more = longer(more)
+            )
         }
-        None => format!("{told} Measuring longer will not bring it below 1 in {one_in}."),
+        None => tr!("{told} Measuring longer will not bring it below 1 in {one_in}.", told, one_in),
     }
 }
 
@@ -88,14 +97,14 @@ pub(super) fn percentiles(list: &[Percentile]) -> Option<String> {
     let told = list.iter().filter_map(|percentile| {
         let (value, high) = (percentile.value?, percentile.high?);
         let limits = match percentile.low {
-            Some(low) => format!("{} to {}", units::latency(low), units::latency(high)),
-            None => format!("up to {}", units::latency(high)),
+            Some(low) => tr!("{low} to {high}", low = units::latency(low), high = units::latency(high)),
+            None => tr!("up to {high}", high = units::latency(high)),
         };
         Some(format!("{} {} ({limits})", percentile_name(percentile.one_in), units::latency(value)))
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty())
-        .then(|| format!("{} (limits of each, whatever the distribution).", told.join(", ")))
+        .then(|| tr!("{told} (limits of each, whatever the distribution).", told = told.join(", ")))
         .or_else(|| of_this_run(list))
 }
 
@@ -107,7 +116,7 @@ fn of_this_run(list: &[Percentile]) -> Option<String> {
             Some(format!("{} {}", percentile_name(percentile.one_in), units::latency(percentile.value?)))
         })
         .collect();
-    (!told.is_empty()).then(|| format!("{} in this run, without limits for the next.", told.join(", ")))
+    (!told.is_empty()).then(|| tr!("{told} in this run, without limits for the next.", told = told.join(", ")))
 }
 
 /// A sentence about moods, which are the stretches of time between slow changes of the machine: how long they last, and
@@ -116,14 +125,20 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     let moods = phase.moods?;
     let length = about(moods.length?);
     let seen = units::count(whole(moods.stretches));
-    let changes = format!("This machine changes for about {length} at a time");
+    let changes = tr!("This machine changes for about {length} at a time", length);
     Some(match moods.run_wanted.filter(|_| moods.too_long) {
-        Some(wanted) => format!(
-            "{changes}; a run of {} has seen {seen} of them, too few for limits of the next run: measure for {}.",
-            units::duration(phase.time),
-            longer(wanted)
+        Some(wanted) => tr!(
+            "{changes}; a run of {time} has seen {seen} of them, too few for limits of the next run: measure for {wanted}.",
+            changes,
+            time = units::duration(phase.time),
+            seen,
+            wanted = longer(wanted)
         ),
-        None => format!("{changes}: limits count the {seen} such stretches of this run as one each where they differ."),
+        None => tr!(
+            "{changes}: limits count the {seen} such stretches of this run as one each where they differ.",
+            changes,
+            seen
+        ),
     })
 }
 
@@ -131,25 +146,26 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
 pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
     let told = phase.percentiles.iter().filter_map(|percentile| {
         let independent = percentile.independent.filter(|_| percentile.high.is_some())?;
-        Some(format!("{} at {}", units::count(independent), percentile_name(percentile.one_in)))
+        Some(tr!(
+            "{independent} at {one_in}",
+            independent = units::count(independent),
+            one_in = percentile_name(percentile.one_in)
+        ))
     });
     let told: Vec<String> = told.collect();
     let works = &phase.methods;
     let moods = match phase.moods {
         Some(moods) => {
-            format!("by the spectrum of {} stretches ({})", units::count(whole(moods.stretches)), works.moods)
+            tr!(
+                "by the spectrum of {stretches} stretches ({moods})",
+                stretches = units::count(whole(moods.stretches)),
+                moods = works.moods
+            )
         }
-        None => "as if none depended on another, because the run is too short to show moods".to_owned(),
+        None => tr!("as if none depended on another, because the run is too short to show moods").to_owned(),
     };
     (!told.is_empty()).then(|| {
-        format!(
-            "Method: of {}, {} count as independent, {moods}; percentiles by {}, misses by {}, levels by {}.",
-            units::counted(phase.due, "release"),
-            told.join(", "),
-            works.percentiles,
-            works.misses,
-            works.levels
-        )
+        tr!("Method: of {releases}, {told} count as independent, {moods}; percentiles by {percentiles}, misses by {misses}, levels by {levels}.", releases = units::counted(phase.due, "release"), told = told.join(", "), moods, percentiles = works.percentiles, misses = works.misses, levels = works.levels)
     })
 }
 
@@ -177,20 +193,20 @@ pub(super) fn wanted(phase: &PhaseClaims) -> Option<String> {
     let told = || phase.percentiles.iter().filter(|percentile| percentile.independent.is_some());
     let next = told().find(|percentile| percentile.more.is_some())?;
     let (more, largest) = (longer(next.more?), units::latency(phase.largest?));
-    Some(format!(
-        "That {} is below {largest} takes {more} more without a larger latency.",
-        percentile_name(next.one_in)
+    Some(tr!(
+        "That {one_in} is below {largest} takes {more} more without a larger latency.",
+        one_in = percentile_name(next.one_in),
+        largest,
+        more
     ))
 }
 
 pub(super) fn clustered(phase: &PhaseClaims) -> Option<String> {
     let together = phase.extremal_index.filter(|index| *index < TOGETHER).map(|index| 1.0 / index);
-    let together = together.map_or_else(String::new, |size| format!(", about {size:.0} at a time"));
+    let together =
+        together.map_or_else(String::new, |size| tr!(", about {size} at a time", size = format!("{:.0}", size)));
     let is_told = phase.percentiles.iter().any(|percentile| percentile.high.is_some());
     (is_told && phase.clustering >= CLUSTERED).then(|| {
-        format!(
-            "Large latencies come in clusters{together}, so these limits are as wide as those of a run up to {:.1} times shorter.",
-            phase.clustering
-        )
+        tr!("Large latencies come in clusters{together}, so these limits are as wide as those of a run up to {factor} times shorter.", together, factor = format!("{:.1}", phase.clustering))
     })
 }

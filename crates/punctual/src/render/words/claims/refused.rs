@@ -1,6 +1,7 @@
 //! Sentences that say why levels beyond the largest latency are refused, and what would help.
 
 use super::times::longer;
+use crate::render::lang::tr;
 use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
 use punctual_numbers::claims::Refusal;
@@ -10,15 +11,17 @@ pub(super) const CAUSES_SHOWN: usize = 3;
 /// Why a recording gets no levels beyond its largest latency, and what would help.
 pub fn refused(refusal: &Refusal) -> String {
     let (why, help) = reasons(refusal);
-    format!("What comes once in a day or a year is not told: {why}. {help}")
+    tr!("What comes once in a day or a year is not told: {why}. {help}", why, help)
 }
 
 /// Why an import gets no levels, and what would help. An import has no causes to look for.
 pub fn refused_of_import(refusal: &Refusal) -> String {
     let (why, help) = reasons_of_import(refusal);
     match refusal {
-        Refusal::Doubted => format!("Nothing is claimed: {why}. {help}"),
-        Refusal::Censored => format!("No percentile is claimed, nor what comes once in a day or a year: {why}. {help}"),
+        Refusal::Doubted => tr!("Nothing is claimed: {why}. {help}", why, help),
+        Refusal::Censored => {
+            tr!("No percentile is claimed, nor what comes once in a day or a year: {why}. {help}", why, help)
+        }
         Refusal::NoTimes
         | Refusal::Missing { .. }
         | Refusal::TooFew { .. }
@@ -33,7 +36,7 @@ pub fn refused_of_import(refusal: &Refusal) -> String {
         | Refusal::NoFit { .. }
         | Refusal::Shape { .. }
         | Refusal::Unstable { .. }
-        | Refusal::Apart { .. } => format!("What comes once in a day or a year is not told: {why}. {help}"),
+        | Refusal::Apart { .. } => tr!("What comes once in a day or a year is not told: {why}. {help}", why, help),
     }
 }
 
@@ -48,7 +51,7 @@ pub(super) fn reasons_of_cause(refusal: &Refusal) -> (String, String) {
     let (why, help) = reasons(refusal);
     if let Refusal::TooFew { blocks, wanted, .. } = refusal {
         let blocks = units::counted(*blocks, "block");
-        return (format!("it shows in {blocks}, and it takes {}", units::count(*wanted)), help);
+        return (tr!("it shows in {blocks}, and it takes {wanted}", blocks, wanted = units::count(*wanted)), help);
     }
     (why, help)
 }
@@ -57,15 +60,21 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
     let (why, help) = reasons(refusal);
     match refusal {
         Refusal::NoTimes => (
-            "nothing says how long it was measured".to_owned(),
-            "Import a file that has the length of the run, or its period.".to_owned(),
+            tr!("nothing says how long it was measured").to_owned(),
+            tr!("Import a file that has the length of the run, or its period.").to_owned(),
         ),
-        Refusal::TooFew { blocks, wanted, .. } => {
-            (format!("it holds {}, and it takes {}", units::counted(*blocks, "value"), units::count(*wanted)), help)
-        }
+        Refusal::TooFew { blocks, wanted, .. } => (
+            tr!(
+                "it holds {values}, and it takes {wanted}",
+                values = units::counted(*blocks, "value"),
+                wanted = units::count(*wanted)
+            ),
+            help,
+        ),
         Refusal::NoFit { .. } | Refusal::Apart { .. } => (
             why,
-            "Something else may have made the latest: punctual check records causes, a histogram does not.".to_owned(),
+            tr!("Something else may have made the latest: punctual check records causes, a histogram does not.")
+                .to_owned(),
         ),
         Refusal::Doubted
         | Refusal::Censored
@@ -85,45 +94,52 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
 
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn reasons(refusal: &Refusal) -> (String, String) {
-    let longer_run = "A longer run may tell.".to_owned();
+    let longer_run = tr!("A longer run may tell.").to_owned();
     match refusal {
         Refusal::NoTimes => (
-            "nothing says when what was measured".to_owned(),
-            "A recording of punctual does; a histogram alone does not.".to_owned(),
+            tr!("nothing says when what was measured").to_owned(),
+            tr!("A recording of punctual does; a histogram alone does not.").to_owned(),
         ),
         Refusal::Doubted => (
-            "the numbers of this file contradict each other, so that no share of them can be relied upon".to_owned(),
-            "The notes say which; measure again.".to_owned(),
+            tr!("the numbers of this file contradict each other, so that no share of them can be relied upon")
+                .to_owned(),
+            tr!("The notes say which; measure again.").to_owned(),
         ),
         Refusal::Censored => (
-            "only what was above a threshold is in this file".to_owned(),
-            "Measure with a program that counts all values.".to_owned(),
+            tr!("only what was above a threshold is in this file").to_owned(),
+            tr!("Measure with a program that counts all values.").to_owned(),
         ),
         Refusal::Missing { values: count } => (
-            format!("of what came due, {} in no cell, and may be larger than all", are(*count, "value")),
-            "Measure in a way that counts what was skipped with its latency, as punctual does.".to_owned(),
+            tr!("of what came due, {count} in no cell, and may be larger than all", count = are(*count, "value")),
+            tr!("Measure in a way that counts what was skipped with its latency, as punctual does.").to_owned(),
         ),
         Refusal::TooFew { blocks, wanted, more } => (
-            format!("{} were measured, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)),
-            format!("Measure {} more.", longer(*more)),
+            tr!(
+                "{blocks} were measured, and it takes {wanted}",
+                blocks = units::counted(*blocks, "block"),
+                wanted = units::count(*wanted)
+            ),
+            tr!("Measure {more} more.", more = longer(*more)),
         ),
         Refusal::Dependent { correlation, block } => (
-            format!(
-                "what is late depends on what was late {} before (correlation {correlation:.2})",
-                units::duration(*block)
+            tr!(
+                "what is late depends on what was late {block} before (correlation {correlation})",
+                block = units::duration(*block),
+                correlation = format!("{:.2}", correlation)
             ),
-            "Find what comes and goes, or measure many times longer.".to_owned(),
+            tr!("Find what comes and goes, or measure many times longer.").to_owned(),
         ),
-        Refusal::Drifts(_) => {
-            ("the run changes over time".to_owned(), "Find what changes: heat, a job, a load that grows.".to_owned())
-        }
+        Refusal::Drifts(_) => (
+            tr!("the run changes over time").to_owned(),
+            tr!("Find what changes: heat, a job, a load that grows.").to_owned(),
+        ),
         Refusal::Regular(seen) => (
-            format!("what is late comes {}, which is a schedule and no chance", rhythm(seen)),
-            "Find the timer or job, or take its largest effect as it is.".to_owned(),
+            tr!("what is late comes {seen}, which is a schedule and no chance", seen = rhythm(seen)),
+            tr!("Find the timer or job, or take its largest effect as it is.").to_owned(),
         ),
         Refusal::EveryNth { activations: n } => (
-            format!("what is late falls on each {n}th activation, which is a schedule and no chance"),
-            "Change the period or its phase, or move what runs then.".to_owned(),
+            tr!("what is late falls on each {n}th activation, which is a schedule and no chance", n),
+            tr!("Change the period or its phase, or move what runs then.").to_owned(),
         ),
         Refusal::SeveralCauses { causes } => {
             let named = causes
@@ -132,56 +148,65 @@ fn reasons(refusal: &Refusal) -> (String, String) {
                 .map(|of| format!("{} ({})", cause(&of.cause), units::portion(of.share)));
             let named: Vec<String> = named.collect();
             (
-                format!("several causes make what is late, each with a tail of its own: {}", named.join(", ")),
-                "Remove the first and measure again.".to_owned(),
+                tr!("several causes make what is late, each with a tail of its own: {named}", named = named.join(", ")),
+                tr!("Remove the first and measure again.").to_owned(),
             )
         }
         Refusal::FixedCause { cause: c, size } => (
-            format!("one cause of about {} makes what is late: {}", units::latency(*size), cause(c)),
-            "Its size is known without a law; remove it to see the tail.".to_owned(),
+            tr!("one cause of about {size} makes what is late: {c}", size = units::latency(*size), c = cause(c)),
+            tr!("Its size is known without a law; remove it to see the tail.").to_owned(),
         ),
         Refusal::Sampled { known, late } => (
-            format!(
-                "of {} the cause of {} is known, and it takes nearly all",
-                units::counted(*late, "late activation"),
-                units::count(*known)
+            tr!(
+                "of {late_activations} the cause of {known} is known, and it takes nearly all",
+                late_activations = units::counted(*late, "late activation"),
+                known = units::count(*known)
             ),
-            "Measure with more --windows or a higher --explain-threshold, so that a window of each is kept.".to_owned(),
+            tr!("Measure with more --windows or a higher --explain-threshold, so that a window of each is kept.")
+                .to_owned(),
         ),
         Refusal::Coarse { width, scale } => (
-            format!(
-                "the data come in steps of {}, too coarse for a tail {}",
-                units::latency(*width),
-                scale.map_or_else(
-                    || "that lies in one of them".to_owned(),
-                    |scale| format!("of {}", units::latency(scale))
+            tr!(
+                "the data come in steps of {width}, too coarse for a tail {scale}",
+                width = units::latency(*width),
+                scale = scale.map_or_else(
+                    || tr!("that lies in one of them").to_owned(),
+                    |scale| tr!("of {scale}", scale = units::latency(scale))
                 )
             ),
-            "Measure in nanoseconds.".to_owned(),
+            tr!("Measure in nanoseconds.").to_owned(),
         ),
         Refusal::NoFit { .. } => (
-            "the tail follows no single law, as when rare events of another kind are in it".to_owned(),
-            "Find the causes of the latest: punctual explain.".to_owned(),
+            tr!("the tail follows no single law, as when rare events of another kind are in it").to_owned(),
+            tr!("Find the causes of the latest: punctual explain.").to_owned(),
         ),
-        Refusal::Shape { shape: value, low, high } => {
-            (format!("the tail is too heavy or too little known (shape {value:.2}, {low:.2} to {high:.2})"), longer_run)
-        }
-        Refusal::Unstable { part: by } => {
-            (format!("the answer changes by {} with where the tail is taken to begin", units::portion(*by)), longer_run)
-        }
-        Refusal::Apart { count: how_many, from } => (
-            format!(
-                "the {} latest, from {} on, do not belong to the rest",
-                units::count(*how_many),
-                units::latency(*from)
+        Refusal::Shape { shape: value, low, high } => (
+            tr!(
+                "the tail is too heavy or too little known (shape {value}, {low} to {high})",
+                value = format!("{:.2}", value),
+                low = format!("{:.2}", low),
+                high = format!("{:.2}", high)
             ),
-            "Something else made them; find it: punctual explain.".to_owned(),
+            longer_run,
+        ),
+        Refusal::Unstable { part: by } => (
+            tr!("the answer changes by {by} with where the tail is taken to begin", by = units::portion(*by)),
+            longer_run,
+        ),
+        Refusal::Apart { count: how_many, from } => (
+            tr!(
+                "the {how_many} latest, from {from} on, do not belong to the rest",
+                how_many = units::count(*how_many),
+                from = units::latency(*from)
+            ),
+            tr!("Something else made them; find it: punctual explain.").to_owned(),
         ),
     }
 }
 
 fn are(count: u64, noun: &str) -> String {
-    format!("{} {}", units::counted(count, noun), if count == 1 { "is" } else { "are" })
+    let values = units::counted(count, noun);
+    if count == 1 { tr!("{values} is", values) } else { tr!("{values} are", values) }
 }
 
 /// One refusal of each kind. The match leads from each kind to the next one, so that a new kind does not compile until

@@ -1,5 +1,6 @@
 //! Sentences with hints at the origin of latencies that follow from the latencies alone.
 
+use crate::render::lang::tr;
 use crate::render::units;
 use crate::render::words::causes::rhythm;
 use punctual_numbers::claims::{Hill, Sign};
@@ -14,18 +15,26 @@ pub fn sign(sign: &Sign) -> String {
                     .flatten()
                     .collect();
             let same = if same.is_empty() { String::new() } else { format!(" ({})", same.join(", ")) };
-            format!("The latest of CPU {cpu} come {}{same}: a timer or a job, to be looked for.", rhythm(seen))
+            tr!(
+                "The latest of CPU {cpu} come {seen}{same}: a timer or a job, to be looked for.",
+                cpu,
+                seen = rhythm(seen),
+                same
+            )
         }
-        Sign::EveryNth { cpu, activations } => format!(
+        Sign::EveryNth { cpu, activations } => tr!(
             "The latest of CPU {cpu} fall on each {activations}th activation: something runs at a multiple of the period, \
-             as the tick does."
+             as the tick does.",
+            cpu,
+            activations
         ),
         Sign::Modes { cpu, hills } => {
             let hill = |hill: &Hill| format!("{} ({})", units::latency(hill.at), units::portion(hill.share));
             let hills: Vec<String> = hills.iter().map(hill).collect();
-            format!(
-                "The latencies of CPU {cpu} gather around {}: ways to wake that differ, such as from idle states.",
-                hills.join(", ")
+            tr!(
+                "The latencies of CPU {cpu} gather around {hills}: ways to wake that differ, such as from idle states.",
+                cpu,
+                hills = hills.join(", ")
             )
         }
     }

@@ -1,21 +1,22 @@
 //! Lengths of time in the words of sentences.
 
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 
 /// The length of time as a noun where it has one (`hour`, `day`, `month`, `year`), otherwise as a number with its unit.
 pub(super) fn span(time: Nanos) -> String {
     match time.as_ns() / 1_000_000_000 {
-        3_600 => "hour".to_owned(),
-        86_400 => "day".to_owned(),
-        2_592_000 => "month".to_owned(),
-        31_536_000 => "year".to_owned(),
+        3_600 => tr!("hour").to_owned(),
+        86_400 => tr!("day").to_owned(),
+        2_592_000 => tr!("month").to_owned(),
+        31_536_000 => tr!("year").to_owned(),
         _ => units::duration(time),
     }
 }
 
 pub(super) fn article(noun: &str) -> String {
-    if noun == "hour" { "an hour".to_owned() } else { format!("a {noun}") }
+    if noun == tr!("hour") { tr!("an hour").to_owned() } else { tr!("a {noun}", noun) }
 }
 
 /// A length of time, rounded up to whole seconds, minutes or hours.
