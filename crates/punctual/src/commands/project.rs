@@ -220,6 +220,40 @@ mod tests {
         }
     }
 
+    /// The schema for editors names what this module reads.
+    #[test]
+    fn the_schema_of_the_file_has_its_keys_and_values() {
+        let path = fixtures::repository("schemas/punctual-toml-1.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let keys = |of: &serde_json::Value| of["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let mut wanted = KEYS.map(str::to_owned).to_vec();
+        wanted.sort();
+        let mut seen = keys(&schema["definitions"]["profile"]);
+        seen.sort();
+        assert_eq!(seen, wanted);
+        seen = keys(&schema);
+        seen.retain(|key| key != PROFILE);
+        seen.sort();
+        assert_eq!(seen, wanted);
+        let presets = schema["definitions"]["preset"]["enum"].as_array().unwrap();
+        assert_eq!(presets.iter().map(|name| name.as_str().unwrap()).collect::<Vec<_>>(), Work::names());
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let file = serde_json::json!({"preset": "ethercat", "period": "1.5m", "cpus": "2-3,5", "load": "none",
+            "priority": 95, "profile": {"slow": {"period": "4ms", "budget": "0.5us"}}});
+        assert!(validator.is_valid(&file));
+        let text = "preset = 'ethercat'\nperiod = '1.5m'\ncpus = '2-3,5'\nload = 'none'\npriority = 95\n";
+        parse(&format!("{text}[profile.slow]\nperiod = '4ms'\nbudget = '0.5us'\n"), Path::new("p")).unwrap();
+        for wrong in [
+            "{\"period\": 1}",
+            "{\"budgt\": \"1us\"}",
+            "{\"cpus\": \"x\"}",
+            "{\"period\": \"1m30s\"}",
+            "{\"priority\": 99}",
+        ] {
+            assert!(!validator.is_valid(&serde_json::from_str(wrong).unwrap()), "{wrong}");
+        }
+    }
+
     #[test]
     fn a_time_without_a_unit_is_told_the_unit_to_add() {
         refused("period = 1", "line 1, column 10", &["period = \"1ms\""]);

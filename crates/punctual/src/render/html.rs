@@ -5,9 +5,13 @@
 //! orders and lays out the values of the report.
 
 mod imported;
+mod template;
 
 pub use imported::imported_page;
+#[cfg(test)]
+pub use template::texts;
 
+use super::lang::{is_english, tr};
 use super::{chart, explain, plot, units, words};
 use crate::render::clean::visible;
 use crate::render::words::next::Wording;
@@ -19,6 +23,7 @@ use punctual_hist::Nanos;
 use punctual_numbers::claims::PhaseClaims;
 use punctual_numbers::report::{Answer, CpuRow, LatencyRow, Percentiles, Report};
 use std::path::Path;
+use template::in_language;
 
 const TEMPLATE: &str = include_str!("html/report.html.jinja");
 const EXPLAIN: &str = include_str!("html/explain.html.jinja");
@@ -49,13 +54,15 @@ pub fn causes_page(report: &Report, title: &str, recording: Option<&Path>) -> Re
 
 /// Fills in a template that extends the common page.
 pub(super) fn rendered(template: &str, context: Value) -> Result<String, minijinja::Error> {
+    let (causes, page) = (in_language(CAUSES), in_language(PAGE));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_template("causes.html", CAUSES)?;
-    environment.add_template("page.html", PAGE)?;
-    let common = context! { css => STYLE, js => SCRIPT, tool_version => env!("CARGO_PKG_VERSION") };
-    let page = environment.render_str(template, merge_maps([context, common]))?;
+    environment.add_template("causes.html", &causes)?;
+    environment.add_template("page.html", &page)?;
+    let language = if is_english() { "en" } else { "zh-Hans" };
+    let common = context! { css => STYLE, js => SCRIPT, tool_version => env!("CARGO_PKG_VERSION"), language };
+    let page = environment.render_str(&in_language(template), merge_maps([context, common]))?;
     Ok(visible_only(&chart::typeset(&page.replacen(CONTENTS, &contents(&page), 1))))
 }
 
@@ -80,7 +87,8 @@ fn visible_only(page: &str) -> String {
 /// Template values that the report's page and the page of causes share: title, run, machine and causes.
 fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
     let is_whole = report.cut_off.is_none() && report.write_error.is_none();
-    let recording = recording.map(|path| format!("{}{}", path.display(), if is_whole { "" } else { " (incomplete)" }));
+    let recording =
+        recording.map(|path| format!("{}{}", path.display(), if is_whole { "" } else { tr!(" (incomplete)") }));
     let page = context! {
         title,
         recording,
@@ -114,11 +122,14 @@ fn head(of: Wording<'_>) -> Value {
     let next = of.steps().into_iter().map(|step| context! { why => step.why, command => step.command.to_string() });
     let all = report.total.as_ref().or(report.cpus.first().map(|cpu| &cpu.row));
     let (view, of) = match all {
-        Some(row) if row.skipped > 0 => (row.latency_due, format!("{} due", units::counted(row.due, "release"))),
-        Some(row) => (row.latency, format!("{} that ran", units::counted(row.ran, "activation"))),
+        Some(row) if row.skipped > 0 => {
+            (row.latency_due, tr!("{releases} due", releases = units::counted(row.due, "release")))
+        }
+        Some(row) => (row.latency, tr!("{activations} that ran", activations = units::counted(row.ran, "activation"))),
         None => (Percentiles::default(), String::new()),
     };
-    let ruler_says = format!("Latency of {of} on {}, on a logarithmic scale.", words::cpus(&report.need.cpus));
+    let ruler_says =
+        tr!("Latency of {of} on {cpus}, on a logarithmic scale.", of, cpus = words::cpus(&report.need.cpus));
     context! {
         verdict => context! { word => verdict.word, class, seen => verdict.seen, bound => verdict.bound, but => verdict.but },
         trust => context! { ok => report.trust.ok(), answer => words::trust_answer(&report.trust), reasons, remarks },
@@ -143,7 +154,7 @@ fn numbers(report: &Report) -> Value {
         });
     }
     if let Some(total) = &report.total {
-        cpus.push(context! { worst => "", all => true, ..row("all".to_owned(), total, budget) });
+        cpus.push(context! { worst => "", all => true, ..row(tr!("all").to_owned(), total, budget) });
     }
     context! {
         cpus,
@@ -246,7 +257,8 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
         })
         .collect();
     let left_out = report.cpus.len().saturating_sub(charted.len());
-    let note = format!("Drawn are the {} CPUs with the largest latency; the table has all.", charted.len());
+    let note =
+        tr!("Drawn are the {charted} CPUs with the largest latency; the table has all.", charted = charted.len());
     context! {
         overlaid => chart::histogram(&shapes, charted, budget, false),
         overlaid_small => chart::histogram(&shapes, charted, budget, true),
@@ -328,14 +340,20 @@ fn settings(report: &Report) -> Value {
     let threads = report.threads.iter().map(|thread| {
         let warm_up = report.warm_up.iter().find(|w| w.cpu == thread.cpu).map_or_else(
             || units::ABSENT.to_owned(),
-            |w| format!("{}, the largest {}", units::counted(w.activations, "activation"), units::latency(w.max)),
+            |w| {
+                tr!(
+                    "{activations}, the largest {max}",
+                    activations = units::counted(w.activations, "activation"),
+                    max = units::latency(w.max)
+                )
+            },
         );
         context! {
             cpu => thread.cpu,
             tid => thread.tid,
             policy => words::policy(thread.policy),
             affinity => words::cpus(&thread.affinity),
-            locked => if thread.memory_locked { "yes" } else { "no" },
+            locked => if thread.memory_locked { tr!("yes") } else { tr!("no") },
             warm_up,
         }
     });
@@ -362,7 +380,7 @@ fn in_force(report: &Report) -> Option<Value> {
         let mut known = read.iter().flatten();
         let first = known.next();
         let changed = known.any(|value| Some(value) != first);
-        let values: Vec<String> = read.iter().map(|value| value.unwrap_or("not read").to_owned()).collect();
+        let values: Vec<String> = read.iter().map(|value| value.unwrap_or(tr!("not read")).to_owned()).collect();
         context! { path => *path, values, changed }
     };
     let moments: Vec<&str> = report.in_force.iter().map(|state| words::moment(state.moment)).collect();

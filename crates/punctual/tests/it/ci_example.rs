@@ -15,6 +15,15 @@ fn steps() -> Vec<Vec<String>> {
 }
 
 #[test]
+fn gitlab_runs_the_same_commands() {
+    let text = fs::read_to_string(fixtures::repository("examples/ci/gitlab-ci.yml")).unwrap();
+    for words in steps() {
+        let command = format!("punctual {}", words.join(" "));
+        assert!(text.contains(&command), "{command}");
+    }
+}
+
+#[test]
 fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
     let run = Run::new();
     fs::write(

@@ -1,6 +1,7 @@
 //! Scales of charts, with their ticks and labels.
 
 use super::{Plot, escaped, path, px, text, wide};
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
@@ -154,7 +155,7 @@ pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool)
         }
     }
     if labelled {
-        title_below(out, plot, &format!("time since the start of the run ({unit})"));
+        title_below(out, plot, &tr!("time since the start of the run ({unit})", unit));
     }
 }
 

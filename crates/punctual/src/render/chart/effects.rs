@@ -2,6 +2,7 @@
 //! a vertical line at "no change".
 
 use super::{Plot, axis, escaped, opened, path, px, text};
+use crate::render::lang::tr;
 use std::fmt::Write as _;
 
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ pub fn effects(title: &str, bars: &[Bar<'_>]) -> Option<String> {
             text(&mut out, "tick mid", (x, plot.bottom + 18.0), &factor.to_string());
         }
     }
-    axis::title_below(&mut out, plot, "latency after the change, as a multiple of before");
+    axis::title_below(&mut out, plot, tr!("latency after the change, as a multiple of before"));
     for (row, bar) in bars.iter().enumerate() {
         #[allow(clippy::cast_precision_loss, reason = "a number of rows")]
         let middle = plot.top + ROW * (row as f64 + 0.5);

@@ -5,6 +5,7 @@ use super::axis::{self, LogScale};
 use super::histogram::budget_line;
 use super::shape::{Shape, range};
 use super::{Plot, escaped, opened, path, px, series};
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::stats::binomial;
@@ -130,10 +131,10 @@ fn shares_left(out: &mut String, y: &LogScale, least: f64, scale: f64, plot: Plo
     let mut millionths = 1e6;
     let mut one_in = 1u64;
     while millionths >= least {
-        let label = if one_in == 1 { "all".to_owned() } else { format!("1 in {}", units::count(one_in)) };
+        let label = if one_in == 1 { tr!("all").to_owned() } else { format!("1 in {}", units::count(one_in)) };
         axis::grid_left(out, plot, y.at(millionths * scale), &label);
         millionths /= 10.0;
         one_in = one_in.saturating_mul(10);
     }
-    axis::title_left(out, plot, "share of activations later than that");
+    axis::title_left(out, plot, tr!("share of activations later than that"));
 }

@@ -8,6 +8,7 @@
 use super::axis::{self, LogScale};
 use super::shape::{Shape, above, range};
 use super::{Plot, opened, path, px, rect, series as class_of, text};
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::foreign::Cell;
@@ -48,7 +49,7 @@ pub fn histogram(shapes: &[Shape], shown: &[usize], budget: Option<Nanos>, small
         rect(&mut out, "beyond", (x.at_ns(budget), plot.top), (plot.right, plot.bottom), None);
     }
     axis::latencies_below(&mut out, &x, plot);
-    axis::counts_left(&mut out, &y, plot, "activations");
+    axis::counts_left(&mut out, &y, plot, tr!("activations"));
     budget_line(&mut out, &x, plot, budget);
     for (shape, [ran, skipped]) in &shown {
         let fill = if shown.len() == 1 { " filled" } else { "" };
@@ -110,7 +111,12 @@ pub(super) fn budget_line(out: &mut String, x: &LogScale, plot: Plot, budget: Op
     let at = x.at_ns(budget);
     path(out, "limit", format_args!("M{} {}V{}", px(at), px(plot.top - 6.0), px(plot.bottom)));
     let (x, edge) = if at > plot.right - 100.0 { (at - 6.0, "end") } else { (at + 6.0, "start") };
-    text(out, &format!("limit-name {edge}"), (x, plot.top - 7.0), &format!("budget {}", units::latency(budget)));
+    text(
+        out,
+        &format!("limit-name {edge}"),
+        (x, plot.top - 7.0),
+        &tr!("budget {budget}", budget = units::latency(budget)),
+    );
 }
 
 /// The outline of the histogram. Columns without values have no outline.
@@ -152,7 +158,7 @@ fn hits(out: &mut String, columns: &[Column], shown: &[(&Shape, &[Vec<u64>; 2])]
         if !lines.is_empty() {
             let [low, high] = [column.low, column.above.saturating_sub(1)].map(Nanos::from_ns).map(units::latency);
             let (left, right) = edges(*column, x);
-            let says = format!("{low} to {high}{lines}");
+            let says = tr!("{low} to {high}{lines}", low, high, lines);
             rect(out, "hit", (left, plot.top), (right, plot.bottom), Some(&says));
         }
     }

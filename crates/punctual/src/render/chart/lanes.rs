@@ -3,6 +3,7 @@
 
 use super::axis::{microseconds, title_below};
 use super::{Plot, WIDTH, opened, path, px, rect, text, wide};
+use crate::render::lang::tr;
 use crate::render::units;
 use crate::render::words::causes as words;
 use punctual_hist::{MonoTime, Nanos};
@@ -53,7 +54,7 @@ fn drawn(class: Class) -> (Lane, &'static str) {
         Class::PageFault | Class::Throttled | Class::Stopped | Class::Migration => (Lane::Task, "c3"),
         Class::IdleExit | Class::Frequency => (Lane::Beyond, "c7"),
         Class::Firmware | Class::Hypervisor | Class::Paused => (Lane::Beyond, "c6"),
-        Class::Unexplained => (Lane::Beyond, "unknown"),
+        Class::Unexplained => (Lane::Beyond, tr!("unknown")),
     }
 }
 
@@ -172,17 +173,28 @@ impl<'a> Bar<'a> {
         let cause = words::cause(&self.longest.cause);
         let what = match (self.parts, self.alike) {
             (1, _) if self.longest.certain => format!("{cause}: {}", units::latency(self.time)),
-            (1, _) => format!("{cause}: {} (a record is missing at one end)", units::latency(self.time)),
-            (n, true) => format!("{cause}: {} in {}", units::latency(self.time), units::counted(n, "part")),
+            (1, _) => tr!("{cause}: {time} (a record is missing at one end)", cause, time = units::latency(self.time)),
+            (n, true) => tr!(
+                "{cause}: {time} in {parts}",
+                cause,
+                time = units::latency(self.time),
+                parts = units::counted(n, "part")
+            ),
             (n, false) => {
-                format!("{}: {}, the longest {cause}", units::counted(n, "short part"), units::latency(self.time))
+                tr!(
+                    "{parts}: {time}, the longest {cause}",
+                    parts = units::counted(n, "short part"),
+                    time = units::latency(self.time),
+                    cause
+                )
             }
         };
-        format!(
-            "{what}\nfrom {} to {} after the release ({})",
-            units::latency(self.from.since(release)),
-            units::latency(self.to.since(release)),
-            words::stage(self.longest.stage)
+        tr!(
+            "{what}\nfrom {release} to {woke} after the release ({stage})",
+            what,
+            release = units::latency(self.from.since(release)),
+            woke = units::latency(self.to.since(release)),
+            stage = words::stage(self.longest.stage)
         )
     }
 }
@@ -252,10 +264,10 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
 /// Draws a vertical line at the end of each stage of the wake-up, and returns the markup of the lines' names.
 fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) -> String {
     let anchors = [
-        (Stage::Expiry, "timer interrupt"),
-        (Stage::Waking, "timer expired"),
-        (Stage::Dispatch, "woken"),
-        (Stage::Return, "switched to"),
+        (Stage::Expiry, tr!("timer interrupt")),
+        (Stage::Waking, tr!("timer expired")),
+        (Stage::Dispatch, tr!("woken")),
+        (Stage::Return, tr!("switched to")),
     ];
     let begin = |stage: Stage| spike.parts.iter().find(|part| part.stage == stage);
     let inner: Vec<(f64, String)> = anchors
@@ -263,9 +275,10 @@ fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) -> String 
         .filter_map(|(stage, name)| begin(*stage).map(|part| (scale.at(part.from), (*name).to_owned())))
         .collect();
     let mut names = String::new();
-    for (x, name, class) in
-        [(scale.at(spike.release), "release", "anchor-name start"), (scale.at(spike.woke), "body", "anchor-name end")]
-    {
+    for (x, name, class) in [
+        (scale.at(spike.release), tr!("release"), "anchor-name start"),
+        (scale.at(spike.woke), tr!("body"), "anchor-name end"),
+    ] {
         path(out, "anchor", format_args!("M{} {}V{}", px(x), px(TOP - 20.0), px(bottom)));
         text(&mut names, class, (x, TOP - 24.0), name);
     }

@@ -2,6 +2,7 @@
 
 use super::axis::LogScale;
 use super::{Plot, escaped, opened, path, px, rect, text, wide};
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::report::Percentiles;
@@ -68,7 +69,7 @@ pub fn ruler(points: &Percentiles, budget: Option<Nanos>, says: &str, small: boo
 /// Draws the scale under the ruler. Marks that the name of the budget would cover are left out.
 fn graduation(out: &mut String, scale: &LogScale, budget: Option<Nanos>, width: f64, plot: Plot) {
     let y = plot.bottom + 20.0;
-    let name = budget.map(|b| format!("budget {}", units::latency(b))).unwrap_or_default();
+    let name = budget.map(|b| tr!("budget {b}", b = units::latency(b))).unwrap_or_default();
     let half = wide(&name) / 2.0;
     let name_at = budget.map(|b| scale.at_ns(b).clamp(half, width - half));
     for (value, labelled) in scale.ticks() {

@@ -3,6 +3,7 @@
 
 use super::axis::{self, LogScale, Times};
 use super::{Plot, WIDTH, escaped, opened, path, px, rect, series, text};
+use crate::render::lang::tr;
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Event, RecTime};
@@ -165,7 +166,7 @@ fn names(out: &mut String, points: &[TimelinePoint], plot: Plot, y: &LogScale, b
         ("p50", last(|p| p.p50), "name"),
         ("p99.9", last(|p| p.p99_9), "name"),
         ("largest", last(|p| p.max), "name"),
-        ("budget", budget, "name limit-name"),
+        (tr!("budget"), budget, "name limit-name"),
     ];
     let mut named: Vec<(f64, &str, &str)> =
         named.iter().filter_map(|(name, value, class)| value.map(|v| (y.at_ns(v), *name, *class))).collect();

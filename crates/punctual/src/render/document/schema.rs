@@ -230,7 +230,9 @@ fn no_schema_is_kept_of_a_document_that_is_gone() {
     let known: BTreeSet<String> = schemas().into_iter().map(|(name, _)| name).collect();
     let kept = std::fs::read_dir(fixtures::repository("schemas")).unwrap();
     let kept: BTreeSet<String> = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(kept, known);
+    // The schema of the project file describes what is read, and a test of its reader holds it.
+    let kept = kept.into_iter().filter(|name| !name.starts_with("punctual-toml-")).collect();
+    assert_eq!(known, kept);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The section is part of the report's page and of a page of its own. To bound the size of the pages, the number of
 //! causes and the number of pictures are limited.
 
+use crate::render::lang::tr;
 use crate::render::words::causes as words;
 use crate::render::words::phase_name;
 use crate::render::{chart, units};
@@ -31,11 +32,11 @@ pub fn section(report: &Report) -> Option<Value> {
     let more = causes.causes.len().checked_sub(CAUSES_MAX).filter(|more| *more > 0);
     let how = causes.tracing.as_ref().map(|tracing| words::how(tracing, report)).unwrap_or_default();
     Some(context! {
-        phases => report.traced_apart().then_some("from phases that were traced, apart from the headline"),
+        phases => report.traced_apart().then_some(tr!("from phases that were traced, apart from the headline")),
         late => words::late(report, causes),
         doubt => report.causes_doubt().map(words::doubt),
         ranking,
-        more => more.map(|n| format!("and {} more", units::count(n as u64))),
+        more => more.map(|n| tr!("and {more} more", more = units::count(n as u64))),
         rhythms => words::rhythms(causes),
         spikes => spikes(report, causes),
         ordinary => words::ordinary(causes),
@@ -55,9 +56,9 @@ fn row(report: &Report, place: usize, ranked: &Ranked) -> Value {
     };
     let in_full = super::is_told_in_full(place, ranked);
     if in_full {
-        fact("when", words::pattern(ranked).into_iter().collect());
-        fact("where", words::places(ranked, report));
-        fact("why", words::reasons(ranked, REASONS_SHOWN));
+        fact(tr!("when"), words::pattern(ranked).into_iter().collect());
+        fact(tr!("where"), words::places(ranked, report));
+        fact(tr!("why"), words::reasons(ranked, REASONS_SHOWN));
     }
     let shown = if in_full { KNOBS_SHOWN } else { 0 };
     let knobs: Vec<Value> = words::knobs(ranked, report)
@@ -91,7 +92,7 @@ fn spikes(report: &Report, causes: &Explanation) -> Vec<Value> {
     let latest = 0..causes.spikes.len().min(LATEST_DRAWN);
     let shown = latest.clone().chain(examples.keys().copied().filter(|place| !latest.contains(place)));
     let spike = |place: usize| {
-        let example = examples.get(&place).map(|of| format!("shows cause {}", of.join(", ")));
+        let example = examples.get(&place).map(|of| tr!("shows cause {wake_ups}", wake_ups = of.join(", ")));
         causes.spikes.get(place).map(|spike| drawn(report, spike, example, place < OPEN))
     };
     shown.filter_map(spike).collect()
@@ -108,7 +109,7 @@ fn drawn(report: &Report, spike: &Spike, example: Option<String>, open: bool) ->
         example,
         open,
         incomplete => spike.incomplete.map(|why| {
-            format!("Incomplete: {}. It counts for no cause.", words::incomplete(why))
+            tr!("Incomplete: {why}. It counts for no cause.", why = words::incomplete(why))
         }),
         svg => chart::lanes(spike),
         blames => spike.causes.iter().take(BLAMES_SHOWN).map(words::blame).collect::<Vec<_>>(),

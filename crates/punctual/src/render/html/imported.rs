@@ -3,6 +3,7 @@
 //! The page has no verdict and says nothing about trust, because a foreign file lacks the data for both.
 
 use super::rendered;
+use crate::render::lang::tr;
 use crate::render::{chart, plot, units, words};
 use minijinja::{Value, context};
 use punctual_facts::machine::MachineLine;
@@ -16,10 +17,10 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
     let drawn = chart::of_run(run);
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
     let facts = [
-        ("measured by", run.program.clone()),
-        ("called", run.command.clone()),
-        ("started", run.started.clone()),
-        ("length", run.duration.map(|stated| units::duration(stated.length))),
+        (tr!("measured by"), run.program.clone()),
+        (tr!("called"), run.command.clone()),
+        (tr!("started"), run.started.clone()),
+        (tr!("length"), run.duration.map(|stated| units::duration(stated.length))),
     ];
     let facts = facts.into_iter().filter_map(|(name, value)| Some(MachineLine::from((name, value?))));
     let facts: Vec<Value> = facts
@@ -36,7 +37,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         title,
         file => file.display().to_string(),
         format => run.format.name(),
-        quantity => if noise { "Noise" } else { "Latency" },
+        quantity => if noise { tr!("Noise") } else { tr!("Latency") },
         claims,
         condition => words::claims::CONDITION_IMPORTED,
         notes => &run.notes,
@@ -48,7 +49,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         legend => legend.collect::<Vec<_>>(),
         beyond => plot::only_counted(&drawn),
         cautions => plot::cautions(run),
-        left_out => if left_out > 0 { format!("Drawn are the {} series with the largest values.", drawn.len()) } else { String::new() },
+        left_out => if left_out > 0 { tr!("Drawn are the {drawn} series with the largest values.", drawn = drawn.len()) } else { String::new() },
     };
     rendered(TEMPLATE, context)
 }

@@ -4,6 +4,7 @@
 use super::{is_told_in_full, rest, thread, verdict, words};
 use crate::render::chart;
 use crate::render::html::rendered;
+use crate::render::lang::tr;
 use crate::render::sheet::Tone;
 use crate::render::units::{self, ABSENT, column_us, counted, latency, portion};
 use crate::render::words::causes;
@@ -50,7 +51,7 @@ pub fn html(inspection: &Inspection, again: &Command) -> Result<String, minijinj
         start_up => inspection.start_up.as_ref().map(|start_up| words::start_up(start_up, inspection.engine)),
         threads => full.into_iter().take(SECTIONS_MAX).map(section).collect::<Vec<_>>(),
         others => rest.into_iter().take(LINES_MAX).map(thread::in_a_line).collect::<Vec<_>>(),
-        left_out => (left > 0).then(|| format!("And {} in the JSON document.", counted(left as u64, "more thread"))),
+        left_out => (left > 0).then(|| tr!("And {threads} in the JSON document.", threads = counted(left as u64, "more thread"))),
     };
     rendered(TEMPLATE, context)
 }
@@ -88,11 +89,11 @@ fn section(thread: &ThreadReport) -> Value {
 
 fn rows(cycles: &ThreadCycles) -> Vec<Value> {
     let row = |name: &str, of: &Quantiles| context! { name, points => [of.p50, of.p99, of.p999, of.max].map(column_us).to_vec() };
-    let mut rows = vec![row("latency", &cycles.latency)];
+    let mut rows = vec![row(tr!("latency"), &cycles.latency)];
     if cycles.skipped > 0 {
-        rows.push(row("due", &cycles.latency_due));
+        rows.push(row(tr!("due"), &cycles.latency_due));
     }
-    rows.extend([row("runs", &cycles.times.execution), row("response", &cycles.times.response)]);
+    rows.extend([row(tr!("runs"), &cycles.times.execution), row(tr!("response"), &cycles.times.response)]);
     rows
 }
 
@@ -100,21 +101,25 @@ fn rows(cycles: &ThreadCycles) -> Vec<Value> {
 fn facts(thread: &ThreadReport) -> Vec<Value> {
     let fact = |(name, value): (&str, String)| context! { name, value };
     let Some(cycles) = &thread.cycles else {
-        let counted = thread.counters.as_ref().map(|counters| ("counted", thread::counted_words(counters)));
+        let counted = thread.counters.as_ref().map(|counters| (tr!("counted"), thread::counted_words(counters)));
         return counted.into_iter().map(fact).collect();
     };
-    let mut told = vec![("time", thread::shares_of_time(&cycles.times))];
-    let skipped = format!(
-        "{} without a cycle, {} still running at the next release",
-        units::count(cycles.skipped),
-        units::count(cycles.overruns)
+    let mut told = vec![(tr!("time"), thread::shares_of_time(&cycles.times))];
+    let skipped = tr!(
+        "{skipped} without a cycle, {overruns} still running at the next release",
+        skipped = units::count(cycles.skipped),
+        overruns = units::count(cycles.overruns)
     );
-    told.push(("releases", skipped));
-    told.extend(cycles.over_limit.map(|over| ("budget", format!("{} over it", counted(over, "release")))));
+    told.push((tr!("releases"), skipped));
     told.extend(
-        cycles.drift.map(|drift| ("drift", format!("each cycle adds {} to the shortest distance", latency(drift)))),
+        cycles.over_limit.map(|over| (tr!("budget"), tr!("{releases} over it", releases = counted(over, "release")))),
     );
-    told.extend(cycles.period_errors.as_ref().map(|errors| ("errors", words::period_errors(errors))));
+    told.extend(
+        cycles.drift.map(|drift| {
+            (tr!("drift"), tr!("each cycle adds {drift} to the shortest distance", drift = latency(drift)))
+        }),
+    );
+    told.extend(cycles.period_errors.as_ref().map(|errors| (tr!("errors"), words::period_errors(errors))));
     told.into_iter().map(fact).collect()
 }
 

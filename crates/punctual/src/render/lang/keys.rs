@@ -27,6 +27,9 @@ pub(super) fn wanted() -> BTreeSet<String> {
         keys.extend([knob.title, knob.why, knob.cost].map(with_places));
     }
     keys.extend(crate::render::help::texts(&crate::cli::Cli::command()));
+    for template in files("crates/punctual/src", "jinja") {
+        keys.extend(crate::render::html::texts(&template));
+    }
     for code in sources("crates/punctual/src") {
         keys.extend(code.split("tr!(").skip(1).filter_map(first_text));
         keys.extend(code.split("counted(").skip(1).filter_map(last_text).map(|noun| format!("{{n}} {noun}")));
@@ -46,8 +49,14 @@ pub(super) fn known() -> BTreeSet<String> {
     keys
 }
 
-/// The code of all files in a folder, without tests.
+/// The code of all files in a folder, without tests and without the names of included files.
 fn sources(folder: &str) -> Vec<String> {
+    let code = files(folder, "rs").into_iter().map(|code| code.replace("include_str!(", ""));
+    code.map(|code| code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()).collect()
+}
+
+/// The text of all files in a folder whose names have this ending.
+fn files(folder: &str, wanted: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders: Vec<PathBuf> = vec![fixtures::repository(folder)];
     while let Some(folder) = folders.pop() {
@@ -55,10 +64,10 @@ fn sources(folder: &str) -> Vec<String> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.parent().unwrap().ends_with("lang")
+            } else if path.extension().is_some_and(|ending| ending == wanted)
+                && !path.parent().unwrap().ends_with("lang")
             {
-                let code = fs::read_to_string(&path).unwrap().replace("include_str!(", "");
-                found.push(code.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned());
+                found.push(fs::read_to_string(&path).unwrap());
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::{Result, text, words as say};
 use crate::render::chart::{self, Bar};
 use crate::render::html::rendered;
+use crate::render::lang::tr;
 use crate::render::units;
 use minijinja::{Value, context};
 use punctual_optimize::{Effect, Judged, Metric};
@@ -14,7 +15,7 @@ pub fn html(result: &Result<'_>) -> std::result::Result<String, minijinja::Error
     let id = |place: &usize| campaign.design.candidates.get(*place).map(|candidate| candidate.id.clone());
     let recommended: Vec<String> = standing.recommended.iter().filter_map(id).collect();
     let context = context! {
-        title => "Which knobs help",
+        title => tr!("Which knobs help"),
         recommended,
         together => standing.together.iter().map(|e| format!("{} {}", say::metric(e.metric), say::change(e))).collect::<Vec<_>>(),
         figures => [figure(result, Metric::P50), figure(result, Metric::P99_9)].into_iter().flatten().collect::<Vec<_>>(),
@@ -40,7 +41,7 @@ fn figure(result: &Result<'_>, metric: Metric) -> Option<Value> {
         Some(Bar { name, seen: effect.seen, low, high, says })
     };
     let bars: Vec<Bar<'_>> = result.standing.judged.iter().filter_map(bar).collect();
-    let svg = chart::effects(&format!("Change of {} by candidate", say::metric(metric)), &bars)?;
+    let svg = chart::effects(&tr!("Change of {metric} by candidate", metric = say::metric(metric)), &bars)?;
     Some(context! { name => say::metric(metric), svg })
 }
 
