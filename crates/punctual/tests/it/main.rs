@@ -5,6 +5,7 @@
 
 mod audit;
 mod bad_input;
+mod book;
 #[cfg(feature = "bpf")]
 mod bpf_privileged;
 mod causes_privileged;

@@ -39,7 +39,7 @@ fn pieces(template: &str) -> Vec<(&str, &str)> {
         rest = next;
     }
     pieces.push(("", rest));
-    pieces.into_iter().map(|(mark, piece)| (mark, piece)).collect()
+    pieces
 }
 
 /// The texts of a template that are words, as the catalogue has them.
