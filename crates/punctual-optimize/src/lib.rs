@@ -8,11 +8,13 @@
 //! continues as if it had not been interrupted. In each round every candidate is measured once alone, and the baseline
 //! (the unchanged machine) a few times, in random order. A candidate is compared only with the baselines of its own
 //! round, so drift from round to round cancels. A round with a pause in it is begun anew. Must not know how a knob is
-//! set. [`across`] handles candidates that need a boot. [`turns`] measures two set-ups of a user in turn.
+//! set. [`across`] handles candidates that need a boot. [`turns`] measures two set-ups of a user in turn, [`experiment`] the cells of
+//! a written-down experiment.
 
 pub mod across;
 mod design;
 mod effect;
+pub mod experiment;
 pub mod format;
 mod judge;
 pub mod pause;

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Optimize(args) => commands::optimize::run(&args),
+        Command::Campaign(args) => commands::campaign::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Fleet(command) => commands::fleet::run(&command),

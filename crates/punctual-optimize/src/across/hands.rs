@@ -1,7 +1,6 @@
 //! Carries a campaign across boots: performs one act after the other and saves the state, until another boot is needed.
 
-use super::{Across, Act, BootSeen};
-use crate::{Campaign, CampaignStage, Next, RunOutcome};
+use super::{Across, Act, BootSeen, Course};
 use punctual_tuning::plan::Keep;
 
 /// The reason why [`go_on`] returned.
@@ -25,9 +24,11 @@ pub enum Ending {
 /// The operations on the machine. An error ends [`go_on`], and the last saved state stays valid.
 pub trait Hands {
     type Error;
+    /// What is carried across boots.
+    type Course: Course;
     fn look(&mut self) -> Result<BootSeen, Self::Error>;
     /// Saves the state of the campaign, whole or not at all.
-    fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Self::Error>;
+    fn keep(&mut self, course: &Self::Course, across: &Across) -> Result<(), Self::Error>;
     /// Makes the campaign continue by itself after each boot.
     fn hook(&mut self) -> Result<(), Self::Error>;
     fn unhook(&mut self) -> Result<(), Self::Error>;
@@ -36,15 +37,19 @@ pub trait Hands {
     fn leave(&mut self) -> Result<(), Self::Error>;
     /// Restarts the machine; `false` if a person has to do that.
     fn reboot(&mut self) -> Result<bool, Self::Error>;
-    /// Measures once; `None` if the measurement was interrupted.
-    fn measure(&mut self, arm: &[usize], stage: CampaignStage, round: u32) -> Result<Option<RunOutcome>, Self::Error>;
+    /// Measures once what is due; `None` if the measurement was interrupted.
+    fn measure(
+        &mut self,
+        course: &Self::Course,
+        arm: &[usize],
+    ) -> Result<Option<<Self::Course as Course>::Outcome>, Self::Error>;
 }
 
 /// Performs acts until another boot is needed or nothing is left to do. `is_at_boot` says that the hook started this
 /// process.
 pub fn go_on<H: Hands>(
     hands: &mut H,
-    campaign: &mut Campaign,
+    campaign: &mut H::Course,
     across: &mut Across,
     is_at_boot: bool,
 ) -> Result<Ending, H::Error> {
@@ -67,7 +72,7 @@ pub fn go_on<H: Hands>(
         if was_in_vain {
             hands.keep(campaign, across)?;
         }
-        let (act, runs) = (across.next(campaign, &seen), campaign.runs.len());
+        let (act, runs) = (across.next(campaign, &seen), campaign.made());
         if last.as_ref() == Some(&act) {
             return Ok(Ending::Stuck(act));
         }
@@ -107,22 +112,21 @@ pub fn go_on<H: Hands>(
                 return Ok(Ending::Ended { is_home: across.fits(&[], &seen) });
             }
         }
-        last = (campaign.runs.len() == runs).then_some(act);
+        last = (campaign.made() == runs).then_some(act);
     }
 }
 
 /// Measures with the candidates of `arm` set; `false` if the measurement was interrupted.
 fn measured<H: Hands>(
     hands: &mut H,
-    campaign: &mut Campaign,
+    campaign: &mut H::Course,
     across: &mut Across,
     arm: &[usize],
     boot: &str,
 ) -> Result<bool, H::Error> {
-    let Next::Measure { stage, round, .. } = campaign.next() else { return Ok(false) };
     across.beginning(boot);
     hands.keep(campaign, across)?;
-    let outcome = hands.measure(arm, stage, round)?;
+    let outcome = hands.measure(campaign, arm)?;
     let is_measured = outcome.is_some();
     if let Some(outcome) = outcome {
         campaign.take(arm, outcome);
@@ -134,9 +138,9 @@ fn measured<H: Hands>(
     Ok(is_measured)
 }
 
-fn refuse(campaign: &mut Campaign, across: &mut Across, why: String) {
-    if let Next::Measure { arm, .. } = campaign.next() {
-        campaign.take(&arm, RunOutcome::Refused(why));
+fn refuse(course: &mut impl Course, across: &mut Across, why: String) {
+    if let Some(arm) = course.due() {
+        course.refuse(&arm, why);
         across.done_with(&arm, None);
     }
 }

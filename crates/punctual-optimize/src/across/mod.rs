@@ -19,7 +19,7 @@ mod tries;
 pub use hands::{Ending, Hands, go_on};
 pub use tries::Tries;
 
-use super::{Arm, Campaign, Next};
+use super::{Arm, Campaign, Next, RunOutcome};
 use punctual_tuning::plan::lasting::merge;
 use punctual_tuning::plan::{Keep, wanted};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,73 @@ use std::collections::BTreeMap;
 /// Words that are left out when command lines are compared: the boot loader adds the first two, and every trial gets
 /// `panic` so that a kernel that panics restarts.
 const LOADERS: [&str; 3] = ["BOOT_IMAGE", "initrd", "panic"];
+
+/// A sequence of measurements that [`go_on`] carries across boots.
+pub trait Course {
+    /// What a measurement comes to.
+    type Outcome;
+    /// The arm of the next measurement; `None` if all measurements are made.
+    fn due(&self) -> Option<Arm>;
+    /// The words that the measurement of an arm needs in the kernel command line.
+    fn words(&self, arm: &[usize]) -> Vec<Keep>;
+    /// Whether the next measurement may be made in the boot of the last one, if that has the right words.
+    fn may_stay(&self) -> bool;
+    /// Whether the arm is the machine as it was. If that cannot be measured, there is nothing to compare with.
+    fn is_plain(&self, arm: &[usize]) -> bool;
+    /// Number of outcomes so far.
+    fn made(&self) -> usize;
+    /// Adds the outcome of the measurement that is due.
+    fn take(&mut self, arm: &[usize], outcome: Self::Outcome);
+    /// Notes that the measurement that is due cannot be made, for this reason.
+    fn refuse(&mut self, arm: &[usize], why: String);
+    /// Ends the sequence as soon as that makes sense, because the time is up.
+    fn close(&mut self);
+    /// Begins anew what a pause has spoilt.
+    fn begin_anew(&mut self);
+}
+
+impl Course for Campaign {
+    type Outcome = RunOutcome;
+
+    fn due(&self) -> Option<Arm> {
+        match self.next() {
+            Next::Measure { arm, .. } => Some(arm),
+            Next::Done => None,
+        }
+    }
+
+    fn words(&self, arm: &[usize]) -> Vec<Keep> {
+        kept(self, arm)
+    }
+
+    fn may_stay(&self) -> bool {
+        false
+    }
+
+    fn is_plain(&self, arm: &[usize]) -> bool {
+        arm.is_empty()
+    }
+
+    fn made(&self) -> usize {
+        self.runs.len()
+    }
+
+    fn take(&mut self, arm: &[usize], outcome: RunOutcome) {
+        Campaign::take(self, arm, outcome);
+    }
+
+    fn refuse(&mut self, arm: &[usize], why: String) {
+        Campaign::take(self, arm, RunOutcome::Refused(why));
+    }
+
+    fn close(&mut self) {
+        Campaign::close(self);
+    }
+
+    fn begin_anew(&mut self) {
+        Campaign::begin_anew(self);
+    }
+}
 
 /// The state of a campaign across boots, which is saved beside the campaign. Boots are identified by their boot ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,9 +169,9 @@ impl Across {
     }
 
     /// The next act. Nothing is changed here; [`go_on`] records what was done.
-    pub fn next(&self, campaign: &Campaign, seen: &BootSeen) -> Act {
-        match campaign.next() {
-            Next::Measure { arm, .. } if self.gave_up.is_none() => self.towards(campaign, &arm, seen),
+    pub fn next(&self, course: &impl Course, seen: &BootSeen) -> Act {
+        match course.due() {
+            Some(arm) if self.gave_up.is_none() => self.towards(course, &arm, seen),
             _ => self.home(seen),
         }
     }
@@ -112,9 +179,9 @@ impl Across {
     /// Compares this boot with the requested one. Counts a boot that failed, or a measurement during which a boot
     /// ended. Returns whether a count changed: it must be saved before any other step, because later steps change what
     /// the count was derived from.
-    fn arrived(&mut self, campaign: &Campaign, seen: &BootSeen) -> bool {
-        let arm = due(campaign);
-        let keeps = kept(campaign, &arm);
+    fn arrived(&mut self, course: &impl Course, seen: &BootSeen) -> bool {
+        let arm = course.due().unwrap_or_default();
+        let keeps = course.words(&arm);
         let is_other = |boot: &mut String| *boot != seen.boot;
         let was_measuring = self.measuring.take_if(is_other).is_some();
         let was_asked = self.asked.take_if(is_other).is_some();
@@ -135,16 +202,17 @@ impl Across {
     }
 
     /// The next act towards a boot in which these candidates can be measured.
-    fn towards(&self, campaign: &Campaign, arm: &[usize], seen: &BootSeen) -> Act {
-        let keeps = kept(campaign, arm);
+    fn towards(&self, course: &impl Course, arm: &[usize], seen: &BootSeen) -> Act {
+        let keeps = course.words(arm);
         let tries = self.tries.get(arm).cloned().unwrap_or_default();
-        if self.fits(&keeps, seen) && seen.boot != self.used && !tries.is_cut_off() {
+        let is_fresh = seen.boot != self.used || course.may_stay();
+        if self.fits(&keeps, seen) && is_fresh && !tries.is_cut_off() {
             return Act::Measure(arm.to_vec());
         }
         if tries.is_over() {
             // The baseline, and candidates without words, use the machine's own command line, so their failure cannot
             // be due to words.
-            let is_theirs = !arm.is_empty() && (tries.is_cut_off() || !keeps.is_empty());
+            let is_theirs = !course.is_plain(arm) && (tries.is_cut_off() || !keeps.is_empty());
             let is_refused = is_theirs && tries.are_its_own_fault();
             return if is_refused { Act::Refuse(arm.to_vec(), tries.told()) } else { Act::GiveUp(tries.told()) };
         }
@@ -195,14 +263,6 @@ impl Across {
         if self.gave_up.take().is_some() {
             self.tries.clear();
         }
-    }
-}
-
-/// The candidates of the next measurement, or the baseline if the campaign is complete.
-fn due(campaign: &Campaign) -> Arm {
-    match campaign.next() {
-        Next::Measure { arm, .. } => arm,
-        Next::Done => Arm::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod book;
+mod campaign;
 mod compare;
 mod explain;
 mod fleet;
@@ -18,12 +19,13 @@ mod torture;
 mod tune;
 mod value;
 
+pub use campaign::CampaignArgs;
 pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
 pub use fleet::{FleetCommand, FleetRunArgs};
 pub use inspect::InspectArgs;
 pub use long::{MergeArgs, ResumeArgs};
-pub use names::Printed;
+pub use names::{Printed, mechanisms};
 pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
@@ -112,6 +114,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Try knobs one at a time, measure each, and tell which help here; everything is put back
     Optimize(Box<OptimizeArgs>),
+    /// Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published
+    Campaign(CampaignArgs),
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
     /// Many machines: run a command on all of them

@@ -61,6 +61,11 @@ pub const MECHANISMS: &[Word<Mechanism>] = &[
     Word("nanosleep", Mechanism::Nanosleep, "Sleep one period from wherever it is, as the suite of 2002 did"),
 ];
 
+/// The ways to wait by their names, for files that name one.
+pub fn mechanisms() -> Vec<(&'static str, Mechanism)> {
+    MECHANISMS.iter().map(|Word(name, mechanism, _)| (*name, *mechanism)).collect()
+}
+
 /// The kernel that paces the measuring threads, as the way in which they then wait. On Linux, `--mechanism` decides.
 pub const KERNELS: &[Word<Option<Mechanism>>] = &[
     Word("linux", None, "Linux, in-band"),

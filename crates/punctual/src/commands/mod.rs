@@ -3,6 +3,7 @@
 mod adopt;
 pub mod audit;
 pub mod boot;
+pub mod campaign;
 pub mod check;
 pub mod compare;
 pub mod explain;

@@ -27,7 +27,7 @@ pub fn none_under_way() -> Result<()> {
 fn refuse(measuring: Option<UnderWay>) -> Result<()> {
     let Some(UnderWay { pid, folder }) = measuring else { return Ok(()) };
     bail!(
-        "a campaign of punctual optimize or compare measures this machine (process {pid}, {folder}), and each would \
+        "a campaign of punctual optimize, campaign or compare measures this machine (process {pid}, {folder}), and each would \
          disturb the other: wait until it has ended, or end it with kill -INT {pid}; the same command with \
          --resume {folder} goes on later"
     )
@@ -44,7 +44,8 @@ pub fn no_campaign_but(hand: &dyn Hand, own: Option<&Path>) -> Result<()> {
     match folder {
         Some(folder) => {
             bail!(
-                "a campaign across boots is under way: punctual optimize --resume {folder}, or punctual revert ends it"
+                "a campaign across boots is under way: the command that began it (punctual optimize or punctual campaign) \
+                 goes on with --resume {folder}, and punctual revert ends it"
             )
         }
         None => Ok(()),

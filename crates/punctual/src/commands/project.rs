@@ -41,6 +41,28 @@ impl Terms {
     }
 }
 
+impl Terms {
+    /// Takes the value of a key that states a term of the need. Returns whether the key is one.
+    pub fn take(&mut self, entry: &Entry<'_>) -> Result<bool, Refusal> {
+        match entry.key {
+            "period" => self.period = Some(entry.time()?),
+            "budget" => self.budget = Some(entry.time()?),
+            "duration" => self.duration = Some(entry.time()?),
+            "cpus" => self.cpus = Some(entry.text(parse_cpus, "2-3")?),
+            "load" => self.load = Some(entry.text(load, "idle:1,cpu+memory:2")?),
+            "priority" => self.priority = Some(entry.priority()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// The error about a key that does not exist, at this offset.
+pub fn no_key(at: usize, unknown: &str, keys: &[&str]) -> Refusal {
+    let hint = did_you_mean(unknown, keys.iter().copied());
+    Refusal { at, why: format!("there is no key '{unknown}'{hint} There are {}", keys.join(", ")) }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// The preset that fills terms that are not stated.
@@ -49,13 +71,19 @@ pub struct Section {
     pub profiles: BTreeMap<String, Section>,
 }
 
-struct Refusal {
-    at: usize,
-    why: String,
+/// What is wrong with a value of a file, and where it stands: the offset in bytes.
+pub struct Refusal {
+    pub at: usize,
+    pub why: String,
 }
 
 /// Reads the text of a project file; `path` is its name in errors.
 pub fn parse(text: &str, path: &Path) -> Result<Section> {
+    read(text, path, |table| section(table, true))
+}
+
+/// Reads the text of a file in the form of TOML with `of`. Errors name line and column; `path` is the file's name in them.
+pub fn read<T>(text: &str, path: &Path, of: impl FnOnce(&DeTable<'_>) -> Result<T, Refusal>) -> Result<T> {
     let refused = |Refusal { at, why }| {
         let before = text.get(..at).unwrap_or(text);
         let (line, column) =
@@ -67,7 +95,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Section> {
         why: error.message().to_owned(),
     };
     let table = DeTable::parse(text).map_err(syntax).map_err(refused)?;
-    section(table.get_ref(), true).map_err(refused)
+    of(table.get_ref()).map_err(refused)
 }
 
 fn section(table: &DeTable<'_>, is_top: bool) -> Result<Section, Refusal> {
@@ -75,14 +103,11 @@ fn section(table: &DeTable<'_>, is_top: bool) -> Result<Section, Refusal> {
     let terms = &mut section.terms;
     for (key, value) in table {
         let entry = Entry { key: key.get_ref().as_ref(), value };
+        if terms.take(&entry)? {
+            continue;
+        }
         match entry.key {
             "preset" => section.preset = Some(entry.text(preset, "ethercat")?),
-            "period" => terms.period = Some(entry.time()?),
-            "budget" => terms.budget = Some(entry.time()?),
-            "duration" => terms.duration = Some(entry.time()?),
-            "cpus" => terms.cpus = Some(entry.text(parse_cpus, "2-3")?),
-            "load" => terms.load = Some(entry.text(load, "idle:1,cpu+memory:2")?),
-            "priority" => terms.priority = Some(entry.priority()?),
             PROFILE if is_top => {
                 for (name, own) in entry.table()? {
                     let own = Entry { key: name.get_ref().as_ref(), value: own };
@@ -90,11 +115,7 @@ fn section(table: &DeTable<'_>, is_top: bool) -> Result<Section, Refusal> {
                 }
             }
             PROFILE => return entry.refuse("a profile within a profile: profiles do not nest"),
-            unknown => {
-                let hint = did_you_mean(unknown, KEYS.into_iter().chain([PROFILE]));
-                let why = format!("there is no key '{unknown}'{hint} There are {}, {PROFILE}", KEYS.join(", "));
-                return Err(Refusal { at: key.span().start, why });
-            }
+            unknown => return Err(no_key(key.span().start, unknown, &[&KEYS[..], &[PROFILE]].concat())),
         }
     }
     Ok(section)
@@ -118,13 +139,14 @@ fn load(text: &str) -> Result<Loads, String> {
     Ok(loads)
 }
 
-struct Entry<'a> {
-    key: &'a str,
-    value: &'a Spanned<DeValue<'a>>,
+/// A key of a file with its value.
+pub struct Entry<'a> {
+    pub key: &'a str,
+    pub value: &'a Spanned<DeValue<'a>>,
 }
 
 impl<'a> Entry<'a> {
-    fn refuse<T>(&self, why: impl Into<String>) -> Result<T, Refusal> {
+    pub fn refuse<T>(&self, why: impl Into<String>) -> Result<T, Refusal> {
         Err(Refusal { at: self.value.span().start, why: why.into() })
     }
 
@@ -137,7 +159,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The value as parsed text. `example` is a valid value for the error message.
-    fn text<T>(&self, parse: impl Fn(&str) -> Result<T, String>, example: &str) -> Result<T, Refusal> {
+    pub fn text<T>(&self, parse: impl Fn(&str) -> Result<T, String>, example: &str) -> Result<T, Refusal> {
         let DeValue::String(text) = self.value.get_ref() else {
             let text = self.bare().filter(|bare| parse(bare).is_ok()).unwrap_or_else(|| example.to_owned());
             return self.refuse(format!("this must be text in quotation marks. Write: {} = \"{text}\"", self.key));
@@ -145,7 +167,7 @@ impl<'a> Entry<'a> {
         parse(text).or_else(|why| self.refuse(why))
     }
 
-    fn time(&self) -> Result<Nanos, Refusal> {
+    pub fn time(&self) -> Result<Nanos, Refusal> {
         if let Some(number) = self.bare().filter(|bare| bare.parse::<f64>().is_ok()) {
             return self.refuse(format!(
                 "{number} of which unit? A time is text with a unit (ns, us, ms, s, m, h, d). Write for example: \
@@ -157,7 +179,7 @@ impl<'a> Entry<'a> {
         self.text(parse_duration, "1ms")
     }
 
-    fn priority(&self) -> Result<u8, Refusal> {
+    pub fn priority(&self) -> Result<u8, Refusal> {
         let number = self.bare().and_then(|bare| bare.parse::<u8>().ok()).filter(|number| (1..=95).contains(number));
         match (number, self.value.get_ref()) {
             (Some(number), DeValue::Integer(_)) => Ok(number),

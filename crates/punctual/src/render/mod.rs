@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod brief;
+pub mod campaign;
 mod chart;
 mod clean;
 pub mod compare;

@@ -8,6 +8,7 @@ mod bad_input;
 mod book;
 #[cfg(feature = "bpf")]
 mod bpf_privileged;
+mod campaign;
 mod causes_privileged;
 mod ci_example;
 mod compare;

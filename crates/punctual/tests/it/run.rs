@@ -75,6 +75,11 @@ impl Run {
     /// Runs the program with a folder /run of its own, where other tests do not see the note of its campaign, which
     /// would keep them from measuring. Only root writes the note, and only root can get such a folder.
     pub fn beside_others(&self, words: &[&str]) -> Said {
+        Said::of(self.command_beside_others(words).output().unwrap())
+    }
+
+    /// The command of [`Run::beside_others`].
+    pub fn command_beside_others(&self, words: &[&str]) -> Command {
         let apart = |script: &str| {
             let mut command = Command::new("unshare");
             command.args(["--mount", "--propagation", "private", "sh", "-c", script]);
@@ -82,13 +87,13 @@ impl Run {
         };
         let mount = "mount -t tmpfs none /run";
         if !apart(mount).output().is_ok_and(|said| said.status.success()) {
-            return self.punctual(words);
+            return self.command(words);
         }
         let mut command = apart(&format!("{mount} && exec \"$0\" \"$@\""));
         let plain = self.command(words);
         command.arg(plain.get_program()).args(plain.get_args()).current_dir(self.dir.path());
         command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        Said::of(command.output().unwrap())
+        command
     }
 
     /// A short recording made by an ordinary task; returns its name.

@@ -3,7 +3,7 @@
 use super::super::hands::{Ending, Hands, go_on};
 use super::super::{Across, BootEntry, BootSeen, own_words};
 use crate::format::{Doubts, Kept, read, write};
-use crate::{Campaign, CampaignStage, Candidate, Design, Response, RunOutcome, Strategy};
+use crate::{Campaign, Candidate, Design, Response, RunOutcome, Strategy};
 use punctual_hist::Nanos;
 use punctual_tuning::plan::lasting::merge;
 use punctual_tuning::plan::{Keep, wanted};
@@ -175,6 +175,7 @@ impl Machine {
 
 impl Hands for Machine {
     type Error = Gone;
+    type Course = Campaign;
 
     fn look(&mut self) -> Result<BootSeen, Gone> {
         let (line, entry) = (format!("BOOT_IMAGE=/vmlinuz {}", self.line), self.entry.clone());
@@ -230,7 +231,7 @@ impl Hands for Machine {
         Ok(true)
     }
 
-    fn measure(&mut self, _: &[usize], _: CampaignStage, _: u32) -> Result<Option<RunOutcome>, Gone> {
+    fn measure(&mut self, _: &Campaign, _: &[usize]) -> Result<Option<RunOutcome>, Gone> {
         if self.line.contains(self.deadly) && self.deaths > 0 {
             self.deaths -= 1;
             self.start_again();

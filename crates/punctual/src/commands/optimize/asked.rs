@@ -116,9 +116,12 @@ pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
     let home = if args.boots { "/var/lib/" } else { "" };
     let stem = || PathBuf::from(format!("{home}punctual-optimize-{}", render::units::file_stamp()));
     let path = args.out.clone().unwrap_or_else(|| unused(&stem(), ""));
-    if !args.boots {
-        return Ok(path);
-    }
+    if args.boots { folder_across_boots(&path) } else { Ok(path) }
+}
+
+/// The whole path of a folder for a campaign across boots. Root resumes the campaign, so no other user may be able to
+/// write to the folder around it.
+pub fn folder_across_boots(path: &Path) -> Result<PathBuf> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parent = parent.canonicalize().with_context(|| format!("open the folder {}", parent.display()))?;
     is_roots_alone(&parent).map_err(|why| anyhow!("{why}: a campaign across boots is taken up by root after each"))?;

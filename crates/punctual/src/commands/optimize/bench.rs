@@ -85,17 +85,26 @@ impl<'a> Bench<'a> {
     /// Sets the candidates `set`, which are those of the arm that are set at run time, measures, and puts them back.
     /// `None` if interrupted: the run does not count.
     pub fn run(&mut self, arm: &[usize], set: &[usize], recording: &Path) -> Result<Option<RunOutcome>> {
-        let outcome = if set.is_empty() { self.measured(recording) } else { self.changed(set, recording) }?;
-        told_of(arm, outcome)
+        told_of(arm, self.during(set, RunOutcome::Refused, |bench| bench.measured(recording))?)
     }
 
-    fn changed(&mut self, set: &[usize], recording: &Path) -> Result<Option<RunOutcome>> {
+    /// Sets candidates, measures with `measure`, and puts them back. What cannot be set becomes an outcome by `refused`.
+    pub fn during<T>(
+        &mut self,
+        set: &[usize],
+        refused: fn(String) -> T,
+        measure: impl FnOnce(&mut Self) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        if set.is_empty() {
+            return measure(self);
+        }
         let trials: Option<Vec<&Prepared>> =
             set.iter().map(|place| self.trials.get(*place).copied().flatten()).collect();
         let Some(trials) = trials else {
-            return Ok(Some(RunOutcome::Refused("this machine has nothing to change about it any more".to_owned())));
+            return Ok(Some(refused("this machine has nothing to change about it any more".to_owned())));
         };
         let changes: Vec<Change> = trials.iter().map(|trial| trial.change.clone()).collect();
+        let hold = trials.iter().filter_map(|trial| trial.hold_us).min();
         let hand = Machine::here();
         let transaction = Transaction::begin(&hand, &self.request)?;
         let number = transaction.number();
@@ -108,10 +117,9 @@ impl<'a> Bench<'a> {
         };
         // If an error leaves a change in place, the guard puts it back after this process has ended.
         let applied = transaction.apply(&changes, self.blast)?;
-        let hold = trials.iter().filter_map(|trial| trial.hold_us).min();
         let outcome = match refusal(&applied) {
-            Some(why) => Ok(Some(RunOutcome::Refused(why))),
-            None => self.held(hold, recording),
+            Some(why) => Ok(Some(refused(why))),
+            None => self.held(hold, refused, measure),
         };
         let reverted = revert_patiently(&hand, Extent::Only(number))?;
         tied.dismiss();
@@ -121,13 +129,16 @@ impl<'a> Bench<'a> {
         outcome
     }
 
-    fn held(&mut self, hold_us: Option<u32>, recording: &Path) -> Result<Option<RunOutcome>> {
+    fn held<T>(
+        &mut self,
+        hold_us: Option<u32>,
+        refused: fn(String) -> T,
+        measure: impl FnOnce(&mut Self) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         let held = hold_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into()))).transpose();
         match held {
-            Ok(_held) => self.measured(recording),
-            Err(error) => {
-                Ok(Some(RunOutcome::Refused(format!("the limit on the CPUs' sleep cannot be held: {error}"))))
-            }
+            Ok(_held) => measure(self),
+            Err(error) => Ok(Some(refused(format!("the limit on the CPUs' sleep cannot be held: {error}")))),
         }
     }
 

@@ -8,16 +8,17 @@
 //! holds what was measured. Campaigns across boots are in `across`.
 
 mod across;
-mod asked;
-mod bench;
-mod candidates;
+pub mod asked;
+pub mod bench;
+pub mod candidates;
 pub mod kept;
-mod ours;
+pub mod ours;
 mod rounds;
 #[cfg(test)]
 pub mod simulated;
 pub mod time;
-mod told;
+pub mod told;
+pub mod trip;
 
 use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, nothing_waits, put_back_abandoned};
 use super::session;
@@ -50,8 +51,10 @@ fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit>
     match Folder::open(path) {
         // Another process has resumed the campaign already.
         Err(error) if error.is::<InUse>() => Err(error),
-        Err(error) => Err(told::abandoned(hand, path, None, error)),
-        Ok(folder) => resume(args, &folder).map_err(|error| told::abandoned(hand, path, Some(&folder), error)),
+        Err(error) => Err(told::abandoned(hand, path, None, "optimize", error)),
+        Ok(folder) => {
+            resume(args, &folder).map_err(|error| told::abandoned(hand, path, Some(&folder), "optimize", error))
+        }
     }
 }
 
@@ -84,7 +87,7 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
 
 /// Refuses to go on while another process or campaign changes or measures this machine. `own` is the folder of the
 /// campaign to run, which is no obstacle.
-fn nothing_else(own: Option<&Path>) -> Result<()> {
+pub fn nothing_else(own: Option<&Path>) -> Result<()> {
     allowed_to_change()?;
     none_measures()?;
     for sentence in put_back_abandoned()? {
@@ -163,7 +166,7 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
         spent: Nanos::ZERO,
         last: None,
         campaign: Campaign::new(design),
-        across: args.boots.then(across::begun).transpose()?,
+        across: args.boots.then(trip::begun).transpose()?,
         doubts: Doubts::default(),
     };
     let folder = Folder::create(&folder, &kept)?;

@@ -18,7 +18,14 @@ use std::path::Path;
 
 /// Removes the boot entry and unit of a campaign that cannot be resumed at boot, and writes the reason to its folder.
 /// Returns the error to report.
-pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: anyhow::Error) -> anyhow::Error {
+/// `verb` is the command that resumes it.
+pub fn abandoned(
+    hand: &dyn Hand,
+    path: &Path,
+    folder: Option<&Folder>,
+    verb: &str,
+    error: anyhow::Error,
+) -> anyhow::Error {
     let (error, what) = match abandon(hand, path) {
         Ok(()) => (error, "Its boot entry and its unit are taken away.".to_owned()),
         Err(second) => {
@@ -29,7 +36,7 @@ pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: a
     let Some(folder) = folder else { return error };
     let ended = render::words::told(&error);
     let text =
-        format!("The campaign ended: {ended}.\n{what}\nTo go on: punctual optimize --resume {}\n", folder.display());
+        format!("The campaign ended: {ended}.\n{what}\nTo go on: punctual {verb} --resume {}\n", folder.display());
     match folder.write_result("result.txt", &text) {
         Ok(()) => error,
         Err(second) => error.context(format!("the reason could not be written down ({second:#})")),

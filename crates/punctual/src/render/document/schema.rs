@@ -4,7 +4,9 @@
 //! members and removes these formats.
 
 use super::{Published, glossary};
-use crate::render::{audit, compare, explain, fleet, inspect, json, lint, optimize, torture, tune, why_not};
+use crate::render::{
+    audit, campaign, compare, explain, fleet, inspect, json, lint, optimize, torture, tune, why_not,
+};
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -206,6 +208,8 @@ fn schemas() -> Vec<(String, String)> {
         file::<compare::turns::TurnsPlan>(),
         file::<torture::TortureDocument<'_>>(),
         file::<why_not::WhyNot<'_>>(),
+        file::<campaign::Result>(),
+        file::<campaign::Intended>(),
     ]
 }
 

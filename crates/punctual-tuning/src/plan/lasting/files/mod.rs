@@ -44,7 +44,7 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
 }
 
 /// Steps for a unit that continues the campaign in `folder` once after each boot.
-pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Obstacle> {
+pub fn hook(machine: &Machine, exe: &str, verb: &str, folder: &str) -> Result<Vec<Step>, Obstacle> {
     check::exe(exe)?;
     check::exe(folder)?;
     if let Some(container) = &machine.boot.container {
@@ -54,7 +54,7 @@ pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Obs
     if !machine.boot.is_systemd() {
         return Err(Obstacle::ByHand(format!("go on with the campaign in {folder} after each boot")));
     }
-    Ok(systemd::hook(exe, folder))
+    Ok(systemd::hook(exe, verb, folder))
 }
 
 fn is_empty(wanted: &Wanted) -> bool {

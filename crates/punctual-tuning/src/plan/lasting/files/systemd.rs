@@ -105,7 +105,7 @@ fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<UnitFile>, Obsta
 
 /// The unit that continues a campaign across boots, and the drop-in that starts the unit. The unit starts last, so that
 /// it measures the machine in normal operation.
-pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
+pub(super) fn hook(exe: &str, verb: &str, folder: &str) -> Vec<Step> {
     let reload = || Invocation::systemd(SystemdOrder::DaemonReload, []);
     let unit = format!(
         "{MADE_BY}\
@@ -115,7 +115,7 @@ pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
          After=multi-user.target\n\
          \n\
          [Service]\n\
-         ExecStart={exe} optimize --resume {folder} --at-boot\n"
+         ExecStart={exe} {verb} --resume {folder} --at-boot\n"
     );
     vec![
         undoing(reload()),

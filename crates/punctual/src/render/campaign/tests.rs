@@ -1,0 +1,96 @@
+//! The forms of a campaign's result.
+
+use super::*;
+use crate::render::document::schema::assert_valid;
+
+fn cell(name: &str, refused: Option<&str>) -> CellResult {
+    let mut latencies = Counts::new();
+    (1..=1000u64).for_each(|us| latencies.record(Nanos::from_us(us)));
+    let row = LatencyRow::of(&latencies, &Counts::new(), 3);
+    let measured = refused.is_none();
+    CellResult {
+        name: name.to_owned(),
+        about: "As it comes.".to_owned(),
+        scenario: "FIFO 90 on CPU 1".to_owned(),
+        boot: Vec::new(),
+        knobs: vec!["pm.governor".to_owned()],
+        refused: refused.map(str::to_owned),
+        runs: usize::from(measured),
+        whole: measured.then(|| row.clone()),
+        cpus: if measured {
+            vec![CpuNumbers { cpu: 0, row: row.clone() }, CpuNumbers { cpu: 1, row }]
+        } else {
+            Vec::new()
+        },
+        published: vec![PublishedFigure {
+            of: "RK3588".to_owned(),
+            cpu: Some(1),
+            what: "max",
+            published: Nanos::from_us(37),
+            here: measured.then(|| Nanos::from_us(1000)),
+        }],
+        doubts: Vec::new(),
+        latencies: if measured { latencies } else { Counts::new() },
+    }
+}
+
+fn result() -> Result {
+    Result {
+        title: "Two cells".to_owned(),
+        about: "What one setting does.".to_owned(),
+        source: "a page".to_owned(),
+        order: Order::Abba,
+        seed: 1,
+        repetitions: 2,
+        shortened: 100.0,
+        cells: vec![cell("plain", None), cell("tuned", Some("after 2 boots that did not come up as asked"))],
+        comparisons: vec![PairResult::of(
+            "plain".to_owned(),
+            "tuned".to_owned(),
+            "Does it help?".to_owned(),
+            0,
+            &Err("one of them was not measured".to_owned()),
+        )],
+        boots: Some(2),
+        gave_up: None,
+        is_home: true,
+        folder: "/tmp/c".to_owned(),
+    }
+}
+
+#[test]
+fn the_text_has_every_cell_every_comparison_and_what_was_published() {
+    let told = text(&result(), Style::default());
+    assert!(told.lines().all(|line| line.len() <= 80), "{told}");
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "Two cells",
+        "tuned: not measured, after 2 boots",
+        "Does it help? tuned against plain: not compared: one of them was not measured (0 repetitions)",
+        "RK3588",
+        "37",
+        "shortened 100 times",
+        "/tmp/c/result.html",
+    ] {
+        assert!(told.contains(part), "no '{part}' in\n{told}");
+    }
+    assert_eq!(
+        brief(&result()).replace('\u{202f}', " "),
+        "campaign: 2 cells, 1 refused; 0 of 1 comparison decided; /tmp/c\n"
+    );
+}
+
+#[test]
+fn the_page_has_the_same_and_a_picture() {
+    let page = html(&result()).unwrap();
+    for part in ["Two cells", "after 2 boots", "Does it help?", "RK3588", "<svg", "pm.governor"] {
+        assert!(page.contains(part), "no '{part}'");
+    }
+}
+
+#[test]
+fn the_document_fits_its_schema() {
+    let document = assert_valid(&result());
+    assert_eq!(document["cells"][0]["whole"]["due"], 1000);
+    assert_eq!(document["cells"][1]["published"][0]["here_ns"], serde_json::Value::Null);
+}

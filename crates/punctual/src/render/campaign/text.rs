@@ -1,0 +1,167 @@
+//! A campaign as text for a terminal.
+
+use super::{CellResult, Result, told_order};
+use crate::render::sheet::{Sheet, Style, Tone, table::Table};
+use crate::render::units;
+use punctual_numbers::report::LatencyRow;
+use punctual_optimize::experiment::Experiment;
+
+/// The line that says which cell is being measured.
+pub fn step(experiment: &Experiment, cell: usize, repetition: u32) -> String {
+    format!(
+        "measurement {} of {}, repetition {} of {}: {}",
+        experiment.made.len() + 1,
+        experiment.planned(),
+        repetition + 1,
+        experiment.repetitions,
+        experiment.cells.get(cell).map_or("", |cell| cell.name.as_str())
+    )
+}
+
+pub fn brief(result: &Result) -> String {
+    let certain = result.comparisons.iter().filter(|pair| pair.is_certain).count();
+    let refused = result.cells.iter().filter(|cell| cell.refused.is_some()).count();
+    format!(
+        "campaign: {}, {} refused; {} of {} decided; {}\n",
+        units::counted(result.cells.len() as u64, "cell"),
+        refused,
+        certain,
+        units::counted(result.comparisons.len() as u64, "comparison"),
+        result.folder
+    )
+}
+
+/// The numbers of a row of latencies: how many, and the points that a table shows.
+pub(super) fn numbers(row: &LatencyRow) -> [String; 6] {
+    let of = &row.latency;
+    [
+        units::count(row.due),
+        units::column_us(of.p50),
+        units::column_us(of.p99),
+        units::column_us(of.p99_9),
+        units::column_us(of.max),
+        units::count(row.over_budget.saturating_add(row.skipped)),
+    ]
+}
+
+pub fn text(result: &Result, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(if result.title.is_empty() { "Campaign" } else { &result.title });
+    if !result.about.is_empty() {
+        sheet.paragraph(2, &result.about);
+    }
+    if let Some(why) = &result.gave_up {
+        sheet.toned_paragraph(2, Tone::Doubt, "Given up", why);
+    }
+    sheet.heading("Cells: latency in us over all repetitions");
+    let mut table = Table::new(&["<cell", ">runs", ">due", ">p50", ">p99", ">p99.9", ">max", ">missed"]);
+    for cell in &result.cells {
+        if let Some(row) = &cell.whole {
+            table.row([cell.name.clone(), cell.runs.to_string()].into_iter().chain(numbers(row)));
+        }
+    }
+    sheet.table(&table);
+    by_cpu(&mut sheet, result);
+    for cell in result.cells.iter().filter(|cell| cell.refused.is_some()) {
+        let why = cell.refused.as_deref().unwrap_or_default();
+        sheet.toned_paragraph(2, Tone::Doubt, &format!("{}: not measured,", cell.name), why);
+    }
+    comparisons(&mut sheet, result);
+    published(&mut sheet, result);
+    how(&mut sheet, result);
+    sheet.finish()
+}
+
+fn by_cpu(sheet: &mut Sheet, result: &Result) {
+    if result.cells.iter().all(|cell| cell.cpus.len() < 2) {
+        return;
+    }
+    sheet.heading("Cells by CPU");
+    let mut table = Table::new(&["<cell, CPU", ">due", ">p50", ">p99", ">p99.9", ">max", ">missed"]);
+    for cell in &result.cells {
+        for cpu in &cell.cpus {
+            table.row(std::iter::once(format!("{}, {}", cell.name, cpu.cpu)).chain(numbers(&cpu.row)));
+        }
+    }
+    sheet.table(&table);
+}
+
+fn comparisons(sheet: &mut Sheet, result: &Result) {
+    if result.comparisons.is_empty() {
+        return;
+    }
+    sheet.heading("Comparisons");
+    for pair in &result.comparisons {
+        let question = if pair.question.is_empty() { String::new() } else { format!("{} ", pair.question) };
+        sheet.point(
+            2,
+            &format!(
+                "{question}{} against {}: {} ({})",
+                pair.second,
+                pair.first,
+                pair.verdict,
+                units::counted(pair.repetitions as u64, "repetition")
+            ),
+        );
+    }
+}
+
+fn published(sheet: &mut Sheet, result: &Result) {
+    let all: Vec<(&CellResult, &super::PublishedFigure)> =
+        result.cells.iter().flat_map(|cell| cell.published.iter().map(move |figure| (cell, figure))).collect();
+    if all.is_empty() {
+        return;
+    }
+    sheet.heading("Beside what was published, in us");
+    let mut table = Table::new(&["<cell", "<machine", ">CPU", "<figure", ">published", ">here"]);
+    for (cell, figure) in all {
+        table.row([
+            cell.name.clone(),
+            figure.of.clone(),
+            figure.cpu.map_or_else(|| "all".to_owned(), |cpu| cpu.to_string()),
+            figure.what.to_owned(),
+            units::column_us(Some(figure.published)),
+            units::column_us(figure.here),
+        ]);
+    }
+    sheet.table(&table);
+    if !result.source.is_empty() {
+        sheet.paragraph(2, &format!("Published: {}.", result.source.trim_end_matches('.')));
+    }
+}
+
+fn how(sheet: &mut Sheet, result: &Result) {
+    sheet.heading("How it was measured");
+    sheet.paragraph(2, &told(result));
+    let doubts = result.cells.iter().flat_map(|cell| cell.doubts.iter().map(move |doubt| (cell, doubt)));
+    for (cell, doubt) in doubts {
+        sheet.toned_paragraph(2, Tone::Doubt, &format!("{}:", cell.name), doubt);
+    }
+    if !result.is_home {
+        sheet.toned_paragraph(
+            2,
+            Tone::Doubt,
+            "Restart:",
+            "the machine runs with a command line of the campaign until its next boot",
+        );
+    }
+    sheet.entry(2, 10, "page", &format!("{}/result.html", result.folder));
+}
+
+/// The sentences that say in which order and for how long the cells were measured.
+pub(super) fn told(result: &Result) -> String {
+    let boots = result.boots.map_or_else(String::new, |boots| format!(" {}.", units::counted(boots.into(), "boot")));
+    let shortened = if result.shortened > 1.0 {
+        format!(
+            " All lengths were shortened {} times, so this shows that the campaign runs, and no more.",
+            result.shortened
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "Each cell {}, {}.{boots}{shortened}",
+        units::counted(result.repetitions.into(), "time"),
+        told_order(super::order_name(result.order), result.seed)
+    )
+}
