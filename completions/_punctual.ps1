@@ -40,6 +40,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
+            [CompletionResult]::new('lab', 'lab', [CompletionResultType]::ParameterValue, 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Install completions where bash, zsh and fish look for them')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'List what on this machine stands in the way of real time')
@@ -349,6 +350,113 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'punctual;lab' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Measure several kernels under the same loads, and show them side by side')
+            [CompletionResult]::new('gate', 'gate', [CompletionResultType]::ParameterValue, 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse')
+            [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;lab;compare' {
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Kernels: debian:12, debian:13-rt, debian:12-rt-arm64, an image (./bzImage), deb:FILE. Each may be followed by +WORD for a word of its command line, and +FILE.ko for a module; +preempt=all is four kernels')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Length of one measurement in the guest''s time, over all loads')
+            [CompletionResult]::new('--binary', '--binary', [CompletionResultType]::ParameterName, 'Static punctual for the guests, one for each architecture [default: this program, if it is static]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder for the results; what is there already is not measured again [default: punctual-lab]')
+            [CompletionResult]::new('--cache', '--cache', [CompletionResultType]::ParameterName, 'Folder for kernels of Debian [default: $PUNCTUAL_LAB_CACHE, or punctual-lab below the user''s cache]')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Guests at once [default: one for each CPU]')
+            [CompletionResult]::new('--memory', '--memory', [CompletionResultType]::ParameterName, 'Memory of a guest in MiB')
+            [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Longest time that one guest may work, in the host''s time')
+            [CompletionResult]::new('--seeds', '--seeds', [CompletionResultType]::ParameterName, 'Number of measurements of each kernel, each with a seed of its own; fewer than 3 decide little')
+            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Changes smaller than this share count as neither better nor worse')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page to this file')
+            [CompletionResult]::new('--real', '--real', [CompletionResultType]::ParameterName, 'Several CPUs and the host''s time, to see that everything works; the numbers are no measure of a kernel')
+            [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes')
+            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print every number of every kernel and load')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;lab;gate' {
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'The kernel to judge, named as for compare')
+            [CompletionResult]::new('--baseline', '--baseline', [CompletionResultType]::ParameterName, 'Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file')
+            [CompletionResult]::new('--save', '--save', [CompletionResultType]::ParameterName, 'Write the measurements of this kernel to a file that later kernels are held against')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Length of one measurement in the guest''s time, over all loads')
+            [CompletionResult]::new('--binary', '--binary', [CompletionResultType]::ParameterName, 'Static punctual for the guests, one for each architecture [default: this program, if it is static]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder for the results; what is there already is not measured again [default: punctual-lab]')
+            [CompletionResult]::new('--cache', '--cache', [CompletionResultType]::ParameterName, 'Folder for kernels of Debian [default: $PUNCTUAL_LAB_CACHE, or punctual-lab below the user''s cache]')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Guests at once [default: one for each CPU]')
+            [CompletionResult]::new('--memory', '--memory', [CompletionResultType]::ParameterName, 'Memory of a guest in MiB')
+            [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Longest time that one guest may work, in the host''s time')
+            [CompletionResult]::new('--seeds', '--seeds', [CompletionResultType]::ParameterName, 'Number of measurements, each with a seed of its own')
+            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Changes smaller than this share are no alarm')
+            [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI: one case for each load')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page to this file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document, that of compare')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;lab;bisect' {
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Kernels in order, the first good and the last bad; or one kernel, with --good-words and --bad-words')
+            [CompletionResult]::new('--good-words', '--good-words', [CompletionResultType]::ParameterName, 'Words of the command line with which the kernel is good')
+            [CompletionResult]::new('--bad-words', '--bad-words', [CompletionResultType]::ParameterName, 'Words of the command line with which it is bad')
+            [CompletionResult]::new('--good-config', '--good-config', [CompletionResultType]::ParameterName, 'Configuration of a good kernel')
+            [CompletionResult]::new('--bad-config', '--bad-config', [CompletionResultType]::ParameterName, 'Configuration of a bad kernel')
+            [CompletionResult]::new('--build', '--build', [CompletionResultType]::ParameterName, 'Command that builds a kernel: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Length of one measurement in the guest''s time, over all loads')
+            [CompletionResult]::new('--binary', '--binary', [CompletionResultType]::ParameterName, 'Static punctual for the guests, one for each architecture [default: this program, if it is static]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder for the results; what is there already is not measured again [default: punctual-lab]')
+            [CompletionResult]::new('--cache', '--cache', [CompletionResultType]::ParameterName, 'Folder for kernels of Debian [default: $PUNCTUAL_LAB_CACHE, or punctual-lab below the user''s cache]')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Guests at once [default: one for each CPU]')
+            [CompletionResult]::new('--memory', '--memory', [CompletionResultType]::ParameterName, 'Memory of a guest in MiB')
+            [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Longest time that one guest may work, in the host''s time')
+            [CompletionResult]::new('--seeds', '--seeds', [CompletionResultType]::ParameterName, 'Number of measurements of each kernel, each with a seed of its own')
+            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Good and bad must differ by more than this share')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;lab;help' {
+            [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Measure several kernels under the same loads, and show them side by side')
+            [CompletionResult]::new('gate', 'gate', [CompletionResultType]::ParameterValue, 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse')
+            [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;lab;help;compare' {
+            break
+        }
+        'punctual;lab;help;gate' {
+            break
+        }
+        'punctual;lab;help;bisect' {
+            break
+        }
+        'punctual;lab;help;help' {
+            break
+        }
         'punctual;man' {
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users as root, else for this user')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
@@ -475,6 +583,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
+            [CompletionResult]::new('lab', 'lab', [CompletionResultType]::ParameterValue, 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Install completions where bash, zsh and fish look for them')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'List what on this machine stands in the way of real time')
@@ -530,6 +639,21 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;torture' {
+            break
+        }
+        'punctual;help;lab' {
+            [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Measure several kernels under the same loads, and show them side by side')
+            [CompletionResult]::new('gate', 'gate', [CompletionResultType]::ParameterValue, 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse')
+            [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse')
+            break
+        }
+        'punctual;help;lab;compare' {
+            break
+        }
+        'punctual;help;lab;gate' {
+            break
+        }
+        'punctual;help;lab;bisect' {
             break
         }
         'punctual;help;man' {

@@ -37,6 +37,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
             cand fleet 'Many machines: run a command on all of them'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
+            cand lab 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it'
             cand man 'Install man pages where `man` finds them'
             cand completions 'Install completions where bash, zsh and fish look for them'
             cand audit 'List what on this machine stands in the way of real time'
@@ -326,6 +327,104 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'punctual;lab'= {
+            cand -q 'Print one line, for scripts and CI logs'
+            cand --brief 'Print one line, for scripts and CI logs'
+            cand --quiet 'Print one line, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand compare 'Measure several kernels under the same loads, and show them side by side'
+            cand gate 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse'
+            cand bisect 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;lab;compare'= {
+            cand --kernel 'Kernels: debian:12, debian:13-rt, debian:12-rt-arm64, an image (./bzImage), deb:FILE. Each may be followed by +WORD for a word of its command line, and +FILE.ko for a module; +preempt=all is four kernels'
+            cand --load 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display'
+            cand --period 'Time between releases'
+            cand --duration 'Length of one measurement in the guest''s time, over all loads'
+            cand --binary 'Static punctual for the guests, one for each architecture [default: this program, if it is static]'
+            cand --out 'Folder for the results; what is there already is not measured again [default: punctual-lab]'
+            cand --cache 'Folder for kernels of Debian [default: $PUNCTUAL_LAB_CACHE, or punctual-lab below the user''s cache]'
+            cand --jobs 'Guests at once [default: one for each CPU]'
+            cand --memory 'Memory of a guest in MiB'
+            cand --limit 'Longest time that one guest may work, in the host''s time'
+            cand --seeds 'Number of measurements of each kernel, each with a seed of its own; fewer than 3 decide little'
+            cand --margin 'Changes smaller than this share count as neither better nor worse'
+            cand --html 'Write an HTML page to this file'
+            cand --real 'Several CPUs and the host''s time, to see that everything works; the numbers are no measure of a kernel'
+            cand --no-explain 'Do not look for causes'
+            cand --full 'Print every number of every kernel and load'
+            cand --json 'Print one JSON document'
+            cand -q 'Print one line, for scripts and CI logs'
+            cand --brief 'Print one line, for scripts and CI logs'
+            cand --quiet 'Print one line, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;lab;gate'= {
+            cand --kernel 'The kernel to judge, named as for compare'
+            cand --baseline 'Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file'
+            cand --save 'Write the measurements of this kernel to a file that later kernels are held against'
+            cand --load 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display'
+            cand --period 'Time between releases'
+            cand --duration 'Length of one measurement in the guest''s time, over all loads'
+            cand --binary 'Static punctual for the guests, one for each architecture [default: this program, if it is static]'
+            cand --out 'Folder for the results; what is there already is not measured again [default: punctual-lab]'
+            cand --cache 'Folder for kernels of Debian [default: $PUNCTUAL_LAB_CACHE, or punctual-lab below the user''s cache]'
+            cand --jobs 'Guests at once [default: one for each CPU]'
+            cand --memory 'Memory of a guest in MiB'
+            cand --limit 'Longest time that one guest may work, in the host''s time'
+            cand --seeds 'Number of measurements, each with a seed of its own'
+            cand --margin 'Changes smaller than this share are no alarm'
+            cand --junit 'Write JUnit XML to this file, for CI: one case for each load'
+            cand --html 'Write an HTML page to this file'
+            cand --json 'Print one JSON document, that of compare'
+            cand -q 'Print one line, for scripts and CI logs'
+            cand --brief 'Print one line, for scripts and CI logs'
+            cand --quiet 'Print one line, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;lab;bisect'= {
+            cand --kernel 'Kernels in order, the first good and the last bad; or one kernel, with --good-words and --bad-words'
+            cand --good-words 'Words of the command line with which the kernel is good'
+            cand --bad-words 'Words of the command line with which it is bad'
+            cand --good-config 'Configuration of a good kernel'
+            cand --bad-config 'Configuration of a bad kernel'
+            cand --build 'Command that builds a kernel: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image'
+            cand --load 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display'
+            cand --period 'Time between releases'
+            cand --duration 'Length of one measurement in the guest''s time, over all loads'
+            cand --binary 'Static punctual for the guests, one for each architecture [default: this program, if it is static]'
+            cand --out 'Folder for the results; what is there already is not measured again [default: punctual-lab]'
+            cand --cache 'Folder for kernels of Debian [default: $PUNCTUAL_LAB_CACHE, or punctual-lab below the user''s cache]'
+            cand --jobs 'Guests at once [default: one for each CPU]'
+            cand --memory 'Memory of a guest in MiB'
+            cand --limit 'Longest time that one guest may work, in the host''s time'
+            cand --seeds 'Number of measurements of each kernel, each with a seed of its own'
+            cand --margin 'Good and bad must differ by more than this share'
+            cand --json 'Print one JSON document'
+            cand -q 'Print one line, for scripts and CI logs'
+            cand --brief 'Print one line, for scripts and CI logs'
+            cand --quiet 'Print one line, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;lab;help'= {
+            cand compare 'Measure several kernels under the same loads, and show them side by side'
+            cand gate 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse'
+            cand bisect 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;lab;help;compare'= {
+        }
+        &'punctual;lab;help;gate'= {
+        }
+        &'punctual;lab;help;bisect'= {
+        }
+        &'punctual;lab;help;help'= {
+        }
         &'punctual;man'= {
             cand --install 'Write the files: for all users as root, else for this user'
             cand -q 'Print no messages but errors'
@@ -447,6 +546,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
             cand fleet 'Many machines: run a command on all of them'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
+            cand lab 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it'
             cand man 'Install man pages where `man` finds them'
             cand completions 'Install completions where bash, zsh and fish look for them'
             cand audit 'List what on this machine stands in the way of real time'
@@ -486,6 +586,17 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;fleet;run'= {
         }
         &'punctual;help;torture'= {
+        }
+        &'punctual;help;lab'= {
+            cand compare 'Measure several kernels under the same loads, and show them side by side'
+            cand gate 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse'
+            cand bisect 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'
+        }
+        &'punctual;help;lab;compare'= {
+        }
+        &'punctual;help;lab;gate'= {
+        }
+        &'punctual;help;lab;bisect'= {
         }
         &'punctual;help;man'= {
         }

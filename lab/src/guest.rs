@@ -4,14 +4,15 @@
 //! This module does not know what the commands test. The machine ends when its value is dropped, and no wait lasts
 //! forever.
 
-use crate::kernel::{Arch, Kernel};
-use crate::program;
+use crate::kernel::Kernel;
 use crate::wire::{Frame, Output, READY};
 use anyhow::{Context, Result, anyhow, bail};
+pub use punctual_lab::qemu::Clock;
+use punctual_lab::qemu::{Computer, Line};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -22,17 +23,6 @@ const COMMAND_TIME: Duration = Duration::from_secs(300);
 /// How often a boot is tried. Early in boot, an emulated x86 kernel that patches its own code sometimes fails, which is
 /// an error of the emulator.
 const TRIES: u32 = 3;
-
-/// The source of time in a guest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
-    /// The host's time: whatever delays the host also delays the guest.
-    #[default]
-    Host,
-    /// The number of executed instructions, two nanoseconds each; while all CPUs of the guest are idle, the host's
-    /// time. So nothing outside can delay a guest that works. The guest's CPUs run in turn.
-    Instructions,
-}
 
 /// The configuration of a guest.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +101,16 @@ impl Guest {
     fn start(kernel: &Kernel, setup: Setup<'_>) -> Result<Self> {
         let mut log = File::create(setup.log).with_context(|| format!("create {}", setup.log.display()))?;
         let errors = log.try_clone().context("write to the log twice")?;
-        let mut command = qemu(kernel, setup)?;
+        let computer = Computer {
+            arch: kernel.spec.arch,
+            image: &kernel.image,
+            initramfs: setup.initramfs,
+            words: &format!("quiet {}", setup.words),
+            memory_mib: setup.memory_mib,
+            clock: setup.clock,
+            line: Line::Stdio,
+        };
+        let mut command = computer.command()?;
         let mut qemu = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -159,25 +158,4 @@ impl Drop for Guest {
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
     }
-}
-
-fn qemu(kernel: &Kernel, setup: Setup<'_>) -> Result<Command> {
-    let (name, machine, console) = match kernel.spec.arch {
-        Arch::Amd64 => ("qemu-system-x86_64", ["-M", "q35", "-cpu", "max"], "ttyS0"),
-        Arch::Arm64 => ("qemu-system-aarch64", ["-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"),
-    };
-    let qemu = program::find(name)?;
-    // The kernel kills the guest when the lab ends, however it ends.
-    let mut command = program::find("setpriv")?;
-    command.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
-    command.args(machine).args(["-m", &setup.memory_mib.to_string()]);
-    match setup.clock {
-        Clock::Host => command.args(["-accel", "tcg,thread=multi", "-smp", "4"]),
-        Clock::Instructions => command.args(["-accel", "tcg,thread=single", "-icount", "shift=1", "-smp", "2"]),
-    };
-    command.args(["-nodefaults", "-display", "none", "-no-reboot", "-chardev", "stdio,id=line,signal=off"]);
-    command.args(["-serial", "chardev:line"]);
-    command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(setup.initramfs);
-    command.arg("-append").arg(format!("console={console} quiet {}", setup.words));
-    Ok(command)
 }

@@ -6,21 +6,19 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
 
-mod cpio;
 mod disk;
 mod guest;
 mod host;
 mod initramfs;
 mod kernel;
-mod packages;
 mod product;
-mod program;
 mod readme;
 mod scenario;
-mod wire;
+mod waits;
 
 use anyhow::{Context, Result, bail, ensure};
-use packages::Shelf;
+use punctual_lab::packages::{self, Shelf};
+use punctual_lab::{cpio, program, wire};
 use scenario::{Lab, Outcome};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -30,7 +28,8 @@ use std::time::Instant;
 const USAGE: &str = "\
 usage: cargo xtask lab [OPTION...] [SCENARIO...] [CLAIM...] [KERNEL...] [STORY...]
 
-Boots kernels in QEMU and tries the product in them; without names, everything that is quick.
+Boots kernels in QEMU and tries the product in them; without names, everything that is quick. `waits` alone measures the
+ways to wait in virtual time, and writes their table into the book.
 
   --full         the stories of a disk too, with a boot loader and systemd (takes long, as root); with names of stories,
                  those alone
@@ -97,7 +96,11 @@ fn run(wish: &Wish) -> Result<ExitCode> {
         wish.names.iter().map(String::as_str).partition(|name| disk::is_story(name));
     ensure!(wish.full || stories.is_empty(), "stories of the disk are told with --full");
     for name in &names {
-        ensure!(readme::is_known(name), "no scenario, claim or kernel `{name}`; there are:\n{}", readme::list());
+        ensure!(
+            *name == "waits" || readme::is_known(name),
+            "no scenario, claim or kernel `{name}`; there are:\n{}",
+            readme::list()
+        );
     }
     let missing = host::missing()?;
     if !missing.is_empty() {
@@ -105,11 +108,16 @@ fn run(wish: &Wish) -> Result<ExitCode> {
         return Ok(ExitCode::from(LACKS));
     }
     let root = root();
+    let shelf = || Shelf::open(&packages::cache(wish.cache.as_deref())?, wish.fresh, say);
+    if names == ["waits"] {
+        let ahead = waits::tell(&root, shelf)?;
+        return Ok(if ahead { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let told = if wish.full { tell(&root, wish, &stories)? } else { true };
     if !stories.is_empty() {
         return Ok(if told { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let lab = Lab::open(&root, Shelf::open(&host::cache(wish.cache.as_deref())?, wish.fresh)?, &wish.names)?;
+    let lab = Lab::open(&root, shelf()?, &wish.names)?;
     let start = Instant::now();
     if let Err(error) = scenario::fetch(&lab) {
         eprintln!("lab: this machine has no kernels and cannot get them: {error:#}");
@@ -132,7 +140,7 @@ fn tell(root: &Path, wish: &Wish, stories: &[&str]) -> Result<bool> {
         product.libraries.is_empty(),
         "the disk takes a static program: `rustup target add x86_64-unknown-linux-musl`"
     );
-    let verdicts = disk::run(&product.program, stories, &host::cache(wish.cache.as_deref())?)?;
+    let verdicts = disk::run(&product.program, stories, &packages::cache(wish.cache.as_deref())?)?;
     if wish.bless {
         readme::write_disk(root, &verdicts)?;
     }

@@ -49,11 +49,10 @@ fn has_target(root: &Path, target: &str) -> Result<bool> {
 }
 
 fn cargo_build(root: &Path, target: Option<&str>, package: &str) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = cargo(root);
     // Both programs for guests are built by one command. Two commands would build common dependencies twice, with
     // different features.
-    command.args(["build", "--quiet", "--package", "punctual", "--package", "causes"]).current_dir(root);
+    command.args(["build", "--quiet", "--package", "punctual", "--package", "causes"]);
     // The linker that comes with Rust links for any architecture. It has to be named only for an architecture other
     // than this machine's.
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
@@ -74,11 +73,16 @@ fn cargo_build(root: &Path, target: Option<&str>, package: &str) -> Result<PathB
     Ok(program)
 }
 
+/// Cargo, in the repository.
+pub fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.current_dir(root);
+    command
+}
+
 /// Returns the folder into which Cargo builds.
 pub fn target_folder(root: &Path) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
-    let said = program::read(command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root))?;
+    let said = program::read(cargo(root).args(["metadata", "--no-deps", "--format-version", "1"]))?;
     let said: serde_json::Value = serde_json::from_str(&said).context("read what cargo metadata says")?;
     let folder = said.get("target_directory").and_then(serde_json::Value::as_str);
     folder.map(PathBuf::from).context("find `target_directory` in what cargo metadata says")

@@ -43,7 +43,7 @@ pub fn list() -> String {
         }
     }
     for spec in &KERNELS {
-        let _ = writeln!(text, "{:14} {} of Debian {}", spec.id, spec.meta, spec.release.number());
+        let _ = writeln!(text, "{:14} {} of Debian {}", spec.id, spec.meta(), spec.release.number());
     }
     text
 }

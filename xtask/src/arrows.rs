@@ -47,6 +47,11 @@ const ARROWS: &[Arrow] = &[
         ours: &["punctual-facts", "punctual-hist", "punctual-numbers", "punctual-rt", "punctual-tuning"],
         foreign: Foreign::AnyBut(TERMINAL),
     },
+    Arrow {
+        from: "punctual-lab",
+        ours: &[],
+        foreign: Foreign::AnyBut(&["anstream", "clap", "indicatif", "minijinja"]),
+    },
     Arrow { from: "punctual-capi", ours: &["punctual-hist", "punctual-rt"], foreign: Foreign::Only(&["libc", "rtrb"]) },
     Arrow { from: "xtask", ours: &[], foreign: Foreign::AnyBut(PRODUCT) },
 ];

@@ -2,8 +2,8 @@
 //!
 //! Modules in reading order: the definition of a measurement ([`scenario`], [`placement`]), its results ([`recording`],
 //! [`trace`], [`foreign`]), statistics ([`stats`]), the causes of latency ([`explain`]), claims about one run
-//! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and the formats of other programs
-//! ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
+//! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and of kernels ([`kernels`]), and the
+//! formats of other programs ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ pub mod explain;
 pub mod export;
 pub mod foreign;
 pub mod inspect;
+pub mod kernels;
 pub mod placement;
 mod published;
 pub mod recording;

@@ -12,6 +12,10 @@ use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // As the first program of a guest it is handed words of the kernel's command line that mean nothing here.
+    if punctual_lab::inside::is_guest() {
+        return punctual_lab::inside::run();
+    }
     let locale = || Lang::of_locale(|name| std::env::var(name).ok());
     Lang::asked(std::env::args_os()).unwrap_or_else(locale).speak();
     let program = render::for_people(|| render::help::in_language(Cli::command()));
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Fleet(command) => commands::fleet::run(&command),
         Command::Torture(args) => commands::torture::run(&args),
+        Command::Lab(args) => commands::lab::run(&args),
         Command::Load(args) => commands::internal::load(&args),
         Command::Read => commands::internal::read(),
         Command::Man(args) => commands::internal::install_man(args.form),

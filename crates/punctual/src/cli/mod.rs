@@ -9,6 +9,7 @@ mod compare;
 mod explain;
 mod fleet;
 mod inspect;
+mod lab;
 mod long;
 mod names;
 mod need;
@@ -24,6 +25,7 @@ pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
 pub use fleet::{FleetCommand, FleetRunArgs};
 pub use inspect::InspectArgs;
+pub use lab::{GuestArgs, LabArgs, LabBisectArgs, LabCompareArgs, LabGateArgs, LabVerb};
 pub use long::{MergeArgs, ResumeArgs};
 pub use names::{Printed, mechanisms};
 pub use need::{InitArgs, NeedArgs};
@@ -123,6 +125,8 @@ pub enum Command {
     Fleet(FleetCommand),
     /// Try to break what the kernel promises: registers over switches, locks, memory, timers
     Torture(TortureArgs),
+    /// Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it
+    Lab(LabArgs),
     /// Install man pages where `man` finds them
     Man(InstallArgs),
     /// Install completions where bash, zsh and fish look for them

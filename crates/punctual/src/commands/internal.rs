@@ -108,6 +108,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-export", &["punctual export run.punctual --format csv"]),
     ("punctual-merge", &["punctual merge a.punctual b.punctual --out ab.punctual"]),
     ("punctual-torture", &["sudo punctual torture switches --duration 60s", "punctual torture switches --plant"]),
+    ("punctual-lab", &["punctual lab compare --kernel debian:12,debian:12-rt --html kernels.html"]),
+    ("punctual-lab-compare", &["punctual lab compare --kernel debian:13+preempt=all,./bzImage"]),
+    ("punctual-lab-gate", &["punctual lab gate --baseline good.lab --kernel ./bzImage --junit lab.xml"]),
+    ("punctual-lab-bisect", &["punctual lab bisect --kernel deb:6.1.deb,deb:6.6.deb,deb:6.12.deb"]),
     ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 

@@ -15,6 +15,7 @@ pub mod init;
 pub mod inspect;
 pub mod internal;
 mod kernels;
+pub mod lab;
 pub mod lint;
 pub mod measure;
 pub mod merge;

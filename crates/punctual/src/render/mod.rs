@@ -20,6 +20,7 @@ pub mod html;
 pub mod inspect;
 pub mod json;
 mod junit;
+pub mod lab;
 pub mod lang;
 pub mod lint;
 pub mod live;

@@ -20,6 +20,7 @@ mod foreign;
 mod inspect;
 mod inspect_privileged;
 mod interrupted;
+mod lab;
 mod lang;
 mod lint;
 mod live;

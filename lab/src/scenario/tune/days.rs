@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn two_at_once_is_one_refused_and_one_done() {
-        let said = |out: &str, err: &str| Output { code: 0, out: out.to_owned(), err: err.to_owned() };
+        let said =
+            |out: &str, err: &str| Output { code: 0, out: out.to_owned(), err: err.to_owned(), ..Output::default() };
         let refused = "process 12 is changing this machine right now";
         assert!(two_at_once(&said("12\n1\n0\n3\n", refused)).is_empty());
         for (out, err) in

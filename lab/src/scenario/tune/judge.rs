@@ -167,7 +167,7 @@ mod tests {
         /proc/irq/4/effective_affinity:1\n";
 
     fn output(code: i32, out: &str) -> Output {
-        Output { code, out: out.to_owned(), err: String::new() }
+        Output { code, out: out.to_owned(), ..Output::default() }
     }
 
     fn done() -> Output {

@@ -5,7 +5,7 @@
 
 use super::{Published, glossary};
 use crate::render::{
-    audit, campaign, compare, explain, fleet, inspect, json, lint, optimize, torture, tune, why_not,
+    audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, torture, tune, why_not,
 };
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -207,6 +207,8 @@ fn schemas() -> Vec<(String, String)> {
         file::<compare::Published<'_>>(),
         file::<compare::turns::TurnsPlan>(),
         file::<torture::TortureDocument<'_>>(),
+        file::<lab::Published<'_>>(),
+        file::<lab::Bisected>(),
         file::<why_not::WhyNot<'_>>(),
         file::<campaign::Result>(),
         file::<campaign::Intended>(),

@@ -7,10 +7,25 @@ use std::process::{Command, Stdio};
 /// Folders of administrators' programs, which are not on an ordinary user's `PATH`.
 const BESIDE_PATH: [&str; 2] = ["/usr/sbin", "/sbin"];
 
+/// Programs that are started here, each with its package of Debian.
+pub const PROGRAMS: [(&str, &str); 9] = [
+    ("apt-cache", "apt"),
+    ("apt-get", "apt"),
+    ("depmod", "kmod"),
+    ("dpkg-deb", "dpkg"),
+    ("modinfo", "kmod"),
+    ("qemu-system-aarch64", "qemu-system-arm"),
+    ("qemu-system-x86_64", "qemu-system-x86"),
+    ("setpriv", "util-linux"),
+    ("unshare", "util-linux"),
+];
+
 /// A command that starts the program with this name.
 pub fn find(name: &str) -> Result<Command> {
-    let path =
-        place(name).with_context(|| format!("find the program `{name}`; `cargo xtask lab --install` installs it"))?;
+    let path = place(name).with_context(|| match PROGRAMS.iter().find(|(known, _)| *known == name) {
+        Some((_, package)) => format!("the program {name} is not installed; on Debian: apt install {package}"),
+        None => format!("the program {name} is not installed"),
+    })?;
     Ok(Command::new(path))
 }
 
@@ -56,6 +71,6 @@ mod tests {
     fn what_fails_says_why() {
         let error = read(find("ls").unwrap().arg("/no/such/folder")).unwrap_err();
         assert!(error.to_string().contains("No such file"), "{error}");
-        assert!(find("no-such-program-here").unwrap_err().to_string().contains("lab --install"));
+        assert!(find("no-such-program-here").unwrap_err().to_string().contains("not installed"));
     }
 }

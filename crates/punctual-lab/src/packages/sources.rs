@@ -31,7 +31,7 @@ pub fn for_release(release: Release) -> Result<String> {
     let text = rewritten(&found, &host, release.codename());
     ensure!(
         !text.is_empty(),
-        "apt's sources name no archive of Debian {host} (looked in {LIST} and {FOLDER}): the lab needs a Debian machine"
+        "apt's sources name no archive of Debian {host} (looked in {LIST} and {FOLDER}): kernels of Debian are got on a Debian machine; elsewhere name an image or deb:FILE"
     );
     Ok(text)
 }

@@ -47,7 +47,7 @@ impl Shelf {
         archive.assume(parts, wanted.spared)?;
         let debs = parts.join("archives");
         fs::create_dir_all(debs.join("partial")).with_context(|| format!("create {}", debs.display()))?;
-        crate::say(&format!("downloading {} with what they need", wanted.packages.join(", ")));
+        (self.say)(&format!("downloading {} with what they need", wanted.packages.join(", ")));
         let mut apt = archive.apt("apt-get")?;
         apt.arg("-o").arg(format!("Dir::Cache::archives={}", debs.display()));
         apt.args(["-o", "Debug::NoLocking=1", "install", "-qq", "--yes", "--no-install-recommends", "--download-only"]);

@@ -1,21 +1,21 @@
 //! Packages of Debian for any release and architecture, unpacked into a cache outside the repository.
 //!
 //! The addresses of archives are read from the host's own apt sources, with the name of the release replaced, so that
-//! the repository names no host. Nothing is installed, and the host's apt is not changed: the package lists of the lab
-//! lie in folders of their own.
+//! no host is named here. Nothing is installed, and the host's apt is not changed: the package lists lie in folders of
+//! their own.
 
 mod closure;
 mod sources;
 
 pub use closure::{Wanted, inside};
 
-use crate::kernel::{Arch, Kernel, Release, Spec};
+use crate::kernel::{Arch, Kernel, Release, newest};
 use crate::program;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// After this time, the lab asks the archive for a newer version of a package.
 const FRESH_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -24,29 +24,41 @@ const FRESH_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 pub struct Shelf {
     cache: PathBuf,
     ask_anew: bool,
+    /// Tells the user what takes long.
+    say: fn(&str),
 }
 
 impl Shelf {
     /// Opens the cache in a folder, which is created if necessary. With `ask_anew`, archives are always asked for newer
     /// packages.
-    pub fn open(cache: &Path, ask_anew: bool) -> Result<Self> {
+    pub fn open(cache: &Path, ask_anew: bool, say: fn(&str)) -> Result<Self> {
         fs::create_dir_all(cache).with_context(|| format!("create {}", cache.display()))?;
         let cache = cache.canonicalize().with_context(|| format!("resolve {}", cache.display()))?;
-        Ok(Self { cache, ask_anew })
+        Ok(Self { cache, ask_anew, say })
     }
 
     /// Unpacks the newest kernel of this kind.
-    pub fn kernel(&self, spec: &'static Spec) -> Result<Kernel> {
-        let tree = self.tree(spec.release, spec.arch, spec.meta, true)?;
-        let image = only_file(&tree.join("boot"), "vmlinuz-")?;
-        let name = image.file_name().unwrap_or_default().to_string_lossy();
-        let version = name.strip_prefix("vmlinuz-").unwrap_or_default().to_owned();
-        let config = tree.join("boot").join(format!("config-{version}"));
-        let modules = tree.join("lib/modules").join(&version);
-        if !modules.join("modules.dep").is_file() {
-            program::read(program::find("depmod")?.arg("-b").arg(&tree).arg(&version))?;
+    pub fn kernel(&self, release: Release, arch: Arch, is_rt: bool) -> Result<Kernel> {
+        let tree = self.tree(release, arch, &newest(arch, is_rt), true)?;
+        let kernel = unpacked(&tree)?;
+        if !kernel.modules.join("modules.dep").is_file() {
+            program::read(program::find("depmod")?.arg("-b").arg(&tree).arg(&kernel.version))?;
         }
-        Ok(Kernel { spec, version, image, config, modules })
+        Ok(kernel)
+    }
+
+    /// Unpacks the package of a kernel from a file.
+    pub fn kernel_in(&self, package: &Path) -> Result<Kernel> {
+        let file = fs::metadata(package).with_context(|| format!("read {}", package.display()))?;
+        let changed = file.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let name = package.file_stem().unwrap_or_default().to_string_lossy();
+        let tree = self.cache.join("trees").join(format!("{name}.{}.{}", file.len(), changed.as_nanos()));
+        if !tree.is_dir() {
+            let parts = self.cache.join("parts").join(format!("{name}.{}", std::process::id()));
+            unpack(package, &parts)?;
+            put(&parts, &tree)?;
+        }
+        unpacked(&tree)
     }
 
     /// Returns the path of a statically linked `busybox`.
@@ -71,7 +83,7 @@ impl Shelf {
             }
             // An old kernel is better than none, because the network is not what the lab tests.
             (Err(error), Some(tree)) if !self.ask_anew => {
-                crate::say(&format!("{package}: taken from the cache, as no newer one could be asked for: {error:#}"));
+                (self.say)(&format!("{package}: taken from the cache, as no newer one could be asked for: {error:#}"));
                 Ok(tree)
             }
             (Err(error), _) => Err(error).with_context(|| format!("get {package} for {}", arch.debian())),
@@ -88,26 +100,60 @@ impl Shelf {
         let tree = self.cache.join("trees").join(&name);
         if !tree.is_dir() {
             let parts = self.cache.join("parts").join(format!("{name}.{}", std::process::id()));
-            let unpacked = parts.join("tree");
-            fs::create_dir_all(&unpacked).with_context(|| format!("create {}", unpacked.display()))?;
+            fs::create_dir_all(&parts).with_context(|| format!("create {}", parts.display()))?;
+            (self.say)(&format!("downloading {package}={version} ({})", arch.debian()));
             let file = archive.download(&package, &version, &parts)?;
-            program::read(program::find("dpkg-deb")?.arg("-x").arg(&file).arg(&unpacked))?;
-            // In a system with a merged `/usr`, `/lib` is a link, and programs look for modules there.
-            if unpacked.join("usr/lib").is_dir() && !unpacked.join("lib").exists() {
-                std::os::unix::fs::symlink("usr/lib", unpacked.join("lib")).context("link lib to usr/lib")?;
-            }
-            let trees = self.cache.join("trees");
-            fs::create_dir_all(&trees).with_context(|| format!("create {}", trees.display()))?;
-            // A tree gets its final name only when it is complete.
-            if let Err(error) = fs::rename(&unpacked, &tree) {
-                if !tree.is_dir() {
-                    return Err(error).with_context(|| format!("put {} in its place", tree.display()));
-                }
-            }
+            let unpacked = parts.join("tree");
+            unpack(&file, &unpacked)?;
+            put(&unpacked, &tree)?;
             fs::remove_dir_all(&parts).with_context(|| format!("remove {}", parts.display()))?;
         }
         Ok(name)
     }
+}
+
+/// The kernel in the tree of an unpacked package.
+fn unpacked(tree: &Path) -> Result<Kernel> {
+    let image = only_file(&tree.join("boot"), "vmlinuz-").context("is it the package of a kernel?")?;
+    let name = image.file_name().unwrap_or_default().to_string_lossy();
+    let version = name.strip_prefix("vmlinuz-").unwrap_or_default().to_owned();
+    let config = tree.join("boot").join(format!("config-{version}"));
+    let modules = tree.join("lib/modules").join(&version);
+    Ok(Kernel { version, image, config, modules })
+}
+
+/// Unpacks a package into a folder, which is created.
+fn unpack(package: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+    let unpacked = program::read(program::find("dpkg-deb")?.arg("-x").arg(package).arg(folder));
+    unpacked.inspect_err(|_| {
+        // A part of a package is of no use.
+        let _ = fs::remove_dir_all(folder);
+    })?;
+    // In a system with a merged `/usr`, `/lib` is a link, and programs look for modules there.
+    if folder.join("usr/lib").is_dir() && !folder.join("lib").exists() {
+        std::os::unix::fs::symlink("usr/lib", folder.join("lib")).context("link lib to usr/lib")?;
+    }
+    Ok(())
+}
+
+/// Gives a complete tree its final name. Another process may have done so in the meantime.
+fn put(unpacked: &Path, tree: &Path) -> Result<()> {
+    let trees = tree.parent().unwrap_or(tree);
+    fs::create_dir_all(trees).with_context(|| format!("create {}", trees.display()))?;
+    match fs::rename(unpacked, tree) {
+        Err(error) if !tree.is_dir() => Err(error).with_context(|| format!("put {} in its place", tree.display())),
+        _ => Ok(()),
+    }
+}
+
+/// The folder for packages: `asked`, or else the one that `PUNCTUAL_LAB_CACHE` names, or else one in the user's cache.
+pub fn cache(asked: Option<&Path>) -> Result<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let place = asked.map(Path::to_owned).or_else(|| named("PUNCTUAL_LAB_CACHE"));
+    let place = place.or_else(|| named("XDG_CACHE_HOME").map(|folder| folder.join("punctual-lab")));
+    let place = place.or_else(|| named("HOME").map(|folder| folder.join(".cache/punctual-lab")));
+    place.context("find a folder for packages: neither HOME nor XDG_CACHE_HOME is set; give one by --cache")
 }
 
 fn is_fresh(note: &Path) -> bool {
@@ -195,7 +241,6 @@ impl Archive {
 
     fn download(&self, package: &str, version: &str, to: &Path) -> Result<PathBuf> {
         let wanted = format!("{package}={version}");
-        crate::say(&format!("downloading {wanted} ({})", self.arch.debian()));
         program::read(self.apt("apt-get")?.args(["download", "-qq", &wanted]).current_dir(to))?;
         let file = only_file(to, &format!("{package}_"))?;
         if file.extension().is_none_or(|end| end != "deb") {

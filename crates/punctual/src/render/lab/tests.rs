@@ -1,0 +1,114 @@
+//! All forms of kernels side by side, of generated recordings. `BLESS=1 cargo test` rewrites the golden files.
+
+use super::*;
+use crate::render::document::schema::assert_valid;
+use crate::render::golden::{assert_fits, assert_golden, assert_page};
+use crate::render::sample::{SAMPLE, Sample};
+use crate::render::sheet::Style;
+use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_numbers::compare::Options;
+use punctual_numbers::kernels::{Criterion, KernelRuns};
+use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime, Recording};
+use punctual_numbers::scenario::{LoadPhase, ProbeThread, Scenario};
+
+/// Six seconds, half of them under a load, where one latency in a hundred is `spike_us`.
+fn recording(seed: u64, spike_us: u64) -> Recording {
+    let header = Sample { seconds: 6, ..SAMPLE }.header();
+    let phase = |loads: &[&str]| LoadPhase { loads: loads.iter().map(|load| (*load).to_owned()).collect(), parts: 1 };
+    let mut recording = Recording::new(Header {
+        epoch: MonoTime::from_ns(0),
+        scenario: Scenario {
+            threads: vec![ProbeThread { cpu: 0, period: Nanos::from_ms(1) }],
+            load_phases: vec![phase(&[]), phase(&["io-write"])],
+            ..header.scenario
+        },
+        machine: vec![("kernel", "6.12.1").into()],
+        ..header
+    });
+    for second in 0..6_u64 {
+        let mut ran = Counts::new();
+        for number in 0..1000_u64 {
+            let ordinary = 20_000 + (seed * 7919 + second * 104_729 + number * 31) % 5_000;
+            let is_spike = second >= 3 && number % 100 == 7;
+            ran.record(Nanos::from_ns(if is_spike { spike_us * 1_000 + ordinary } else { ordinary }));
+        }
+        recording.add(Frame::Interval(Interval {
+            start: RecTime::from_secs(second),
+            length: Nanos::from_secs(1),
+            phase: u16::from(second >= 3),
+            cpus: vec![CpuInterval::of(0, &ran, &Counts::new())],
+        }));
+    }
+    recording
+}
+
+/// Calls a function with two kernels, one that did not boot, and one that refused its mode.
+fn with_sample(then: impl FnOnce(&Shown<'_>)) {
+    let of = |from: u64, spike_us| (from..from + 3).map(|seed| recording(seed, spike_us)).collect::<Vec<_>>();
+    let (good, bad) = (of(1, 40), of(4, 300));
+    let kernel = |name: &str, runs: &'_ [Recording]| -> (String, Vec<Recording>) { (name.to_owned(), runs.to_vec()) };
+    let kernels = [kernel("debian:12", &good), kernel("./bzImage+preempt=lazy", &bad)];
+    let runs: Vec<KernelRuns<'_>> = kernels
+        .iter()
+        .map(|(name, runs)| KernelRuns { name: name.clone(), runs: runs.iter().collect(), traced: Vec::new() })
+        .collect();
+    let dead = NotMeasured {
+        last_lines: vec!["Kernel panic - not syncing: VFS".to_owned()],
+        ..NotMeasured::because("./dead", "the kernel did not start the first program")
+    };
+    then(&Shown {
+        clock: GuestClock::Virtual,
+        load: "idle:1,io-write:1".to_owned(),
+        period: Nanos::from_ms(1),
+        duration: Nanos::from_secs(6),
+        seeds: &[1, 2, 3],
+        table: SideBySide::of(&runs, Options::default()),
+        not_measured: vec![&dead],
+        refused: vec![RefusedMode {
+            name: "./bzImage+preempt=lazy".to_owned(),
+            asked: "lazy".to_owned(),
+            in_force: Some("full".to_owned()),
+        }],
+    });
+}
+
+#[test]
+fn kernels_as_text_a_page_and_a_document() {
+    with_sample(|shown| {
+        let on = |full, width| text(shown, full, None, Style { width, colour: false });
+        assert_golden("lab.txt", &on(false, 80));
+        assert_golden("lab-full.txt", &on(true, 80));
+        assert!(on(false, 80).lines().count() <= 60);
+        for width in [40, 80, 120] {
+            assert_fits(&on(true, width), width);
+        }
+        assert_page("lab", &html(shown).unwrap());
+        let document = assert_valid(&json::Document::of(shown));
+        assert_eq!(document["kernels"][1]["cells"][1]["against_first"]["verdict"], "worse");
+    });
+}
+
+#[test]
+fn a_gate_says_what_is_worse() {
+    with_sample(|shown| {
+        assert_golden("lab-gate.txt", &gate_text(shown, Style::default()));
+        assert!(gate_brief(shown).starts_with("WORSE: ./bzImage+preempt=lazy is"));
+        assert_eq!(gate_junit(shown).unwrap().matches("<failure").count(), 1);
+    });
+}
+
+#[test]
+fn a_search_tells_its_steps() {
+    let (good, bad) = (recording(1, 40), recording(2, 300));
+    let runs = |of| KernelRuns { name: String::new(), runs: vec![of], traced: Vec::new() };
+    let criterion = Criterion::between(&runs(&good), &runs(&bad), 0.1);
+    let step = |what: &str, us, is_bad| BisectStep { what: what.to_owned(), value: Nanos::from_us(us), is_bad };
+    let bisected = Bisected {
+        criterion,
+        steps: vec![step("good", 60, false), step("bad", 323, true), step("CONFIG_HZ=100", 61, false)],
+        culprit: Some(Culprit::Options { options: vec!["CONFIG_PROVE_LOCKING=y".to_owned()] }),
+    };
+    assert_golden("lab-bisect.txt", &bisect_text(&bisected, Style::default()));
+    assert_valid(&bisected);
+    assert!(bisect_text(&Bisected::default(), Style::default()).contains("INCONCLUSIVE"));
+}

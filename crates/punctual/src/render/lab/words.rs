@@ -1,0 +1,129 @@
+//! Kernels side by side in words.
+
+use super::{GuestClock, NotMeasured, RefusedMode, Shown};
+use crate::render::clean::visible;
+use crate::render::units;
+use crate::render::words::causes;
+use punctual_hist::Nanos;
+use punctual_lab::run::Failure;
+use punctual_numbers::compare::Compared;
+use punctual_numbers::kernels::{Cell, KernelRow, Path};
+
+/// Number of parts of a path that are listed.
+const PARTS_SHOWN: usize = 6;
+
+/// One line that says what is being measured.
+pub fn progress(name: &str, seed: u64, number: usize, of: usize) -> String {
+    format!("{number} of {of}: {name}, seed {seed}")
+}
+
+pub fn not_measured(name: &str, failure: Failure) -> NotMeasured {
+    let (why, last) = match failure {
+        Failure::Refused { last } => ("QEMU did not take the image", last),
+        Failure::NoBoot { last } => ("the kernel did not start the first program", last),
+        Failure::Died { last } => ("the guest ended before its measurement", last),
+        Failure::TooLong { last } => ("the guest took longer than --limit", last),
+        Failure::Interrupted => ("interrupted", Vec::new()),
+    };
+    let clean = |line: String| line.chars().map(visible).collect();
+    NotMeasured { last_lines: last.into_iter().map(clean).collect(), ..NotMeasured::because(name, why) }
+}
+
+/// What was measured, in one sentence.
+pub fn measured(shown: &Shown<'_>) -> String {
+    let (kernels, seeds) = (shown.table.kernels.len(), shown.seeds.len());
+    format!(
+        "{kernels} kernel{}, {seeds} measurement{} of {} each, a release every {}, loads in turn: {}.",
+        plural(kernels),
+        plural(seeds),
+        units::duration(shown.duration),
+        units::period(shown.period),
+        shown.table.loads.join(", ")
+    )
+}
+
+fn plural(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
+/// What the numbers can say and what they cannot.
+pub fn claims(clock: GuestClock) -> &'static [&'static str] {
+    match clock {
+        GuestClock::Virtual => &[
+            "Time counts instructions, 8 ns each, on one emulated CPU: a latency is the length of a path through the \
+             kernel. The same files give the same numbers on any machine, to the bit.",
+            "It tells kernels apart by what they do: how long interrupts or pre-emption are held off, what runs first.",
+            "It knows no caches, no buses, no speed of memory or devices, no firmware (SMI), no idle states, and no other \
+             CPU. It is not the latency of a real machine, and no bound of it.",
+        ],
+        GuestClock::Host => &[
+            "These guests had several CPUs in the host's time, so whatever delayed the emulator is in the numbers. They \
+             show that everything works and are no measure of a kernel.",
+        ],
+    }
+}
+
+/// The kernel and load with the largest latency.
+pub fn worst(rows: &[KernelRow]) -> Option<(&KernelRow, &Cell)> {
+    let cells = rows.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
+    cells.max_by_key(|(_, cell)| cell.row.latency_due.max)
+}
+
+/// The first cause of a path: `interrupts off by kworker/0:1, 180 us of 217 us`.
+pub fn cause(path: &Path) -> String {
+    let all = units::latency(path.latency);
+    match path.causes.first() {
+        Some(blame) => format!("{}, {} of {all}", causes::cause(&blame.cause), units::latency(blame.time)),
+        None => format!("nothing in particular, {all}"),
+    }
+}
+
+/// The longest parts of a path in their order: `timer interrupt 3 us > waiting for the CPU 180 us: ...`.
+pub fn parts(path: &Path) -> String {
+    let mut longest: Vec<Nanos> = path.parts.iter().map(|part| part.length).collect();
+    longest.sort_unstable_by_key(|length| std::cmp::Reverse(*length));
+    let least = longest.get(PARTS_SHOWN - 1).copied().unwrap_or_default();
+    let shown = path.parts.iter().filter(|part| part.length >= least && part.length > Nanos::ZERO).take(PARTS_SHOWN);
+    let part = |part: &punctual_numbers::explain::Part| {
+        format!("{}: {} {}", causes::stage(part.stage), causes::cause(&part.cause), units::latency(part.length))
+    };
+    shown.map(part).collect::<Vec<_>>().join(" > ")
+}
+
+/// The verdict on a cell, or on a kernel, against the first kernel.
+pub fn against(verdict: Option<Compared>) -> &'static str {
+    match verdict {
+        None => "",
+        Some(Compared::Better) => "better",
+        Some(Compared::Worse) => "worse",
+        Some(Compared::Mixed) => "better and worse",
+        Some(Compared::NoDifferenceShown) => "the same",
+        Some(Compared::NotEnoughData) => "not certain",
+    }
+}
+
+/// The certain differences from the first kernel: `better under idle, proc; worse under io-copy`.
+pub fn differences(row: &KernelRow) -> String {
+    let of = |wanted: Compared| {
+        let cells = row.cells.iter().filter(|cell| cell.against_first.as_ref().is_some_and(|a| a.verdict == wanted));
+        cells.map(|cell| cell.load.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let said =
+        [Compared::Better, Compared::Worse, Compared::Mixed, Compared::NoDifferenceShown, Compared::NotEnoughData]
+            .map(|verdict| (against(Some(verdict)), of(verdict)));
+    let said = said.iter().filter(|(_, loads)| !loads.is_empty());
+    let said: Vec<String> = said.map(|(word, loads)| format!("{word} under {loads}")).collect();
+    if said.is_empty() { "could not be compared".to_owned() } else { said.join("; ") }
+}
+
+pub fn refused(mode: &RefusedMode) -> String {
+    match &mode.in_force {
+        Some(in_force) => {
+            format!("{}: this kernel does not do preempt={}; in force is {in_force}", mode.name, mode.asked)
+        }
+        None => format!(
+            "{}: this kernel does not tell whether it does preempt={} (no dynamic pre-emption?)",
+            mode.name, mode.asked
+        ),
+    }
+}

@@ -1,0 +1,228 @@
+//! `punctual lab` with a stand-in for QEMU, which answers with recordings made here. That real kernels answer is tried by
+//! `cargo xtask lab`.
+
+use crate::made_up;
+use crate::run::{Run, Said, assert_fits};
+use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_lab::wire::{DONE, Output, READY, encode as answer};
+use punctual_numbers::recording::{
+    CpuInterval, End, EndReason, Frame, Header, Interval, RecTime, encode, encode_preamble,
+};
+use punctual_numbers::scenario::{LoadPhase, Scenario};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// Seeds for which there are answers.
+const SEEDS: u64 = 8;
+
+/// Acts as QEMU: the last line of the image says what the kernel is, and `bad=1 worse=1` on its command line makes it
+/// bad.
+const QEMU: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -serial) line=${2#file:}; shift ;;
+    -kernel) image=$2; shift ;;
+    -initrd) archive=$2; shift ;;
+    -append) words=" $2 "; shift ;;
+    -seed) seed=$2; shift ;;
+  esac
+  shift
+done
+kind=$(tail -n 1 "$image")
+case "$words" in *" bad=1 "*) kind=bad ;; esac
+{
+  if [ "$kind" = dead ]; then
+    echo "Linux version 6.99"
+    echo "Kernel panic - not syncing: VFS: Unable to mount root fs"
+  else
+    cat "$DIR/ready" "$DIR/$kind-$seed"
+    if grep -aq traced.punctual "$archive"; then cat "$DIR/$kind-$seed"; fi
+    cat "$DIR/done"
+  fi
+} >"$line"
+echo "$kind $seed" >>"$DIR/booted"
+"#;
+
+/// A recording of two loads; under the second, a bad kernel has latencies of 300 us.
+fn recording(seed: u64, spike_us: u64) -> Vec<u8> {
+    let phase = |loads: &[&str]| LoadPhase { loads: loads.iter().map(|load| (*load).to_owned()).collect(), parts: 1 };
+    let plain = made_up::header(1, Nanos::from_secs(6));
+    let scenario = Scenario { load_phases: vec![phase(&[]), phase(&["io-write"])], ..plain.scenario };
+    let mut bytes = Vec::new();
+    encode_preamble(&mut bytes);
+    let mut put = |frame: Frame| encode(&frame, &mut bytes).unwrap();
+    let machine = vec![("kernel", "6.99.1").into()];
+    put(Frame::Header(Box::new(Header { epoch: MonoTime::from_ns(0), scenario, machine, ..plain })));
+    for second in 0..6_u64 {
+        let mut ran = Counts::new();
+        for number in 0..1000_u64 {
+            let ordinary = 20_000 + (seed * 7919 + second * 104_729 + number * 31) % 5_000;
+            let is_spike = second >= 3 && number % 100 == 7;
+            ran.record(Nanos::from_ns(if is_spike { spike_us * 1_000 + ordinary } else { ordinary }));
+        }
+        let cpus = vec![CpuInterval::of(0, &ran, &Counts::new())];
+        let (start, length) = (RecTime::from_secs(second), Nanos::from_secs(1));
+        put(Frame::Interval(Interval { start, length, phase: u16::from(second >= 3), cpus }));
+    }
+    put(Frame::End(End { at: RecTime::from_secs(6), reason: EndReason::Completed, write_error: None }));
+    bytes
+}
+
+/// A folder with images, a program for guests, and the stand-in.
+struct Bench(Run);
+
+impl Bench {
+    fn new() -> Self {
+        let run = Run::new();
+        for image in ["good", "same", "bad", "dead"] {
+            let mut bytes = vec![0_u8; 0x202];
+            bytes.extend(b"HdrS\n");
+            bytes.extend(image.replace("same", "good").bytes());
+            bytes.extend(b"\n");
+            fs::write(run.path(&format!("{image}.img")), bytes).unwrap();
+        }
+        let mut riscv = vec![0_u8; 0x100];
+        riscv[0x30..0x35].copy_from_slice(b"RISCV");
+        fs::write(run.path("riscv.img"), riscv).unwrap();
+        // The head of a static program: 64 bits, x86-64, one part that is loaded.
+        let mut program = vec![0_u8; 200];
+        program[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (program[18], program[32], program[56], program[64]) = (62, 64, 1, 1);
+        fs::write(run.path("static"), program).unwrap();
+        for (kind, spike) in [("good", 40), ("bad", 300)] {
+            for seed in 1..=SEEDS {
+                let modes = Some(b"none voluntary (full)\n".to_vec());
+                let output = Output { files: vec![Some(recording(seed, spike)), modes], ..Output::default() };
+                fs::write(run.path(&format!("{kind}-{seed}")), answer(&output).unwrap()).unwrap();
+            }
+        }
+        fs::write(run.path("ready"), format!("{READY}\n")).unwrap();
+        fs::write(run.path("done"), format!("{DONE}\n")).unwrap();
+        fs::create_dir(run.path("bin")).unwrap();
+        let qemu = run.path("bin/qemu-system-x86_64");
+        fs::write(&qemu, QEMU).unwrap();
+        fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).unwrap();
+        Self(run)
+    }
+
+    fn lab(&self, words: &[&str]) -> Said {
+        let mut command = self.0.command(&["lab"]);
+        let path = format!("{}:/usr/bin:/bin", self.0.path("bin").display());
+        command.args(words).env("PATH", path).env("DIR", self.0.dir.path()).env("XDG_CACHE_HOME", self.0.dir.path());
+        Said::of(command.args(["--binary", "static", "--jobs", "2"]).output().unwrap())
+    }
+
+    /// What was booted so far, one line for each guest.
+    fn booted(&self) -> usize {
+        fs::read_to_string(self.0.path("booted")).unwrap_or_default().lines().count()
+    }
+}
+
+#[test]
+fn kernels_stand_side_by_side_and_one_that_does_not_boot_is_told() {
+    let bench = Bench::new();
+    let words = ["compare", "--kernel", "good.img,same.img,bad.img,dead.img", "--seeds", "3", "--no-explain"];
+    let said = bench.lab(&words);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.out.contains("dead.img") && said.out.contains("Unable to mount root fs"), "{said:?}");
+    assert!(said.out.contains("bad.img is worse under io-write; the same under idle"), "{said:?}");
+    assert_eq!(bench.booted(), 12);
+    // What was measured is not measured again; what failed is tried again.
+    let again = bench.lab(&words);
+    assert_eq!((again.out.as_str(), bench.booted()), (said.out.as_str(), 15));
+    let page = bench.lab(&[&words[..], &["--json", "--html", "kernels.html"]].concat());
+    let document: Value = serde_json::from_str(&page.out).unwrap();
+    assert_fits("lab-compare-1", &document, "kernels");
+    assert_eq!(document["kernels"][2]["cells"][1]["against_first"]["verdict"], "worse");
+    assert_eq!(document["not_measured"][0]["name"], "dead.img");
+    assert!(fs::read_to_string(bench.0.path("kernels.html")).unwrap().contains("io-write"));
+    let modes = bench.lab(&["compare", "--kernel", "good.img+preempt=full,good.img+preempt=lazy", "--seeds", "1"]);
+    assert!(modes.code == 3 && modes.out.contains("does not do preempt=lazy"), "{modes:?}");
+    assert!(!modes.out.contains("does not do preempt=full"), "{modes:?}");
+    let full = bench.lab(&[&words[..], &["--full"]].concat());
+    assert!(full.out.contains("Releases per million"), "{full:?}");
+    let brief = bench.lab(&[&words[..], &["--brief"]].concat());
+    assert!(brief.out.contains("bad.img 325 us (worse)") && brief.out.contains("dead.img not measured"), "{brief:?}");
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_told_by_name() {
+    let bench = Bench::new();
+    bench.lab(&["compare", "--kernel", "good.img,good.img"]).refused(&["named twice"]);
+    bench.lab(&["compare", "--kernel", "debian:11"]).refused(&["debian:12 or debian:13"]);
+    bench.lab(&["compare", "--kernel", "good.img", "--load", "cpu,"]).refused(&["load phase is empty"]);
+    let said = bench.lab(&["compare", "--kernel", "good.img,riscv.img,none.img,static", "--seeds", "1"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    for part in ["RISC-V", "open none.img", "an ELF file"] {
+        assert!(said.out.contains(part), "{part}: {said:?}");
+    }
+    bench.lab(&["compare", "--kernel", "good.img+none.ko", "--seeds", "1"]).refused(&["none.ko"]);
+    // Without QEMU.
+    fs::remove_file(bench.0.path("bin/qemu-system-x86_64")).unwrap();
+    let path = bench.0.path("bin").display().to_string();
+    let mut command =
+        bench.0.command(&["lab", "compare", "--kernel", "good.img", "--out", "other", "--binary", "static"]);
+    Said::of(command.env("PATH", path).output().unwrap()).refused(&["apt install qemu-system-x86"]);
+    // Without a static program; the one that is tested needs shared libraries.
+    let said =
+        bench.0.punctual(&["lab", "compare", "--kernel", "good.img", "--binary", env!("CARGO_BIN_EXE_punctual")]);
+    said.refused(&["shared libraries"]);
+}
+
+#[test]
+fn a_gate_lets_equal_kernels_pass_and_stops_a_worse_one() {
+    let bench = Bench::new();
+    let saved =
+        bench.lab(&["gate", "--kernel", "good.img", "--seeds", "3", "--save", "good.lab", "--load", "idle,io-write"]);
+    assert!(saved.code == 0 && saved.out.contains("lab gate --baseline good.lab"), "{saved:?}");
+    let gate = |kernel: &str, more: &[&str]| {
+        bench.lab(&[&["gate", "--baseline", "good.lab", "--kernel", kernel, "--seeds", "3"], more].concat())
+    };
+    let same = gate("same.img", &[]);
+    assert!(same.code == 0 && same.out.contains("PASSED"), "{same:?}");
+    let worse = gate("bad.img", &["--junit", "lab.xml"]);
+    assert!(worse.code == 2 && worse.out.contains("WORSE") && worse.out.contains("io-write"), "{worse:?}");
+    let junit = fs::read_to_string(bench.0.path("lab.xml")).unwrap();
+    assert!(junit.contains(r#"tests="2" failures="1""#) && junit.contains("<failure message=\"io-write: "), "{junit}");
+    let document: Value = serde_json::from_str(&gate("bad.img", &["--json"]).out).unwrap();
+    assert_fits("lab-compare-1", &document, "gate");
+    gate("dead.img", &[]).refused(&["Unable to mount root fs"]);
+    fs::write(bench.0.path("other.lab"), "{}\n").unwrap();
+    bench.lab(&["gate", "--baseline", "other.lab", "--kernel", "same.img"]).refused(&["not a baseline", "--save"]);
+    bench.lab(&["gate", "--kernel", "same.img"]).refused(&["--baseline"]);
+}
+
+#[test]
+fn a_bisection_finds_the_kernel_the_word_and_the_option() {
+    let bench = Bench::new();
+    let same_twice = |words: &[&str]| {
+        let [first, second] = [bench.lab(words), bench.lab(words)];
+        assert_eq!((first.code, &first.out), (0, &second.out), "{first:?}");
+        first.out
+    };
+    for name in ["a", "b", "c", "d", "e"] {
+        let from = if name < "d" { "good.img" } else { "bad.img" };
+        fs::copy(bench.0.path(from), bench.0.path(name)).unwrap();
+    }
+    let out = same_twice(&["bisect", "--kernel", "a,b,c,d,e"]);
+    assert!(out.contains("FOUND: d is the first bad one; c is good"), "{out}");
+    let words = ["--good-words", "x=1 y=2", "--bad-words", "x=1 y=3 a=1 bad=1 b=2 c=3"];
+    let out = same_twice(&[&["bisect", "--kernel", "good.img"][..], &words].concat());
+    assert!(out.contains("FOUND: bad=1\n"), "{out}");
+    let good = "CONFIG_HZ=1000\n# CONFIG_PROVE_LOCKING is not set\nCONFIG_A=y\nCONFIG_B=m\n";
+    fs::write(bench.0.path("good.config"), good).unwrap();
+    fs::write(bench.0.path("bad.config"), "CONFIG_HZ=100\nCONFIG_PROVE_LOCKING=y\nCONFIG_B=y\nCONFIG_C=y\n").unwrap();
+    let build =
+        "if grep -q ^CONFIG_PROVE_LOCKING=y $PUNCTUAL_CONFIG; then i=bad; else i=good; fi; cp $i.img $PUNCTUAL_IMAGE";
+    let configs = ["--good-config", "good.config", "--bad-config", "bad.config", "--build"];
+    let out = same_twice(&[&["bisect"], &configs[..], &[build]].concat());
+    assert!(out.contains("FOUND: CONFIG_PROVE_LOCKING=y\n"), "{out}");
+    let json = bench.lab(&[&["bisect", "--json"], &configs[..], &[build]].concat()).out;
+    assert_fits("lab-bisect-1", &serde_json::from_str(&json).unwrap(), "bisect");
+    bench.lab(&[&["bisect"], &configs[..], &["exit 7"]].concat()).refused(&["exit 7", "exit status: 7"]);
+    bench.lab(&[&["bisect"], &configs[..], &["true"]].concat()).refused(&["left no image"]);
+    let same = bench.lab(&["bisect", "--kernel", "good.img,same.img"]);
+    assert!(same.code == 3 && same.out.contains("INCONCLUSIVE"), "{same:?}");
+    bench.lab(&["bisect", "--kernel", "good.img"]).refused(&["two kernels or more"]);
+}
