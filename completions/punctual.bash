@@ -1053,7 +1053,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__inspect)
-            opts="-q -h --thread --duration --budget --fail-on --junit --sarif --html --no-causes --no-trace --dry-run --quiet --brief --json --help"
+            opts="-q -h --children --thread --duration --budget --fail-on --junit --sarif --html --no-causes --no-allocations --no-trace --dry-run --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

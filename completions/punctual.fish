@@ -206,7 +206,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l fail-on -d
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l junit -d 'Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l sarif -d 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l html -d 'Write an HTML page with all of it, and pictures of late cycles' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l children -d 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-causes -d 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program'
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-allocations -d 'Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as that takes less than a hundredth of the time'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-trace -d 'Do not use the kernel\'s trace, only counters'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l dry-run -d 'Say what would be observed and how, and do nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'

@@ -35,6 +35,14 @@ __attribute__((noinline)) static void planted_malloc(void) {
     __asm__ volatile("" ::: "memory");
 }
 
+static char *volatile kept;
+__attribute__((noinline)) static void planted_small(void) {
+    kept = (char *)malloc(64);
+    kept[0] = 1;
+    free((void *)kept);
+    __asm__ volatile("" ::: "memory");
+}
+
 static char *fresh;
 __attribute__((noinline)) static void planted_fault(void) {
     fresh[0] = 1;
@@ -47,6 +55,22 @@ __attribute__((noinline)) static void planted_lock(void) {
     sum++;
     pthread_mutex_unlock(&lock);
     __asm__ volatile("" ::: "memory");
+}
+
+static int question[2], answer[2];
+__attribute__((noinline)) static void planted_server(void) {
+    char byte = 1;
+    if (write(question[1], &byte, 1) == 1 && read(answer[0], &byte, 1) == 1) sum++;
+    __asm__ volatile("" ::: "memory");
+}
+
+// Answers what the loop asks, with a lower priority than the loop has.
+static void *server(void *unused) {
+    char byte;
+    (void)unused;
+    pthread_setname_np(pthread_self(), "server");
+    while (read(question[0], &byte, 1) == 1 && write(answer[1], &byte, 1) == 1) continue;
+    return NULL;
 }
 
 __attribute__((noinline)) static void planted_sleep(void) {
@@ -127,6 +151,8 @@ int main(int argc, char **argv) {
     long every = atol(argv[2]), cycles = atol(argv[3]);
     void (*defect)(void) = NULL;
     if (is(kind, "malloc")) defect = planted_malloc;
+    if (is(kind, "small")) defect = planted_small;
+    if (is(kind, "server")) defect = planted_server;
     if (is(kind, "fault")) defect = planted_fault;
     if (is(kind, "lock")) defect = planted_lock;
     if (is(kind, "sleep")) defect = planted_sleep;
@@ -140,6 +166,7 @@ int main(int argc, char **argv) {
     struct sched_param param = {.sched_priority = 50};
     pthread_t thread;
     if (is(kind, "lock")) pthread_create(&thread, NULL, holder, NULL);
+    if (is(kind, "server") && (pipe(question) || pipe(answer) || pthread_create(&thread, NULL, server, NULL))) return 1;
     sched_setscheduler(0, SCHED_FIFO, &param);
     cpu_set_t set;
     CPU_ZERO(&set);

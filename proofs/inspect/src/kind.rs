@@ -4,8 +4,10 @@
 pub enum Kind {
     Clean,
     Malloc,
+    Small,
     Fault,
     Lock,
+    Server,
     Sleep,
     Print,
     Migration,
@@ -17,11 +19,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Clean,
         Self::Malloc,
+        Self::Small,
         Self::Fault,
         Self::Lock,
+        Self::Server,
         Self::Sleep,
         Self::Print,
         Self::Migration,
@@ -37,6 +41,8 @@ impl Kind {
         match self {
             Self::Clean => "clean",
             Self::Malloc => "malloc",
+            Self::Small => "small",
+            Self::Server => "server",
             Self::Fault => "fault",
             Self::Lock => "lock",
             Self::Sleep => "sleep",
@@ -54,6 +60,8 @@ impl Kind {
     pub fn intruder(self) -> Option<&'static str> {
         match self {
             Self::Malloc => Some("memory"),
+            Self::Small => Some("allocation"),
+            Self::Server => Some("blocking-call"),
             Self::Fault => Some("fault"),
             Self::Lock => Some("lock"),
             Self::Sleep => Some("sleep"),
@@ -80,15 +88,28 @@ impl Kind {
         }
     }
 
-    /// Whether the defect comes exactly as often as planted. A lock is not always held when it is asked for.
+    /// Whether the defect comes exactly as often as planted. A lock is not always held when it is asked for, a server may
+    /// have answered already, and allocations are looked for in some of the cycles.
     pub fn is_counted(self) -> bool {
-        self.intruder().is_some() && self != Self::Lock
+        self.intruder().is_some() && !matches!(self, Self::Lock | Self::Server | Self::Small)
+    }
+
+    /// Whether the thread must be told to wait for one of lower priority.
+    pub fn has_lower(self) -> bool {
+        matches!(self, Self::Lock | Self::Server)
+    }
+
+    /// Whether the defect is looked for only once the loop is known.
+    pub fn comes_late(self) -> bool {
+        self == Self::Small
     }
 
     /// The function that the defect is in; `None` without a defect in the cycles.
     pub fn function(self) -> Option<&'static str> {
         match self {
             Self::Malloc => Some("planted_malloc"),
+            Self::Small => Some("planted_small"),
+            Self::Server => Some("planted_server"),
             Self::Fault => Some("planted_fault"),
             Self::Lock => Some("planted_lock"),
             Self::Sleep => Some("planted_sleep"),

@@ -37,6 +37,9 @@ pub struct Words {
     /// One build and one rate only
     #[arg(long)]
     pub quick: bool,
+    /// One build only, and defects in each thousandth and ten-thousandth cycle
+    #[arg(long, conflicts_with = "quick")]
+    pub rare: bool,
     /// Compare the latency of a loop with that of the same loop under inspection, and judge nothing
     #[arg(long)]
     pub cost: bool,

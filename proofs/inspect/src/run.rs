@@ -17,6 +17,8 @@ pub struct Plant {
     pub cycles: u64,
     /// Whether the loop is bound to a CPU, locked and real-time, so that nothing else may be in it.
     pub is_alone: bool,
+    /// Whether the function with the defect can be named. Those of an interpreter cannot.
+    pub has_functions: bool,
     /// Addresses of the functions with defects, in a build without symbols.
     pub stripped: Vec<Function>,
 }
@@ -36,17 +38,27 @@ const BUILDS: [(&str, &[&str]); 5] = [
     ("C, static", &["-O2", "-static", "-no-pie"]),
     (STRIPPED, &["-O2"]),
 ];
+const PYTHON: &str = "Python";
 const STRIPPED: &str = "C, stripped";
 const RATES: [u64; 3] = [1, 10, 100];
+const RARE_RATES: [u64; 2] = [1_000, 10_000];
+/// Cycles of a loop with rare defects: each comes at least twice after allocations are looked for.
+const RARE_CYCLES: u64 = 31_000;
 const QUICK_RATE: u64 = 10;
 /// Cycles with more latency than this are late: those that the planted program makes late, and few others.
 const HOG_BUDGET: &str = "150us";
-/// Cycles of the loop that another program makes late: more than are needed to find the loop.
-const HOG_CYCLES_MIN: u64 = 1_500;
+/// Cycles of a loop in which something is looked for only when the loop is known: more than are needed to find it
+/// on a busy machine.
+const LONG_CYCLES_MIN: u64 = 3_000;
 
 pub fn plants(words: &Words) -> Result<Vec<Plant>> {
-    let rates: &[u64] = if words.quick { &[QUICK_RATE] } else { &RATES };
-    let builds = if words.quick { &BUILDS[..1] } else { &BUILDS[..] };
+    let rates: &[u64] = match (words.quick, words.rare) {
+        (true, _) => &[QUICK_RATE],
+        (_, true) => &RARE_RATES,
+        _ => &RATES,
+    };
+    let builds = if words.quick || words.rare { &BUILDS[..1] } else { &BUILDS[..] };
+    let cycles = if words.rare { words.cycles.max(RARE_CYCLES) } else { words.cycles };
     let mut plants = Vec::new();
     for (nth, (build, options)) in builds.iter().enumerate() {
         let program = compiled(words, nth, options)?;
@@ -58,15 +70,34 @@ pub fn plants(words: &Words) -> Result<Vec<Plant>> {
                 let is_hog = kind.culprit().is_some();
                 // In each cycle, it would leave the loop no ordinary cycle to compare with.
                 let every = if is_hog { QUICK_RATE } else { *every };
-                let cycles = if is_hog { words.cycles.max(HOG_CYCLES_MIN) } else { words.cycles };
-                plants.push(Plant { kind, build, program, every, cycles, is_alone: true, stripped });
+                // Allocations are looked for once the loop is known.
+                let is_long = is_hog || kind.comes_late();
+                let cycles = if is_long { cycles.max(LONG_CYCLES_MIN) } else { cycles };
+                plants.push(Plant {
+                    kind,
+                    build,
+                    program,
+                    every,
+                    cycles,
+                    is_alone: true,
+                    has_functions: true,
+                    stripped,
+                });
             }
         }
     }
-    for kind in [Kind::Malloc, Kind::Print, Kind::Sleep] {
-        let program = words.programs.join("inspect_truth_loop");
-        let (every, cycles) = (QUICK_RATE, words.cycles);
-        plants.push(Plant { kind, build: "Rust", program, every, cycles, is_alone: false, stripped: Vec::new() });
+    let rust = words.programs.join("inspect_truth_loop");
+    let python = words.source.with_extension("py").canonicalize().context("find the loop in Python")?;
+    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|told| told.status.success());
+    if !has_python {
+        println!("NOT RUN: python3 is missing, so no loop in Python is judged");
+    }
+    for (build, program) in [("Rust", &rust), (PYTHON, &python)] {
+        for kind in [Kind::Malloc, Kind::Print, Kind::Sleep].into_iter().filter(|_| build != PYTHON || has_python) {
+            let (every, cycles, program) = (QUICK_RATE, words.cycles, program.clone());
+            let (has_functions, stripped) = (build != PYTHON, Vec::new());
+            plants.push(Plant { kind, build, program, every, cycles, is_alone: false, has_functions, stripped });
+        }
     }
     Ok(plants)
 }

@@ -13,9 +13,12 @@ const EVERYWHERE: &[(libc::c_long, &str, CallKind)] = calls! {
     ClockSleep: clock_nanosleep SYS_clock_nanosleep;
     Sleep: nanosleep SYS_nanosleep;
     Futex: futex SYS_futex;
-    Poll: epoll_pwait SYS_epoll_pwait, ppoll SYS_ppoll, pselect6 SYS_pselect6;
+    Epoll: epoll_pwait SYS_epoll_pwait, epoll_pwait2 SYS_epoll_pwait2;
+    Poll: ppoll SYS_ppoll, pselect6 SYS_pselect6;
     Read: read SYS_read, readv SYS_readv, recvfrom SYS_recvfrom, recvmsg SYS_recvmsg, recvmmsg SYS_recvmmsg,
-        pread64 SYS_pread64, rt_sigtimedwait SYS_rt_sigtimedwait;
+        pread64 SYS_pread64;
+    SignalWait: rt_sigtimedwait SYS_rt_sigtimedwait;
+    TimerSet: timerfd_settime SYS_timerfd_settime;
     Write: write SYS_write, writev SYS_writev, pwrite64 SYS_pwrite64, sendto SYS_sendto, sendmsg SYS_sendmsg,
         sendmmsg SYS_sendmmsg, fsync SYS_fsync, fdatasync SYS_fdatasync, sendfile SYS_sendfile;
     Memory: mmap SYS_mmap, munmap SYS_munmap, brk SYS_brk, mprotect SYS_mprotect, madvise SYS_madvise,
@@ -25,7 +28,7 @@ const EVERYWHERE: &[(libc::c_long, &str, CallKind)] = calls! {
         getppid SYS_getppid, sched_yield SYS_sched_yield, sched_setscheduler SYS_sched_setscheduler,
         sched_setaffinity SYS_sched_setaffinity, sched_getaffinity SYS_sched_getaffinity, sched_setattr SYS_sched_setattr,
         getcpu SYS_getcpu, getrusage SYS_getrusage, rt_sigprocmask SYS_rt_sigprocmask, rt_sigaction SYS_rt_sigaction,
-        rt_sigreturn SYS_rt_sigreturn, tgkill SYS_tgkill, kill SYS_kill, timerfd_settime SYS_timerfd_settime,
+        rt_sigreturn SYS_rt_sigreturn, tgkill SYS_tgkill, kill SYS_kill,
         timer_settime SYS_timer_settime, epoll_ctl SYS_epoll_ctl, clone SYS_clone, clone3 SYS_clone3, execve SYS_execve,
         exit SYS_exit, exit_group SYS_exit_group, wait4 SYS_wait4, prctl SYS_prctl, getrandom SYS_getrandom,
         restart_syscall SYS_restart_syscall, rseq SYS_rseq, uname SYS_uname, setpriority SYS_setpriority,
@@ -35,7 +38,8 @@ const EVERYWHERE: &[(libc::c_long, &str, CallKind)] = calls! {
 /// System calls that only older architectures have.
 #[cfg(target_arch = "x86_64")]
 const ALSO: &[(libc::c_long, &str, CallKind)] = calls! {
-    Poll: epoll_wait SYS_epoll_wait, poll SYS_poll, select SYS_select;
+    Epoll: epoll_wait SYS_epoll_wait;
+    Poll: poll SYS_poll, select SYS_select;
     Other: open SYS_open, stat SYS_stat, pause SYS_pause, fork SYS_fork, vfork SYS_vfork, time SYS_time;
 };
 #[cfg(not(target_arch = "x86_64"))]
@@ -50,7 +54,7 @@ pub fn calls() -> Vec<Call> {
 
 /// Numbers of the calls that loops usually wait in, and in which the place in the program is of no interest.
 pub fn waits(calls: &[Call]) -> Vec<u32> {
-    let is_wait = |call: &&Call| matches!(call.kind, CallKind::ClockSleep | CallKind::Poll);
+    let is_wait = |call: &&Call| matches!(call.kind, CallKind::ClockSleep | CallKind::Epoll | CallKind::Poll);
     calls.iter().filter(is_wait).map(|call| call.number).collect()
 }
 

@@ -33,8 +33,28 @@ pub struct Search {
     state: State,
     cpus: CpuSet,
     looked: MonoTime,
-    /// Numbers of program records at earlier looks.
+    recent: Recent,
+}
+
+/// Finds the program's latest records.
+#[derive(Default)]
+pub struct Recent {
+    /// Numbers of records at earlier looks.
     marks: VecDeque<(MonoTime, usize)>,
+}
+
+impl Recent {
+    /// The records of the last time up to [`REACH`].
+    pub fn of<'a>(&mut self, records: &'a [Record]) -> &'a [Record] {
+        let at = now();
+        let reach = at.minus(REACH);
+        while self.marks.get(1).is_some_and(|(at, _)| *at <= reach) {
+            self.marks.pop_front();
+        }
+        let from = self.marks.front().map_or(0, |(_, index)| *index);
+        self.marks.push_back((at, records.len()));
+        records.get(from..).unwrap_or_default()
+    }
 }
 
 enum State {
@@ -70,7 +90,7 @@ impl Search {
             Some((engine, self_test)) => State::Ready(engine, self_test),
             None => State::Failed(refused.into_iter().map(|refused| refused.why).collect::<Vec<_>>().join("; ")),
         };
-        Self { state, cpus: cpus.clone(), looked: now(), marks: VecDeque::new() }
+        Self { state, cpus: cpus.clone(), looked: now(), recent: Recent::default() }
     }
 
     /// Hands late cycles to the flight recorder, if it is time to.
@@ -82,13 +102,7 @@ impl Search {
 
     fn look_now(&mut self, known: &Known<'_>) {
         self.looked = now();
-        let reach = self.looked.minus(REACH);
-        while self.marks.get(1).is_some_and(|(at, _)| *at <= reach) {
-            self.marks.pop_front();
-        }
-        let from = self.marks.front().map_or(0, |(_, index)| *index);
-        self.marks.push_back((self.looked, known.records.len()));
-        let recent = known.records.get(from..).unwrap_or_default();
+        let recent = self.recent.of(known.records);
         if matches!(self.state, State::Ready(..)) {
             self.begin(recent, known);
         } else if let State::On(chase) = &mut self.state {
@@ -126,26 +140,36 @@ impl Search {
 
 /// The threads to follow, once for each CPU that they may run on.
 fn chosen(recent: &[Record], known: &Known<'_>, cpus: &CpuSet) -> Vec<MeasuredThread> {
-    let setup = |tid: u32| known.threads.get(&tid).and_then(|seen| seen.last.setup.as_ref());
+    let on_cpus = |tid: u32| {
+        let its = setup(tid, known).map_or_else(|| cpus.clone(), |setup| setup.cpus.clone());
+        let measured: Vec<u32> = its.iter().filter(|cpu| cpus.contains(*cpu)).collect();
+        measured.into_iter().map(move |cpu| MeasuredThread { cpu, tid })
+    };
+    paced(recent, known).into_iter().take(THREADS_MAX).flat_map(on_cpus).collect()
+}
+
+fn setup<'a>(tid: u32, known: &Known<'a>) -> Option<&'a Setup> {
+    known.threads.get(&tid).and_then(|seen| seen.last.setup.as_ref())
+}
+
+/// Threads with cycles, those of the highest priorities first.
+pub fn paced(recent: &[Record], known: &Known<'_>) -> Vec<u32> {
     let mut paced: Vec<u32> = each_wake_ups(recent, known, known.threads.keys().copied())
         .into_iter()
         .filter(|(_, wake_ups)| wake_ups.len() >= CYCLES_MIN)
         .map(|(tid, _)| tid)
         .collect();
-    paced.sort_by_key(|tid| (setup(*tid).and_then(Setup::kernel_priority).unwrap_or(i32::MAX), *tid));
-    let on_cpus = |tid: u32| {
-        let its = setup(tid).map_or_else(|| cpus.clone(), |setup| setup.cpus.clone());
-        let measured: Vec<u32> = its.iter().filter(|cpu| cpus.contains(*cpu)).collect();
-        measured.into_iter().map(move |cpu| MeasuredThread { cpu, tid })
-    };
-    paced.into_iter().take(THREADS_MAX).flat_map(on_cpus).collect()
+    paced.sort_by_key(|tid| (setup(*tid, known).and_then(Setup::kernel_priority).unwrap_or(i32::MAX), *tid));
+    paced
 }
 
 fn each_wake_ups(recent: &[Record], known: &Known<'_>, tids: impl Iterator<Item = u32>) -> BTreeMap<u32, Vec<WakeUp>> {
     let mut by_thread = by_thread(tids.filter_map(|tid| Tid::try_from(tid).ok()), recent);
     let wake_ups = |(tid, records): (&Tid, &mut Vec<&Record>)| {
         records.sort_by_key(|record| record.at);
-        Some((u32::try_from(*tid).ok()?, wake_ups(records, *tid, known.calls, known.offsets)))
+        let id = u32::try_from(*tid).ok()?;
+        let is_real_time = known.threads.get(&id).is_some_and(Seen::is_real_time);
+        Some((id, wake_ups(records, *tid, is_real_time, known.calls, known.offsets)))
     };
     by_thread.iter_mut().filter_map(wake_ups).collect()
 }

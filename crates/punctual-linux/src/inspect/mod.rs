@@ -2,18 +2,21 @@
 //!
 //! ```text
 //! target -> observe (trace and stacks, or counters; late) -> Observed -> report -> Inspection
-//!           process, settings                                            code
+//!           members, process, settings                                   code
 //! ```
 //! What the records mean is decided in `punctual-numbers`. The program is neither stopped nor changed.
 
+mod allocations;
 mod calls;
 mod child;
 mod code;
 mod late;
+mod members;
 mod observe;
 mod process;
 mod procfs;
 mod report;
+mod sample;
 mod settings;
 mod stacks;
 mod target;
@@ -30,8 +33,11 @@ pub use target::{Target, ThreadFilter, find};
 
 /// What is to be inspected, and how.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct Wanted {
     pub target: Target,
+    /// Whether processes that it has started or starts are observed as well. Those of a command always are.
+    pub children: bool,
     /// Threads to report; all if `None`.
     pub thread: Option<ThreadFilter>,
     pub duration: Nanos,
@@ -39,6 +45,8 @@ pub struct Wanted {
     pub limit: Option<Nanos>,
     /// Whether the kernel's trace may be used.
     pub may_trace: bool,
+    /// Whether to probe functions of the allocator, which puts breakpoints into the program's memory.
+    pub allocations: bool,
     /// Whether to look for what makes threads late.
     pub causes: bool,
     pub cpus: CpuSet,

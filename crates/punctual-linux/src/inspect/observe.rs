@@ -1,18 +1,22 @@
 //! Watches the program for as long as asked, and keeps what was seen.
 
+use super::allocations::Allocations;
 use super::child::Program;
-use super::code::Space;
-use super::late::{Caught, Known, Search};
-use super::process::{self, Seen};
+use super::code::{Space, Spaces};
+use super::late::{Caught, Known, Recent, Search, paced};
+use super::members::Members;
+use super::process;
 use super::stacks::Stacks;
 use super::{InspectError, Target, Wanted, calls, target};
 use crate::sys::usage;
 use crate::trace::{ProgramTrace, TraceError};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::inspect::{Call, End, Offsets, Record};
+use punctual_numbers::inspect::{Call, End, Offsets, Person, Probed, Record, Seen, Unprobed};
+use punctual_numbers::trace::{Address, Tid};
 use punctual_rt::now;
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::Duration;
@@ -31,17 +35,24 @@ const SAMPLED_MAX: usize = 64;
 /// Everything that was seen.
 pub struct Observed {
     pub pid: u32,
-    pub name: String,
     pub started: Option<MonoTime>,
-    pub threads: BTreeMap<u32, Seen>,
-    /// Names of the processes that the program started, by their numbers.
-    pub children: BTreeMap<u32, String>,
-    pub space: Space,
+    pub members: Members,
+    /// Who woke threads of the program, as they were called and ranked then.
+    pub people: BTreeMap<Tid, Person>,
+    pub spaces: Spaces,
     pub length: Nanos,
     pub end: End,
     /// Records in order of time; `None` without a trace.
     pub records: Option<Vec<Record>>,
     pub lost: u64,
+    /// Call stacks that were dropped.
+    pub lost_stacks: u64,
+    /// Threads whose allocations were looked for, and when.
+    pub probed: BTreeMap<Tid, Probed>,
+    /// Calls of the allocator that were probed.
+    pub hits: u64,
+    /// Why allocations were not looked for, or not all the time.
+    pub unprobed: Option<Unprobed>,
     pub own_cpu: Nanos,
     pub blind_events: Vec<String>,
     /// How far other clocks are ahead of the monotonic one.
@@ -50,6 +61,31 @@ pub struct Observed {
     pub late: Result<BTreeMap<u32, Caught>, String>,
     /// Whether the kernel refused to show what threads wait in.
     pub waits_hidden: bool,
+}
+
+impl Observed {
+    fn begin(pid: u32, members: Members, spaces: Spaces, is_traced: bool) -> Self {
+        Self {
+            pid,
+            started: None,
+            members,
+            people: BTreeMap::new(),
+            spaces,
+            length: Nanos::default(),
+            end: End::Duration,
+            records: is_traced.then(Vec::new),
+            lost: 0,
+            lost_stacks: 0,
+            probed: BTreeMap::new(),
+            hits: 0,
+            unprobed: None,
+            own_cpu: Nanos::default(),
+            blind_events: Vec::new(),
+            offsets: offsets(),
+            late: Ok(BTreeMap::new()),
+            waits_hidden: false,
+        }
+    }
 }
 
 pub fn observe(
@@ -63,60 +99,76 @@ pub fn observe(
     // Opening the search stops every CPU for moments, so it is done before anything is observed.
     let search = (trace.is_some() && wanted.causes).then(|| Search::open(&wanted.cpus));
     let mut tracing = trace.map(|trace| Tracing { trace, stacks: None });
-    if let (Some(pid), Some(some)) = (found, &mut tracing) {
-        let begun = some.begin(&process::thread_ids(pid), wanted, calls);
-        tracing = begun.is_ok().then_some(tracing).flatten();
+    let mut members = found.map(|pid| Members::new(pid, wanted.children));
+    if let Some(members) = &mut members {
+        members.find_children();
+        members.look();
+        if let Some(some) = &mut tracing {
+            let tids: Vec<u32> = members.threads.keys().copied().collect();
+            let only = found.filter(|_| !wanted.children);
+            tracing = some.begin(&tids, only, wanted, calls).is_ok().then_some(tracing).flatten();
+        }
     }
     let from = now();
     let mut program = start(wanted, tracing.as_mut(), calls)?;
     let pid = found.or(program.as_ref().map(Program::pid)).unwrap_or_default();
+    let members = members.unwrap_or_else(|| Members::new(pid, true));
+    let mut spaces = Spaces::new();
+    if found.is_some() {
+        spaces.extend(members.processes.keys().map(|pid| (*pid, Space::of(*pid))));
+        spaces.values_mut().for_each(Space::read);
+    }
     let mut watch = Watch {
-        pid,
         is_ours: program.is_some(),
         looked: MonoTime::default(),
         look: LOOK,
         samples_stacks: tracing.as_ref().is_some_and(|tracing| tracing.stacks.is_some()),
-        seen: Observed {
-            pid,
-            name: String::new(),
-            started: program.is_some().then_some(from),
-            threads: BTreeMap::new(),
-            children: BTreeMap::new(),
-            space: Space::of(pid),
-            length: Nanos::default(),
-            end: End::Duration,
-            records: tracing.is_some().then(Vec::new),
-            lost: 0,
-            own_cpu: Nanos::default(),
-            blind_events: Vec::new(),
-            offsets: offsets(),
-            late: Ok(BTreeMap::new()),
-            waits_hidden: false,
-        },
+        dropped: 0,
+        seen: Observed::begin(pid, members, spaces, tracing.is_some()),
     };
-    if found.is_some() {
-        watch.seen.space.read();
-    }
-    let mut sources = Sources { tracing, search, calls };
+    watch.seen.started = program.is_some().then_some(from);
+    let allocations = Allocations::new(wanted.allocations && tracing.is_some());
+    let mut sources = Sources { tracing, search, allocations, recent: Recent::default(), calls };
     watch.seen.end = watch.until_end(wanted, &mut sources, &mut program, from, interrupted);
-    watch.look();
-    let Sources { mut tracing, search, .. } = sources;
+    watch.look(0);
     let mut seen = watch.seen;
     seen.length = now().since(from);
-    if let (Some(tracing), Some(records)) = (&mut tracing, &mut seen.records) {
-        tracing.trace.end();
-        tracing.drain(pid, &mut seen.space, records);
-        seen.lost = tracing.trace.lost();
-        seen.blind_events.clone_from(&tracing.trace.blind);
-        if let Some(search) = search {
-            let known = Known { records, threads: &seen.threads, calls, offsets: &seen.offsets, limit: wanted.limit };
-            seen.late = search.end(&known);
-        }
-        records.sort_by_key(|record| record.at);
-    }
-    drop(tracing);
+    finish(&mut seen, sources, wanted.limit);
     seen.own_cpu = usage::own_cpu().minus(cpu_before);
-    if seen.threads.is_empty() { Err(InspectError::EndedAtOnce) } else { Ok(seen) }
+    if program.is_some() {
+        drop(program);
+        seen.members.end();
+    }
+    if seen.members.threads.is_empty() { Err(InspectError::EndedAtOnce) } else { Ok(seen) }
+}
+
+/// Reads what is left in the sources, and closes them.
+fn finish(seen: &mut Observed, sources: Sources<'_>, limit: Option<Nanos>) {
+    let Sources { tracing, search, mut allocations, calls, .. } = sources;
+    let (Some(mut tracing), Some(records)) = (tracing, &mut seen.records) else { return };
+    tracing.trace.end();
+    tracing.drain(&mut seen.members, &mut seen.people, &mut seen.spaces, records);
+    allocations.drain(&seen.members.threads, &seen.spaces, records);
+    seen.hits = allocations.hits();
+    (seen.probed, seen.unprobed) = allocations.end();
+    seen.lost = tracing.trace.lost();
+    seen.lost_stacks = tracing.dropped();
+    seen.blind_events.clone_from(&tracing.trace.blind);
+    if let Some(search) = search {
+        let threads = &seen.members.threads;
+        seen.late = search.end(&Known { records, threads, calls, offsets: &seen.offsets, limit });
+    }
+    drop_own_faults(records, &seen.members, &seen.spaces);
+    records.sort_by_key(|record| record.at);
+}
+
+/// Drops the faults that our probes caused.
+fn drop_own_faults(records: &mut Vec<Record>, members: &Members, spaces: &Spaces) {
+    let is_own = |tid: Tid, at: Address| {
+        let thread = u32::try_from(tid).ok().and_then(|tid| members.threads.get(&tid));
+        thread.and_then(|thread| spaces.get(&thread.pid)).is_some_and(|space| space.is_of_probes(at))
+    };
+    records.retain(|record| !matches!(record.seen, Seen::Fault { ip } if is_own(record.tid, ip)));
 }
 
 fn offsets() -> Offsets {
@@ -135,7 +187,7 @@ fn start(wanted: &Wanted, tracing: Option<&mut Tracing>, calls: &[Call]) -> Resu
     Program::start(words, |tid| {
         if let Some(tracing) = tracing {
             // Without the trace of its start, the program is still found by its number.
-            let _ = tracing.begin(&[tid], wanted, calls);
+            let _ = tracing.begin(&[tid], None, wanted, calls);
         }
     })
     .map(Some)
@@ -148,9 +200,9 @@ struct Tracing {
 }
 
 impl Tracing {
-    /// Records these threads, and those that they start later.
-    fn begin(&mut self, tids: &[u32], wanted: &Wanted, calls: &[Call]) -> Result<(), TraceError> {
-        let sampled = Stacks::open(self.trace.stack_events(), tids, &wanted.cpus);
+    /// Records these threads, and those that they start later. Stacks are of the process `only`, if one is named.
+    fn begin(&mut self, tids: &[u32], only: Option<u32>, wanted: &Wanted, calls: &[Call]) -> Result<(), TraceError> {
+        let sampled = Stacks::open(self.trace.stack_events(), tids, &wanted.cpus, only);
         self.stacks = sampled.and_then(|stacks| stacks.switch(true).map(|()| stacks)).ok();
         if self.stacks.is_none() {
             self.trace.record_stacks(&calls::waits(calls));
@@ -159,10 +211,36 @@ impl Tracing {
         self.trace.begin()
     }
 
-    fn drain(&mut self, pid: u32, space: &mut Space, records: &mut Vec<Record>) {
+    fn dropped(&self) -> u64 {
+        self.stacks.as_ref().map_or(0, Stacks::lost)
+    }
+
+    fn drain(
+        &mut self,
+        members: &mut Members,
+        people: &mut BTreeMap<Tid, Person>,
+        spaces: &mut Spaces,
+        records: &mut Vec<Record>,
+    ) {
+        let before = records.len();
         self.trace.drain(records);
+        let new = records.get(before..).unwrap_or_default();
+        members.learn(new);
+        meet(people, new);
         if let Some(stacks) = &mut self.stacks {
-            stacks.drain(pid, space, records);
+            stacks.drain(spaces, records);
+        }
+    }
+}
+
+/// Reads who woke threads of the program, while they are there.
+fn meet(people: &mut BTreeMap<Tid, Person>, records: &[Record]) {
+    for record in records.iter().filter(|record| matches!(record.seen, Seen::Waking { .. })) {
+        let id = u32::try_from(record.tid).ok().filter(|id| *id != 0);
+        if let (Some(id), Entry::Vacant(new)) = (id, people.entry(record.tid)) {
+            if let Some(name) = process::name(id) {
+                new.insert((name, process::kernel_priority(id)));
+            }
         }
     }
 }
@@ -171,15 +249,19 @@ impl Tracing {
 struct Sources<'a> {
     tracing: Option<Tracing>,
     search: Option<Search>,
+    allocations: Allocations,
+    /// Where the allocations are to be looked for.
+    recent: Recent,
     calls: &'a [Call],
 }
 
 struct Watch {
-    pid: u32,
     is_ours: bool,
     looked: MonoTime,
     look: Nanos,
     samples_stacks: bool,
+    /// Samples that had been dropped at the last look.
+    dropped: u64,
     seen: Observed,
 }
 
@@ -193,12 +275,19 @@ impl Watch {
         interrupted: &AtomicBool,
     ) -> End {
         loop {
-            self.look_if_time();
-            if let (Some(tracing), Some(records)) = (sources.tracing.as_mut(), &mut self.seen.records) {
-                tracing.drain(self.pid, &mut self.seen.space, records);
+            let dropped = sources.tracing.as_ref().map_or(0, Tracing::dropped);
+            self.look_if_time(dropped);
+            let seen = &mut self.seen;
+            if let (Some(tracing), Some(records)) = (sources.tracing.as_mut(), &mut seen.records) {
+                tracing.drain(&mut seen.members, &mut seen.people, &mut seen.spaces, records);
+                sources.allocations.drain(&seen.members.threads, &seen.spaces, records);
+                let (calls, threads) = (sources.calls, &seen.members.threads);
+                let known = Known { records, threads, calls, offsets: &seen.offsets, limit: wanted.limit };
                 if let Some(search) = &mut sources.search {
-                    let (calls, threads) = (sources.calls, &self.seen.threads);
-                    search.look(&Known { records, threads, calls, offsets: &self.seen.offsets, limit: wanted.limit });
+                    search.look(&known);
+                }
+                if sources.allocations.is_due() {
+                    sources.allocations.begin(&paced(sources.recent.of(records), &known), threads, &seen.spaces);
                 }
                 if records.len() > RECORDS_MAX {
                     return End::Full;
@@ -206,7 +295,9 @@ impl Watch {
             } else {
                 self.sample();
             }
-            let ended = program.as_mut().map_or_else(|| !process::is_running(self.pid), Program::has_ended);
+            let first_ended = program.as_mut().map_or_else(|| !process::is_running(self.seen.pid), Program::has_ended);
+            // A program may leave its work to processes that it started, and end itself.
+            let ended = first_ended && !self.seen.members.is_any_running();
             match () {
                 () if ended => return End::ProgramEnded,
                 () if interrupted.load(Relaxed) => return End::Interrupted,
@@ -216,40 +307,38 @@ impl Watch {
         }
     }
 
-    fn look_if_time(&mut self) {
+    fn look_if_time(&mut self, dropped: u64) {
         // A program that has just been started is still being loaded: its first look would show another one.
-        let is_new = self.is_ours && self.seen.threads.is_empty();
+        let is_new = self.is_ours && self.seen.members.threads.is_empty();
         if is_new || now().since(self.looked) >= self.look {
-            self.look();
+            self.look(dropped);
         }
     }
 
-    /// Reads the threads and their settings. What was read before stays if a thread is gone.
-    fn look(&mut self) {
+    fn look(&mut self, dropped: u64) {
         let from = now();
-        let tids = process::thread_ids(self.pid);
-        for (tid, thread) in process::threads(self.pid, &tids) {
-            let seen = self.seen.threads.entry(tid).or_insert_with(|| Seen::first(&thread));
-            seen.last = thread;
+        let Observed { members, spaces, records, .. } = &mut self.seen;
+        // The trace tells of new processes itself.
+        if records.is_none() {
+            members.find_children();
         }
-        self.seen.children.extend(process::children(self.pid, &tids));
-        if let Some(name) = process::name(self.pid) {
-            self.seen.name = name;
-        }
-        // The samples tell of new mappings themselves, and of those that are gone by now.
-        if !self.samples_stacks {
-            self.seen.space.read();
+        members.look();
+        // The samples tell of new mappings themselves, and of those that are gone by now, unless some were dropped.
+        if !self.samples_stacks || dropped > std::mem::replace(&mut self.dropped, dropped) {
+            for pid in members.processes.keys() {
+                spaces.entry(*pid).or_insert_with(|| Space::of(*pid)).read();
+            }
         }
         self.looked = now();
         self.look = LOOK.max(self.looked.since(from).times(LOOK_PART));
     }
 
     fn sample(&mut self) {
-        for (tid, seen) in self.seen.threads.iter_mut().take(SAMPLED_MAX) {
-            match process::current_call(self.pid, *tid) {
+        for (tid, seen) in self.seen.members.threads.iter_mut().take(SAMPLED_MAX) {
+            match process::current_call(seen.pid, *tid) {
                 Ok(Some(call)) => *seen.found_in.entry(call).or_default() += 1,
                 Ok(None) => {}
-                Err(()) => self.seen.waits_hidden |= process::is_running(self.pid),
+                Err(()) => self.seen.waits_hidden |= process::is_running(seen.pid),
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::procfs::{number_after, text};
 use super::settings::settings;
 use punctual_hist::Nanos;
-use punctual_numbers::inspect::{Counters, Setup};
+use punctual_numbers::inspect::{Counters, Policy, Setup};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -17,19 +17,40 @@ pub struct Thread {
 
 /// A thread of the program, as it was read first and last.
 pub struct Seen {
+    /// The number of its process.
+    pub pid: u32,
     pub last: Thread,
     first_counters: Option<Counters>,
+    /// The highest real-time priority that it was seen with; 0 if it had none.
+    highest: u32,
     /// System calls that the thread was found in, with their arguments, and how often.
     pub found_in: BTreeMap<(u32, [u64; 2]), u64>,
 }
 
 impl Seen {
-    pub fn first(thread: &Thread) -> Self {
-        Self { first_counters: thread.counters, last: thread.clone(), found_in: BTreeMap::new() }
+    pub fn first(pid: u32, thread: &Thread) -> Self {
+        Self { pid, first_counters: thread.counters, last: thread.clone(), highest: 0, found_in: BTreeMap::new() }
+    }
+
+    pub fn update(&mut self, thread: Thread) {
+        self.highest = self.highest.max(thread.setup.as_ref().map_or(0, |setup| setup.priority));
+        self.first_counters = self.first_counters.or(thread.counters);
+        self.last = thread;
+    }
+
+    pub fn is_real_time(&self) -> bool {
+        self.last.setup.as_ref().and_then(|setup| setup.policy).is_some_and(Policy::is_real_time)
     }
 
     pub fn growth(&self) -> Option<Counters> {
         Some(growth(&self.first_counters?, &self.last.counters?))
+    }
+
+    /// The real-time priority that the thread had before, if it has a lower one or none now.
+    pub fn demoted_from(&self) -> Option<u32> {
+        let setup = self.last.setup.as_ref()?;
+        let is_lower = setup.priority < self.highest && setup.policy != Some(Policy::Deadline);
+        is_lower.then_some(self.highest)
     }
 }
 
@@ -70,12 +91,22 @@ pub fn processes_named(wanted: &str) -> Vec<u32> {
     pids.filter(has_name).collect()
 }
 
-/// Processes that these threads of a process have started and that exist still, with their names. Kernels without
-/// `CONFIG_PROC_CHILDREN` show none.
-pub fn children(pid: u32, tids: &[u32]) -> BTreeMap<u32, String> {
-    let lists = tids.iter().filter_map(|tid| text(&format!("/proc/{pid}/task/{tid}/children")));
-    let named = |id: &str| id.parse().ok().and_then(|id| Some((id, name(id)?)));
-    lists.flat_map(|list| list.split_whitespace().filter_map(named).collect::<Vec<_>>()).collect()
+/// Processes that these have started, and that those have started in turn, with their names.
+pub fn descendants(roots: &[u32]) -> BTreeMap<u32, String> {
+    let entries = fs::read_dir("/proc");
+    let id = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    let pids: Vec<u32> = entries.into_iter().flatten().filter_map(id).collect();
+    let parents: BTreeMap<u32, u32> = pids.into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let is_from = |pid: u32| {
+        let mut line = std::iter::successors(parents.get(&pid), |pid| parents.get(pid)).take(parents.len());
+        !roots.contains(&pid) && line.any(|ancestor| roots.contains(ancestor))
+    };
+    parents.keys().filter(|pid| is_from(**pid)).filter_map(|pid| Some((*pid, name(*pid)?))).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = text(&format!("/proc/{pid}/stat"))?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The threads of a process, of these ids.
@@ -147,17 +178,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_a_thread_started_is_its_child() {
-        let own = std::process::id();
+    fn a_process_that_this_one_started_descends_from_it() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let found = children(own, &thread_ids(own));
+        let found = descendants(&[std::process::id()]);
+        let of_child = descendants(&[child.id()]);
         child.kill().unwrap();
         child.wait().unwrap();
-        if !std::path::Path::new("/proc/thread-self/children").exists() {
-            return println!("this kernel does not tell of children");
-        }
         // Until it has replaced itself it has the name of the thread that started it.
         assert!(found.get(&child.id()).is_some_and(|name| !name.is_empty()), "{found:?}");
-        assert_eq!(children(own, &[u32::MAX]), BTreeMap::new());
+        assert_eq!(of_child, BTreeMap::new());
+    }
+
+    #[test]
+    fn a_thread_that_lost_its_priority_was_demoted() {
+        let setup = |policy, priority| {
+            let own = settings(std::process::id(), "", "").unwrap();
+            Thread { name: String::new(), counters: None, setup: Some(Setup { policy: Some(policy), priority, ..own }) }
+        };
+        let mut seen = Seen::first(1, &setup(Policy::Other, 0));
+        seen.update(setup(Policy::Fifo, 80));
+        assert_eq!(seen.demoted_from(), None);
+        seen.update(setup(Policy::Other, 0));
+        assert_eq!(seen.demoted_from(), Some(80));
+        seen.update(setup(Policy::Deadline, 0));
+        assert_eq!(seen.demoted_from(), None, "the deadline policy is above all priorities");
     }
 }

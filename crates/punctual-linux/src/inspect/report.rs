@@ -1,20 +1,21 @@
 //! Turns what was seen into the report.
 
 use super::code::Places;
+use super::members::Process;
 use super::observe::Observed;
-use super::process::{self, Seen};
+use super::process::Seen;
 use super::{InspectError, Wanted};
 use crate::trace::USER_STACK;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::MonoTime;
 use punctual_numbers::explain::{Evidence, Explanation};
 use punctual_numbers::inspect::{
-    self as numbers, Blind, Call, CallKind, Engine, Inspection, Order, Pace, Program, Record, Refused, Setup, StartUp,
-    ThreadReport,
+    self as numbers, Blind, Call, CallKind, Engine, Finding, Inspection, Order, Pace, Person, Program, Record, Refused,
+    Setup, StartUp, ThreadReport,
 };
 use punctual_numbers::trace::{Address, Tid};
 use punctual_rt::kernel;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub fn report(
     wanted: &Wanted,
@@ -22,21 +23,24 @@ pub fn report(
     refused: Option<String>,
     calls: &[Call],
 ) -> Result<Inspection, InspectError> {
-    let places = Places::new(&seen.space);
-    let locate = |stack: &[Address]| places.locate(stack);
+    let places: BTreeMap<u32, Places<'_>> = seen.spaces.iter().map(|(pid, space)| (*pid, Places::new(space))).collect();
     let people = people(seen);
-    let order = Order { calls, offsets: seen.offsets, people: &people, locate: &locate, limit: wanted.limit };
-    let tids = seen.threads.keys().filter_map(|tid| Tid::try_from(*tid).ok());
+    let tids = seen.members.threads.keys().filter_map(|tid| Tid::try_from(*tid).ok());
     let by_thread = numbers::by_thread(tids, seen.records.iter().flatten());
     let is_wanted =
         |tid: u32, thread: &Seen| wanted.thread.as_ref().is_none_or(|filter| filter.has(tid, &thread.last.name));
     let mut threads: Vec<ThreadReport> = seen
+        .members
         .threads
         .iter()
         .filter(|(tid, thread)| is_wanted(**tid, thread))
         .map(|(tid, thread)| {
             let records = Tid::try_from(*tid).ok().and_then(|tid| by_thread.get(&tid));
             let records = records.map(Vec::as_slice).unwrap_or_default();
+            let located = |stack: &[Address]| places.get(&thread.pid).map(|places| places.locate(stack));
+            let locate = |stack: &[Address]| located(stack).unwrap_or_default();
+            let (people, probed) = (&people, &seen.probed);
+            let order = Order { calls, offsets: seen.offsets, people, locate: &locate, probed, limit: wanted.limit };
             let mut report = of_thread(*tid, thread, records, seen.records.is_some(), &order);
             report.causes = causes(&report, seen, &wanted.machine);
             report
@@ -50,8 +54,11 @@ pub fn report(
         (rank(thread), priority.unwrap_or(i32::MAX), thread.tid)
     });
     let start_up = seen.started.map(|started| start_up(started, seen, &threads, calls));
+    let mut programs = programs(seen);
+    let program = programs.remove(&seen.pid).unwrap_or_default();
     Ok(Inspection {
-        program: Program { pid: seen.pid, name: seen.name.clone(), threads: seen.threads.len() as u64 },
+        program,
+        children: programs.into_values().collect(),
         engine: if seen.records.is_some() { Engine::Tracefs } else { Engine::Counters },
         refused: refused.into_iter().map(|why| Refused { engine: Engine::Tracefs, why }).collect(),
         blind: blind(seen, &threads),
@@ -59,16 +66,26 @@ pub fn report(
         end: seen.end,
         records: seen.records.as_ref().map_or(0, |records| records.len() as u64),
         lost: seen.lost,
+        probed_allocations: seen.hits,
         own_cpu: seen.own_cpu,
         start_up,
         threads,
     })
 }
 
+/// The observed processes, with the numbers of their threads.
+fn programs(seen: &Observed) -> BTreeMap<u32, Program> {
+    let threads = |pid: u32| seen.members.threads.values().filter(|thread| thread.pid == pid).count() as u64;
+    let program = |(pid, process): (&u32, &Process)| {
+        (*pid, Program { pid: *pid, name: process.name.clone(), threads: threads(*pid) })
+    };
+    seen.members.processes.iter().map(program).collect()
+}
+
 fn of_thread(tid: u32, thread: &Seen, records: &[&Record], is_traced: bool, order: &Order<'_>) -> ThreadReport {
     let name = thread.last.name.clone();
     let kernel_tid = Tid::try_from(tid).unwrap_or_default();
-    let mut report = numbers::thread(kernel_tid, name, records, thread.last.setup.clone(), order);
+    let mut report = numbers::thread((thread.pid, kernel_tid), name, records, thread.last.setup.clone(), order);
     report.counters = thread.growth();
     if !is_traced {
         let call = thread.found_in.iter().max_by_key(|(_, count)| **count).map(|((number, _), _)| *number);
@@ -78,6 +95,7 @@ fn of_thread(tid: u32, thread: &Seen, records: &[&Record], is_traced: bool, orde
             thread.found_in.keys().find_map(|(number, arguments)| numbers::sleeping(*number, *arguments, order.calls));
         report.findings = numbers::findings(report.setup.as_ref(), sleeps);
     }
+    report.findings.extend(thread.demoted_from().map(Finding::Demoted));
     report
 }
 
@@ -95,33 +113,27 @@ fn causes(report: &ThreadReport, seen: &Observed, machine: &[MachineLine]) -> Op
     }))
 }
 
-/// Threads that a timer paces come first, then those that are woken.
+/// Threads with cycles come first, then those that are woken.
 fn rank(thread: &ThreadReport) -> u8 {
-    let is_real_time = |thread: &ThreadReport| {
-        thread.setup.as_ref().and_then(|setup| setup.policy).is_some_and(numbers::Policy::is_real_time)
-    };
     match &thread.pace {
-        Pace::Sleep { .. } | Pace::Timerfd { .. } | Pace::TimeOut { .. } => 0,
-        _ if is_real_time(thread) => 1,
-        Pace::Woken { .. } | Pace::NeverWaits => 2,
+        Pace::Sleep { .. } | Pace::Timerfd { .. } | Pace::PosixTimer { .. } | Pace::TimeOut { .. } => 0,
+        Pace::Woken { .. } if thread.cycles.is_some() => 0,
+        _ if thread.is_real_time() => 1,
+        Pace::Woken { .. } | Pace::StillWaits { .. } | Pace::NeverWaits => 2,
         Pace::NotSeen { .. } => 3,
         Pace::Idle => 4,
     }
 }
 
-/// Names and priorities of all threads that woke others.
-fn people(seen: &Observed) -> BTreeMap<Tid, (String, Option<i32>)> {
-    let wakes = |record: &&Record| matches!(record.seen, numbers::Seen::Waking { .. });
-    let tids: BTreeSet<Tid> = seen.records.iter().flatten().filter(wakes).map(|record| record.tid).collect();
-    let known = |tid: Tid| {
-        let id = u32::try_from(tid).ok()?;
-        // A thread of the program may have ended; it is known from before.
-        let ours = seen.threads.get(&id).map(|thread| &thread.last);
-        let name = ours.map(|thread| thread.name.clone()).or_else(|| process::name(id))?;
-        let priority = ours.and_then(|thread| thread.setup.as_ref()).and_then(Setup::kernel_priority);
-        Some((tid, (name, priority.or_else(|| process::kernel_priority(id)))))
-    };
-    tids.into_iter().filter_map(known).collect()
+/// Names and priorities of all threads that woke others. Those of the program's own threads are the latest ones.
+fn people(seen: &Observed) -> BTreeMap<Tid, Person> {
+    let ours = seen.members.threads.iter().filter_map(|(tid, thread)| {
+        let priority = thread.last.setup.as_ref().and_then(Setup::kernel_priority);
+        Some((Tid::try_from(*tid).ok()?, (thread.last.name.clone(), priority)))
+    });
+    let mut people = seen.people.clone();
+    people.extend(ours);
+    people
 }
 
 fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls: &[Call]) -> StartUp {
@@ -129,7 +141,7 @@ fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls:
     let before = seen.records.iter().flatten().take_while(|record| first.is_none_or(|first| record.at < first));
     let mut start_up =
         StartUp { length: first.map(|first| first.since(started)), faults: 0, memory_calls: 0, calls: 0 };
-    let ours = |record: &&Record| u32::try_from(record.tid).is_ok_and(|tid| seen.threads.contains_key(&tid));
+    let ours = |record: &&Record| u32::try_from(record.tid).is_ok_and(|tid| seen.members.threads.contains_key(&tid));
     for record in before.filter(ours) {
         match record.seen {
             numbers::Seen::Fault { .. } => start_up.faults += 1,
@@ -145,15 +157,19 @@ fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls:
 }
 
 fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
-    let unread = threads.iter().filter(|thread| thread.setup.is_none()).map(|thread| Blind::SettingsOf(thread.tid));
-    let children = seen.children.iter().map(|(pid, name)| Blind::ChildProcess { pid: *pid, name: name.clone() });
+    // A thread that ended before it could be read is of no concern unless it had cycles.
+    let is_unread =
+        |thread: &&ThreadReport| thread.setup.is_none() && (seen.records.is_none() || thread.cycles.is_some());
+    let unread = threads.iter().filter(is_unread).map(|thread| Blind::SettingsOf(thread.tid));
+    let children = seen.members.others.iter().map(|(pid, name)| Blind::ChildProcess { pid: *pid, name: name.clone() });
     let mut blind: Vec<Blind> = children.chain(unread).collect();
     if seen.records.is_none() {
         blind.push(Blind::Cycles);
         blind.extend(seen.waits_hidden.then_some(Blind::Waits));
         return blind;
     }
-    blind.push(Blind::SmallAllocations);
+    blind.extend(seen.unprobed.clone().map(Blind::SmallAllocations));
+    blind.extend((seen.lost_stacks > 0).then_some(Blind::Places(seen.lost_stacks)));
     blind.extend(seen.late.as_ref().err().map(|why| Blind::Causes(why.clone())));
     for event in &seen.blind_events {
         blind.push(if event == USER_STACK { Blind::CallSites } else { Blind::Event(event.clone()) });

@@ -44,7 +44,7 @@ impl<const N: usize> CounterGroup<N> {
         for event in events {
             let group = opened.as_ref().map(|counters| &counters.leader);
             let attr = Attr { kind, size: SIZE, config: event, read_format: READ_GROUP, ..Attr::default() };
-            let fd = open(&attr, EVERY_TASK, cpu, group)?;
+            let fd = open(&attr, EVERY_TASK, Some(cpu), group)?;
             match &mut opened {
                 None => opened = Some(Self { members: Vec::new(), leader: fd }),
                 Some(counters) => counters.members.push(fd),
@@ -69,9 +69,10 @@ impl<const N: usize> CounterGroup<N> {
     }
 }
 
-pub(super) fn open(attr: &Attr, task: libc::pid_t, cpu: u32, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+pub(super) fn open(attr: &Attr, task: libc::pid_t, cpu: Option<u32>, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let group = group.map_or(-1, AsRawFd::as_raw_fd);
-    let cpu = libc::c_int::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // The kernel has -1 for all CPUs.
+    let cpu = cpu.map_or(Ok(-1), libc::c_int::try_from).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: the kernel reads the structure, whose size is a member of it, and which lives until the call returns.
     let fd =
         unsafe { libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), task, cpu, group, CLOSE_ON_EXEC) };

@@ -5,6 +5,7 @@ use super::perf::{Attr, SIZE, open};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
+use std::ffi::CStr;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,45 +14,63 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const TRACEPOINT: u32 = 2;
 /// `PERF_SAMPLE_TID`, `_TIME`, `_RAW`, `_REGS_USER`, `_STACK_USER`.
 const SAMPLED: u64 = 1 << 1 | 1 << 2 | 1 << 10 | 1 << 12 | 1 << 13;
-/// `disabled`, `inherit`, `sample_id_all`, `use_clockid`.
-const FLAGS: u64 = 1 | 1 << 1 | 1 << 18 | 1 << 25;
-/// `mmap`, `comm`, `mmap2`, `comm_exec`.
-const TELLS_MAPPINGS: u64 = 1 << 8 | 1 << 9 | 1 << 23 | 1 << 24;
-/// Requests of `ioctl`: `PERF_EVENT_IOC_ENABLE`, `_DISABLE`, `_SET_OUTPUT`.
+/// `disabled`, `sample_id_all`, `use_clockid`.
+const FLAGS: u64 = 1 | 1 << 18 | 1 << 25;
+const INHERIT: u64 = 1 << 1;
+/// `mmap`, `comm`, `task`, `mmap2`, `comm_exec`.
+const TELLS_MAPPINGS: u64 = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 23 | 1 << 24;
+/// Requests of `ioctl`: `PERF_EVENT_IOC_ENABLE`, `_DISABLE`, `_REFRESH`, `_SET_OUTPUT`.
 const ENABLE: libc::Ioctl = 0x2400;
 const DISABLE: libc::Ioctl = 0x2401;
+const REFRESH: libc::Ioctl = 0x2402;
 const SET_OUTPUT: libc::Ioctl = 0x2405;
 const HEADER: usize = 8;
 
-/// The event to sample, of which thread on which CPU, and what to copy at each.
+/// What samples are taken at.
 #[derive(Clone, Copy, Debug)]
-pub struct Sampled {
-    /// The kernel's number of the trace event.
-    pub event: u16,
+pub enum Event<'a> {
+    /// The event of the kernel's trace with this number, also in the threads that the thread starts.
+    Trace(u16),
+    /// Code of a program, at this offset in the file, in this thread only. `kind` is the kernel's number for such events.
+    Probe { kind: u32, path: &'a CStr, at: u64 },
+}
+
+/// The event to sample, of which thread, and what to copy at each.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled<'a> {
+    pub event: Event<'a>,
     pub tid: u32,
-    pub cpu: u32,
+    /// The only CPU on which samples are taken; `None` if on each.
+    pub cpu: Option<u32>,
     /// The registers, a bit for each, numbered as perf does.
     pub registers: u64,
     pub stack_bytes: u32,
-    /// Whether mappings of files and starts of programs are recorded as well.
+    /// Whether mappings of files, copied processes and starts of programs are recorded as well.
     pub tells_mappings: bool,
 }
 
-/// An event of one thread, and of the threads that it starts, on one CPU. It is off until it is enabled.
+/// An event of a thread. It is off until it is enabled.
 #[derive(Debug)]
 pub struct SampleEvent {
     fd: OwnedFd,
 }
 
 impl SampleEvent {
-    pub fn open(of: Sampled) -> io::Result<Self> {
+    pub fn open(of: Sampled<'_>) -> io::Result<Self> {
+        let (kind, config, inherit, path, at) = match of.event {
+            Event::Trace(event) => (TRACEPOINT, event.into(), INHERIT, std::ptr::null(), 0),
+            Event::Probe { kind, path, at } => (kind, 0, 0, path.as_ptr(), at),
+        };
+        let mappings = if of.tells_mappings { TELLS_MAPPINGS } else { 0 };
         let attr = Attr {
-            kind: TRACEPOINT,
+            kind,
             size: SIZE,
-            config: of.event.into(),
+            config,
+            config1: path.expose_provenance() as u64,
+            config2: at,
             sample_period: 1,
             sample_kind: SAMPLED,
-            flags: if of.tells_mappings { FLAGS | TELLS_MAPPINGS } else { FLAGS },
+            flags: FLAGS | inherit | mappings,
             sample_regs_user: of.registers,
             sample_stack_user: of.stack_bytes,
             clock: libc::CLOCK_MONOTONIC,
@@ -61,13 +80,18 @@ impl SampleEvent {
         Ok(Self { fd: open(&attr, task, of.cpu, None)? })
     }
 
-    /// Writes the samples to the ring of another event of the same CPU.
+    /// Writes the samples to the ring of another event of the same CPU, or of the same thread if both are of each CPU.
     pub fn write_to(&self, other: &Self) -> io::Result<()> {
         self.control(SET_OUTPUT, other.fd.as_raw_fd())
     }
 
     pub fn switch(&self, on: bool) -> io::Result<()> {
         self.control(if on { ENABLE } else { DISABLE }, 0)
+    }
+
+    /// Enables it for this many samples more; the kernel disables it after them. For probes only.
+    pub fn allow(&self, samples: u32) -> io::Result<()> {
+        self.control(REFRESH, libc::c_int::try_from(samples).map_err(|_| io::ErrorKind::InvalidInput)?)
     }
 
     fn control(&self, request: libc::Ioctl, argument: libc::c_int) -> io::Result<()> {
@@ -157,9 +181,12 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_refused() {
-        let of = Sampled { event: u16::MAX, tid: 0, cpu: 0, registers: 0, stack_bytes: 1024, tells_mappings: true };
+        let event = Event::Trace(u16::MAX);
+        let of = Sampled { event, tid: 0, cpu: Some(0), registers: 0, stack_bytes: 1024, tells_mappings: true };
         assert!(SampleEvent::open(of).is_err());
-        assert!(SampleEvent::open(Sampled { cpu: 1 << 20, ..of }).is_err());
+        assert!(SampleEvent::open(Sampled { cpu: Some(1 << 20), ..of }).is_err());
         assert!(SampleEvent::open(Sampled { tid: u32::MAX, ..of }).is_err());
+        let event = Event::Probe { kind: u32::MAX, path: c"/none", at: 0 };
+        assert!(SampleEvent::open(Sampled { event, cpu: None, ..of }).is_err());
     }
 }

@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// When the timer was to expire; `None` if its arming was not seen, or if the time was no release of this loop.
+    /// When the timer was to expire, or where none paces the thread, when it was woken; `None` if the arming of the timer
+    /// was not seen, or if the time was no release of this loop.
     pub release: Option<MonoTime>,
     pub woke: MonoTime,
     /// When the thread entered its next wait.
@@ -65,7 +66,13 @@ pub fn cycles(steps: &[Step], pacing: Pacing, calls: &[Call], offsets: &Offsets)
         };
         let release = release(call, pacing, pending, offsets, earliest..=step.to);
         earliest = release.unwrap_or(earliest);
-        pending = call.armed.filter(|_| matches!(pacing, Pacing::Timerfd { .. })).or(pending);
+        // The kernel arms these timers again as it tells of their expiry.
+        let rearms = match pacing {
+            Pacing::Timerfd { arms, .. } => call.number == arms,
+            Pacing::PosixTimer { .. } => true,
+            _ => false,
+        };
+        pending = call.armed.filter(|_| rearms).or(pending);
         if let Some(mut cycle) = open.take() {
             cycle.overran = release.is_some_and(|release| release < step.from);
             close(&mut cycle, steps, step.from);
@@ -86,10 +93,10 @@ pub fn cycles(steps: &[Step], pacing: Pacing, calls: &[Call], offsets: &Offsets)
     cycles
 }
 
-/// The next expiry, if the step is a read from the timer that the thread waits for elsewhere.
+/// The next expiry, if the step arms the timer that the thread waits for elsewhere.
 fn rearmed(kind: &StepKind, pacing: Pacing) -> Option<i64> {
     match (kind, pacing) {
-        (StepKind::Call(call), Pacing::Timerfd { read, .. }) if call.number == read => call.armed,
+        (StepKind::Call(call), Pacing::Timerfd { arms, .. }) if call.number == arms => call.armed,
         _ => None,
     }
 }
@@ -107,7 +114,8 @@ fn release(
     let release = match pacing {
         Pacing::Sleep { absolute: true, clock, .. } => offsets.monotonic(call.armed?, clock),
         Pacing::Sleep { .. } | Pacing::TimeOut { .. } => offsets.monotonic(call.armed?, Clock::Monotonic),
-        Pacing::Timerfd { .. } => offsets.nearest(pending?, *possible.end()),
+        Pacing::Timerfd { .. } | Pacing::PosixTimer { .. } => offsets.nearest(pending?, *possible.end()),
+        Pacing::Woken(_) => call.woken_at?,
     };
     Some(release).filter(|release| possible.contains(release))
 }

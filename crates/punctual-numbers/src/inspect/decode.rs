@@ -5,6 +5,7 @@ use super::record::{Seen, StackOf};
 use crate::trace::decode_fields::{Number, Text, int};
 use crate::trace::format::EventFormat;
 use crate::trace::{Address, Context, FormatError, FormatFault, RawEvent, Tid};
+use std::sync::Arc;
 
 /// An event that is read, with the names of the fields that are needed of it. The numbers come first in the order that
 /// `seen` expects.
@@ -45,6 +46,12 @@ impl Values<'_> {
         i64::from_ne_bytes(self.number(place).to_ne_bytes())
     }
 
+    /// The text in the array, up to its first zero.
+    fn text(&self) -> Arc<str> {
+        let text = self.bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).into()
+    }
+
     /// The words of eight bytes in the array.
     fn words(&self) -> impl Iterator<Item = u64> + '_ {
         self.bytes.chunks_exact(8).filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?)))
@@ -59,6 +66,9 @@ const fn event(
 ) -> ProgramEvent {
     ProgramEvent { group, name, switchable: true, numbers, bytes: None, seen }
 }
+
+/// The flag `CLONE_THREAD` of `clone`.
+const CLONE_THREAD: u64 = 0x1_0000;
 
 /// Mask of the states in `prev_state`. The bit above the mask means that the task was pre-empted.
 const STATES: u32 = 0xff;
@@ -83,6 +93,18 @@ pub const PROGRAM_EVENTS: &[ProgramEvent] = &[
     }),
     event("sched", "sched_waking", &["pid"], |of| Seen::Waking { tid: int(of.number(0)) }),
     event("signal", "signal_deliver", &[], |_| Seen::Signal),
+    ProgramEvent {
+        bytes: Some("comm"),
+        ..event("task", "task_newtask", &["pid", "clone_flags"], |of| Seen::Begun {
+            tid: int(of.number(0)),
+            is_thread: of.number(1) & CLONE_THREAD != 0,
+            name: of.text(),
+        })
+    },
+    ProgramEvent {
+        bytes: Some("newcomm"),
+        ..event("task", "task_rename", &["pid"], |of| Seen::Renamed { tid: int(of.number(0)), name: of.text() })
+    },
     ProgramEvent {
         bytes: Some("caller"),
         switchable: false,

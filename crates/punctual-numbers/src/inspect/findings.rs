@@ -113,10 +113,16 @@ pub enum Finding {
     UclampMax(u32),
     /// The thread sleeps for a length of time, so that its period grows by what each cycle takes.
     RelativeSleep,
+    /// The thread sleeps for lengths of time that it computes anew, so that its period does not grow.
+    CorrectedSleep,
     /// The thread sleeps on a clock that can be set.
     RealtimeClock,
     /// The time limit of a wait paces the thread.
     PacedByTimeOut,
+    /// The thread with this name often wakes this one, although its priority is lower.
+    WokenByLower(String),
+    /// The thread had this real-time priority while it was observed, and has a lower one or none now.
+    Demoted(u32),
 }
 
 /// What is wrong with a thread that a timer paces, or that is meant to be one because of its policy.
@@ -131,7 +137,7 @@ pub fn findings(setup: Option<&Setup>, pacing: Option<Pacing>) -> Vec<Finding> {
             found.extend((clock == Clock::Realtime && absolute).then_some(Finding::RealtimeClock));
         }
         Some(Pacing::TimeOut { .. }) => found.push(Finding::PacedByTimeOut),
-        Some(Pacing::Timerfd { .. }) | None => {}
+        Some(Pacing::Timerfd { .. } | Pacing::PosixTimer { .. } | Pacing::Woken(_)) | None => {}
     }
     found
 }

@@ -1,7 +1,7 @@
 //! When a thread was released and when it ran, for those who look for what made it late.
 
 use super::cycles::cycles;
-use super::pacing::pacing;
+use super::pacing::{pacing, woken};
 use super::record::{Call, Offsets, Record, Seen};
 use super::steps::steps;
 use crate::trace::Tid;
@@ -23,11 +23,12 @@ impl WakeUp {
     }
 }
 
-/// The wake-ups of a thread, from its records in order of time; none unless a timer paces it. The last one is missing: its
-/// cycle had not ended.
-pub fn wake_ups(records: &[&Record], tid: Tid, calls: &[Call], offsets: &Offsets) -> Vec<WakeUp> {
+/// The wake-ups of a thread, from its records in order of time; none unless a timer paces it, or others do and it
+/// `is_real_time`. The last one is missing: its cycle had not ended.
+pub fn wake_ups(records: &[&Record], tid: Tid, is_real_time: bool, calls: &[Call], offsets: &Offsets) -> Vec<WakeUp> {
     let steps = steps(records, tid);
-    let Some(pacing) = pacing(&steps, calls) else { return Vec::new() };
+    let by_others = || woken(&steps, calls).filter(|_| is_real_time);
+    let Some(pacing) = pacing(&steps, calls).or_else(by_others) else { return Vec::new() };
     let cycles = cycles(&steps, pacing, calls, offsets);
     let wake_up = |cycle: &super::Cycle| {
         let (release, woke) = (cycle.release?, cycle.woke);

@@ -27,9 +27,10 @@ pub use late::{WakeUp, by_thread, wake_ups};
 pub use pacing::{Pacing, pacing, sleeping};
 pub use record::{Call, CallKind, Clock, Offsets, Record, Seen, StackOf};
 pub use steps::{CallMade, Step, StepKind, Waker, steps};
-pub use summary::{Order, thread};
+pub use summary::{Order, Person, thread};
 pub use values::{
     Blind, Code, Counters, CycleTimes, End, Engine, InTheWay, Inspection, Intruder, Locate, Pace, PeriodErrors,
-    PeriodErrorsShow, Program, Quantiles, Refused, StartUp, ThreadCycles, ThreadReport, WokenBy, WorstCycle,
+    PeriodErrorsShow, Probed, Program, Quantiles, Refused, StartUp, ThreadCycles, ThreadReport, Unprobed, WokenBy,
+    WorstCycle,
 };
 pub use verdict::{Answer, FailOn, Gate, Judged, gate, judged};

@@ -33,6 +33,11 @@ pub enum Seen {
     Fault {
         ip: Address,
     },
+    /// A function of an allocator was called. The stack begins in that function.
+    Allocated {
+        function: &'static str,
+        stack: Arc<[Address]>,
+    },
     /// The task `prev` gave the CPU to `next`. `prev_state` is 0 if `prev` was still runnable.
     Switch {
         prev: Tid,
@@ -42,6 +47,16 @@ pub enum Seen {
     },
     Waking {
         tid: Tid,
+    },
+    /// The current task starts a task: a thread of its own process, or a process.
+    Begun {
+        tid: Tid,
+        is_thread: bool,
+        name: Arc<str>,
+    },
+    Renamed {
+        tid: Tid,
+        name: Arc<str>,
     },
     Signal,
     /// The call stack in user space at a record of the same moment: the calling instructions, innermost first.
@@ -79,10 +94,16 @@ pub enum CallKind {
     Sleep,
     /// `futex`, whose second argument is the operation.
     Futex,
-    /// Waits for several files at once.
+    /// Waits for several files at once, which an epoll file has the list of: its number is the first argument.
+    Epoll,
+    /// Waits for several files at once, which are listed in memory.
     Poll,
-    /// Reads from a file or a socket, and may wait.
+    /// Reads from a file or a socket, whose number is the first argument, and may wait.
     Read,
+    /// Waits for a signal.
+    SignalWait,
+    /// `timerfd_settime`, whose first argument is the number of the file.
+    TimerSet,
     /// Writes to a file, a terminal or a socket.
     Write,
     /// Changes the address space, as allocators do.

@@ -26,6 +26,11 @@ pub enum StepKind {
         /// The call stack, innermost address first. It is the place of the fault alone if more is not known.
         stack: Stack,
     },
+    /// A function of an allocator was called.
+    Allocation {
+        function: &'static str,
+        stack: Stack,
+    },
     Signal,
     Migration {
         /// The call stack of the system call in which the thread moved; empty if there was none.
@@ -52,6 +57,8 @@ pub struct CallMade {
     /// When the last timer that the thread armed in the call expires, in nanoseconds of the timer's clock.
     pub armed: Option<i64>,
     pub woken_by: Option<Waker>,
+    /// When the thread was woken from its last wait in the call.
+    pub woken_at: Option<MonoTime>,
     /// The call stack in user space, innermost address first; empty if it is not known.
     pub stack: Stack,
 }
@@ -96,7 +103,8 @@ impl Thread {
     fn take(&mut self, record: &Record) {
         let (at, ours) = (record.at, record.tid == self.tid);
         // Some CPUs write no record when they switch from idle to a thread. What the thread does shows that it runs.
-        if ours {
+        // Samples do not tell their CPU well.
+        if ours && !matches!(record.seen, Seen::Stack { .. } | Seen::Allocated { .. }) {
             self.runs(at, record.cpu);
         }
         match &record.seen {
@@ -117,6 +125,7 @@ impl Thread {
                     blocked: false,
                     armed: None,
                     woken_by: None,
+                    woken_at: None,
                     stack: Stack::default(),
                 };
                 self.call = Some((at, call));
@@ -128,6 +137,9 @@ impl Thread {
                 }
             }
             Seen::Fault { ip } if ours => self.fault(at, *ip),
+            Seen::Allocated { function, stack } if ours => {
+                self.add(at, at, StepKind::Allocation { function, stack: Arc::clone(stack) });
+            }
             Seen::Signal if ours => self.add(at, at, StepKind::Signal),
             Seen::Stack { of: StackOf::Call, addresses } if ours => self.call_stack = Some((at, addresses.clone())),
             Seen::Stack { of: StackOf::Fault, addresses } if ours => self.stack_of_fault(at, addresses),
@@ -164,11 +176,12 @@ impl Thread {
     }
 
     fn woken(&mut self, record: &Record) {
-        let Some(off) = &mut self.off else { return };
-        off.woken = off.woken.or(Some(record.at));
+        // A thread that runs, or that was woken already, is not woken again.
+        let Some(off) = self.off.as_mut().filter(|off| off.woken.is_none() && !off.runnable) else { return };
+        off.woken = Some(record.at);
         let waker = if in_interrupt(record) { Waker::Interrupt } else { Waker::Thread(record.tid) };
         if let Some((_, call)) = &mut self.call {
-            call.woken_by = Some(waker);
+            (call.woken_by, call.woken_at) = (Some(waker), Some(record.at));
         }
     }
 

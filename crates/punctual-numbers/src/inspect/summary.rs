@@ -1,13 +1,13 @@
 //! The report of one thread, from its records.
 
 use super::cycles::{Cycle, cycles};
-use super::findings::{Setup, findings};
-use super::pacing::{Pacing, kind, pacing};
+use super::findings::{Finding, Setup, findings};
+use super::pacing::{COUNT_BYTES, Pacing, kind, pacing, woken};
 use super::record::{Call, CallKind, Offsets, Record, Seen};
 use super::steps::{CallMade, Step, StepKind, Waker, steps};
 use super::values::{
-    Code, CycleTimes, InTheWay, Intruder, Locate, Pace, PeriodErrors, PeriodErrorsShow, Quantiles, ThreadCycles,
-    ThreadReport, WokenBy, WorstCycle,
+    Code, CycleTimes, InTheWay, Intruder, Locate, Pace, PeriodErrors, PeriodErrorsShow, Probed, Quantiles,
+    ThreadCycles, ThreadReport, WokenBy, WorstCycle,
 };
 use crate::stats::dependence::autocorrelations;
 use crate::stats::float::float;
@@ -28,42 +28,94 @@ const PERIOD_PART: u64 = 50;
 /// A gap of more periods than this is a pause of the program: releases in it were not skipped. This also limits the
 /// memory for them to 8 MB for each gap.
 const SKIPPED_MAX: u64 = 1_000_000;
+/// Kernel priorities from this one on are those of ordinary threads.
+const ORDINARY: i32 = 100;
+/// A waker is told as a finding if one of at most this many wake-ups is by it.
+const OFTEN_PART: u64 = 20;
 /// One cycle of this many is among the slowest.
 const SLOW_PART: usize = 100;
+
+/// The name of a thread, and its priority as the kernel counts it.
+pub type Person = (String, Option<i32>);
 
 /// What else is known of the machine and the program.
 pub struct Order<'a> {
     pub calls: &'a [Call],
     pub offsets: Offsets,
     /// Names and priorities, as the kernel counts them, of threads that woke others.
-    pub people: &'a BTreeMap<Tid, (String, Option<i32>)>,
+    pub people: &'a BTreeMap<Tid, Person>,
     pub locate: Locate<'a>,
+    /// Threads whose allocations were looked for.
+    pub probed: &'a BTreeMap<Tid, Probed>,
     /// Latencies above this are counted.
     pub limit: Option<Nanos>,
 }
 
-/// The report of the thread `tid`, without its counters and without what made it late.
-pub fn thread(tid: Tid, name: String, records: &[&Record], setup: Option<Setup>, order: &Order<'_>) -> ThreadReport {
+/// The report of the thread `tid` of the process `pid`, without its counters and without what made it late.
+pub fn thread(
+    (pid, tid): (u32, Tid),
+    name: String,
+    records: &[&Record],
+    setup: Option<Setup>,
+    order: &Order<'_>,
+) -> ThreadReport {
     let steps = steps(records, tid);
-    let pacing = pacing(&steps, order.calls);
-    let found = pacing.map(|pacing| (pacing, cycles(&steps, pacing, order.calls, &order.offsets)));
-    let cycles = found.filter(|(_, cycles)| !cycles.is_empty());
-    let priority = own_priority(records, tid);
-    let pace = match &cycles {
-        Some((pacing, _)) => timed(*pacing, order.calls),
-        None => woken(&steps, priority, order),
+    let priority = own_priority(records, tid).or_else(|| setup.as_ref()?.kernel_priority());
+    let is_real_time = priority.is_some_and(|priority| priority < ORDINARY);
+    let found = paced(&steps, is_real_time, order);
+    let pacing = found.as_ref().map(|(pacing, _)| *pacing);
+    let pace = match pacing {
+        Some(Pacing::Woken(_)) | None => of_wakes(&steps, pacing, priority, order),
+        Some(pacing) => timed(pacing, order.calls),
     };
-    let pacing = cycles.as_ref().map(|(pacing, _)| *pacing);
+    let pace = match (pace, still_in(records, tid)) {
+        (Pace::NeverWaits, Some(number)) => Pace::StillWaits { call: call_name(number, order.calls) },
+        (pace, _) => pace,
+    };
+    let own = Own { priority, probed: order.probed.get(&tid).copied() };
+    let cycles = found.map(|(pacing, cycles)| summary(&steps, &cycles, pacing, own, order));
+    let mut findings = findings(setup.as_ref(), pacing);
+    findings.extend(woken_by_lower(&pace).filter(|_| is_real_time));
+    if cycles
+        .as_ref()
+        .and_then(|cycles| cycles.period_errors)
+        .is_some_and(|errors| errors.shows == PeriodErrorsShow::Grid)
+    {
+        // The thread computes anew for how long to sleep.
+        findings.iter_mut().filter(|of| **of == Finding::RelativeSleep).for_each(|of| *of = Finding::CorrectedSleep);
+    }
     ThreadReport {
+        pid,
         tid: u32::try_from(tid).unwrap_or_default(),
         name,
-        findings: findings(setup.as_ref(), pacing),
+        findings,
         setup,
         pace,
-        cycles: cycles.map(|(pacing, cycles)| summary(&steps, &cycles, pacing, priority, order)),
+        cycles,
         causes: None,
         counters: None,
     }
+}
+
+/// What paces the thread, with its cycles. Others than a timer pace it only if it has a real-time policy, or if they do it
+/// in regular distances: what an ordinary thread does whenever it is asked is no cycle.
+fn paced(steps: &[Step], is_real_time: bool, order: &Order<'_>) -> Option<(Pacing, Vec<Cycle>)> {
+    let of = |pacing| (pacing, cycles(steps, pacing, order.calls, &order.offsets));
+    let has_cycles = |(_, cycles): &(Pacing, Vec<Cycle>)| !cycles.is_empty();
+    let by_timer = pacing(steps, order.calls).map(of).filter(has_cycles);
+    let is_regular = |(_, cycles): &(Pacing, Vec<Cycle>)| {
+        let releases: Vec<MonoTime> = cycles.iter().filter_map(|cycle| cycle.release).collect();
+        is_real_time || period(&distances(&releases)).is_some()
+    };
+    by_timer.or_else(|| woken(steps, order.calls).map(of).filter(has_cycles).filter(is_regular))
+}
+
+/// The thread that often wakes this one although its priority is lower.
+fn woken_by_lower(pace: &Pace) -> Option<Finding> {
+    let Pace::Woken { by, .. } = pace else { return None };
+    let all: u64 = by.iter().map(|waker| waker.count).sum();
+    let often = by.iter().find(|waker| waker.is_lower && waker.count * OFTEN_PART >= all)?;
+    often.name.clone().map(Finding::WokenByLower)
 }
 
 fn call_name(number: u32, calls: &[Call]) -> String {
@@ -76,15 +128,35 @@ fn timed(pacing: Pacing, calls: &[Call]) -> Pace {
     match pacing {
         Pacing::Sleep { absolute, clock, .. } => Pace::Sleep { call, absolute, clock },
         Pacing::Timerfd { .. } => Pace::Timerfd { call },
-        Pacing::TimeOut { .. } => Pace::TimeOut { call },
+        Pacing::PosixTimer { .. } => Pace::PosixTimer { call },
+        Pacing::TimeOut { .. } | Pacing::Woken(_) => Pace::TimeOut { call },
     }
 }
 
+/// The priority that the thread ran with most often: at times it is raised for others, and it may change when it ends.
 fn own_priority(records: &[&Record], tid: Tid) -> Option<i32> {
-    records.iter().rev().find_map(|record| match record.seen {
-        Seen::Switch { next, next_prio, .. } if next == tid => Some(next_prio),
+    let mut priorities: BTreeMap<i32, u64> = BTreeMap::new();
+    for record in records {
+        if let Seen::Switch { next, next_prio, .. } = record.seen {
+            *priorities.entry(next_prio).or_default() += u64::from(next == tid);
+        }
+    }
+    priorities.into_iter().filter(|(_, count)| *count > 0).max_by_key(|(_, count)| *count).map(|(priority, _)| priority)
+}
+
+/// The system call in which the thread was waiting at the end.
+fn still_in(records: &[&Record], tid: Tid) -> Option<u32> {
+    let switched = records.iter().rposition(|record| match record.seen {
+        Seen::Switch { prev, next, .. } => prev == tid || next == tid,
+        _ => false,
+    })?;
+    let waits = |record: &Record| matches!(record.seen, Seen::Switch { prev, prev_state, .. } if prev == tid && prev_state != 0);
+    let before = records.get(..switched)?;
+    let entered = before.iter().rev().filter(|record| record.tid == tid).find_map(|record| match record.seen {
+        Seen::Enter { number, .. } => Some(number),
         _ => None,
-    })
+    });
+    entered.filter(|_| records.get(switched).is_some_and(|record| waits(record)))
 }
 
 fn calls_made(steps: &[Step]) -> impl Iterator<Item = &CallMade> {
@@ -94,9 +166,11 @@ fn calls_made(steps: &[Step]) -> impl Iterator<Item = &CallMade> {
     })
 }
 
-fn woken(steps: &[Step], priority: Option<i32>, order: &Order<'_>) -> Pace {
+/// Who ends the waits of a thread: of the wait that paces it, if one does, and of all otherwise.
+fn of_wakes(steps: &[Step], pacing: Option<Pacing>, priority: Option<i32>, order: &Order<'_>) -> Pace {
     let (mut calls, mut wakers): (BTreeMap<u32, u64>, BTreeMap<Waker, u64>) = Default::default();
-    for call in calls_made(steps).filter(|call| call.blocked) {
+    let is_its = |call: &&CallMade| call.blocked && pacing.is_none_or(|pacing| pacing.is_wait(call, order.calls));
+    for call in calls_made(steps).filter(is_its) {
         *calls.entry(call.number).or_default() += 1;
         if let Some(waker) = call.woken_by {
             *wakers.entry(waker).or_default() += 1;
@@ -111,20 +185,32 @@ fn woken(steps: &[Step], priority: Option<i32>, order: &Order<'_>) -> Pace {
 }
 
 fn woken_by(waker: Waker, count: u64, priority: Option<i32>, order: &Order<'_>) -> WokenBy {
-    let Waker::Thread(tid) = waker else { return WokenBy { name: None, count, is_lower: false } };
+    let Waker::Thread(tid) = waker else { return WokenBy { name: None, count, is_lower: false, priority: None } };
     let (name, its) = order.people.get(&tid).cloned().unwrap_or_else(|| (tid.to_string(), None));
     // A larger number is a lower priority. Ordinary threads have no order among each other.
-    let is_lower = matches!((its, priority), (Some(its), Some(ours)) if its > ours && ours < 100);
-    WokenBy { name: Some(name), count, is_lower }
+    let is_lower = matches!((its, priority), (Some(its), Some(ours)) if its > ours && ours < ORDINARY);
+    WokenBy { name: Some(name), count, is_lower, priority: its }
 }
 
-fn summary(steps: &[Step], cycles: &[Cycle], pacing: Pacing, priority: Option<i32>, order: &Order<'_>) -> ThreadCycles {
+/// What else is known of the thread.
+#[derive(Clone, Copy)]
+struct Own {
+    priority: Option<i32>,
+    probed: Option<Probed>,
+}
+
+fn summary(steps: &[Step], cycles: &[Cycle], pacing: Pacing, own: Own, order: &Order<'_>) -> ThreadCycles {
     let releases: Vec<MonoTime> = cycles.iter().filter_map(|cycle| cycle.release).collect();
-    let keeps_grid = !matches!(pacing, Pacing::Sleep { absolute: false, .. } | Pacing::TimeOut { .. });
+    let keeps_grid = pacing.keeps_grid();
+    let is_woken = matches!(pacing, Pacing::Woken(_));
     let wakes: Vec<MonoTime> = cycles.iter().map(|cycle| cycle.woke).collect();
-    let distances = distances(if keeps_grid { &releases } else { &wakes });
+    let distances = distances(if keeps_grid || is_woken { &releases } else { &wakes });
     let period = period(&distances);
-    let drift = period.filter(|_| !keeps_grid).map(|_| mean(&distances).minus(shortest(&distances)));
+    // Who wakes the thread may be paced by anything, so that its distances tell nothing of this thread.
+    let period_errors = period.and_then(|period| period_errors(cycles, period, keeps_grid));
+    let is_corrected = period_errors.is_some_and(|errors| errors.shows == PeriodErrorsShow::Grid);
+    let drifts = !keeps_grid && !is_woken && !is_corrected;
+    let drift = period.filter(|_| drifts).map(|_| mean(&distances).minus(shortest(&distances)));
     let latencies: Vec<Nanos> = cycles.iter().filter_map(Cycle::latency).collect();
     let (due, skipped) = latencies_due(cycles, period.filter(|_| keeps_grid));
     let slow = slowest(cycles);
@@ -139,7 +225,7 @@ fn summary(steps: &[Step], cycles: &[Cycle], pacing: Pacing, priority: Option<i3
         over_limit: order.limit.map(|limit| due.iter().filter(|latency| **latency > limit).count() as u64),
         latency: quantiles(latencies),
         latency_due: quantiles(due),
-        period_errors: period.and_then(|period| period_errors(cycles, period, keeps_grid)),
+        period_errors,
         times: CycleTimes {
             execution: quantiles(cycles.iter().map(Cycle::execution).collect()),
             response: quantiles(cycles.iter().map(Cycle::response).collect()),
@@ -148,7 +234,7 @@ fn summary(steps: &[Step], cycles: &[Cycle], pacing: Pacing, priority: Option<i3
             blocked: sum(|cycle| cycle.blocked),
             waiting: sum(|cycle| cycle.waiting),
         },
-        in_the_way: in_the_way(steps, cycles, pacing, &slow, priority, order),
+        in_the_way: in_the_way(steps, cycles, pacing, &slow, own, order),
         worst: slow.iter().take(WORST).filter_map(|index| worst(steps, cycles, *index, pacing, order)).collect(),
     }
 }
@@ -252,10 +338,18 @@ fn slowest(cycles: &[Cycle]) -> Vec<usize> {
     order
 }
 
-fn intruder(step: &Step, pacing: Pacing, calls: &[Call]) -> Option<(Intruder, Option<u32>)> {
+/// What was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Called {
+    System(u32),
+    Allocator(&'static str),
+}
+
+fn intruder(step: &Step, pacing: Pacing, calls: &[Call]) -> Option<(Intruder, Option<Called>)> {
     match &step.kind {
         StepKind::Call(call) if is_part_of_waiting(call, pacing, calls) => None,
-        StepKind::Call(call) => Some((Intruder::of(kind(call.number, calls), call.blocked), Some(call.number))),
+        StepKind::Call(call) => Some((Intruder::of(call, kind(call.number, calls)), Some(Called::System(call.number)))),
+        StepKind::Allocation { function, .. } => Some((Intruder::Allocation, Some(Called::Allocator(function)))),
         StepKind::Fault { .. } => Some((Intruder::Fault, None)),
         StepKind::Signal => Some((Intruder::Signal, None)),
         StepKind::Migration { .. } => Some((Intruder::Migration, None)),
@@ -263,15 +357,22 @@ fn intruder(step: &Step, pacing: Pacing, calls: &[Call]) -> Option<(Intruder, Op
     }
 }
 
-/// Reading from the timer after having waited for it belongs to the wait, and so does a wait that did not last.
+/// Reading from the timer after having waited for it, and setting it anew, belong to the wait, and so does a wait that did
+/// not last.
 fn is_part_of_waiting(call: &CallMade, pacing: Pacing, calls: &[Call]) -> bool {
-    let reads_timer = matches!(pacing, Pacing::Timerfd { read, .. } if call.number == read && call.armed.is_some());
-    reads_timer || (call.number == pacing.number() && kind(call.number, calls) == CallKind::Poll && !call.blocked)
+    let kind = kind(call.number, calls);
+    let is_of_timer = match pacing {
+        Pacing::Timerfd { arms, .. } if call.number == arms => call.armed.is_some(),
+        Pacing::Timerfd { .. } => kind == CallKind::Read && call.result == COUNT_BYTES && !call.blocked,
+        _ => false,
+    };
+    let is_poll = matches!(kind, CallKind::Poll | CallKind::Epoll);
+    is_of_timer || (call.number == pacing.number() && is_poll && !call.blocked)
 }
 
-/// What is counted together: what it is, the number of the system call, and the module and function that it is in. Where
-/// no function is known, each address counts by itself.
-type Kind = (Intruder, Option<u32>, Option<(String, Option<String>, u64)>);
+/// What is counted together: what it is, what was called, and the module and function that it is in. Where no function is
+/// known, each address counts by itself.
+type Kind = (Intruder, Option<Called>, Option<(String, Option<String>, u64)>);
 
 #[derive(Default)]
 struct Tally {
@@ -287,21 +388,24 @@ fn in_the_way(
     cycles: &[Cycle],
     pacing: Pacing,
     slow: &[usize],
-    priority: Option<i32>,
+    of: Own,
     order: &Order<'_>,
 ) -> Vec<InTheWay> {
+    let Own { priority, probed } = of;
     let mut tallies: BTreeMap<Kind, Tally> = BTreeMap::new();
     for (index, cycle) in cycles.iter().enumerate() {
         for step in cycle.inside.iter().filter_map(|step| steps.get(*step)) {
-            let Some((intruder, number)) = intruder(step, pacing, order.calls) else { continue };
+            let Some((intruder, called)) = intruder(step, pacing, order.calls) else { continue };
             let (places, waker) = match &step.kind {
                 StepKind::Call(call) => ((order.locate)(&call.stack), call.woken_by.filter(|_| call.blocked)),
-                StepKind::Fault { stack } | StepKind::Migration { stack } => ((order.locate)(stack), None),
+                StepKind::Fault { stack } | StepKind::Migration { stack } | StepKind::Allocation { stack, .. } => {
+                    ((order.locate)(stack), None)
+                }
                 _ => (Vec::new(), None),
             };
             let unnamed = |code: &Code| if code.symbol.is_none() { code.offset } else { 0 };
             let place = places.first().map(|code| (code.module.clone(), code.symbol.clone(), unnamed(code)));
-            let tally = tallies.entry((intruder, number, place)).or_default();
+            let tally = tallies.entry((intruder, called, place)).or_default();
             tally.count += 1;
             tally.cycles.insert(index);
             tally.longest = tally.longest.max(step.to.since(step.from));
@@ -317,11 +421,21 @@ fn in_the_way(
         let hit = slow.iter().filter(|index| tally.cycles.contains(index)).count();
         float(hit as u64) / float(slow.len().max(1) as u64)
     };
-    let row = |((intruder, number, _), mut tally): (Kind, Tally)| InTheWay {
+    let all = cycles.len() as u64;
+    let probed = cycles.iter().filter(|cycle| probed.is_some_and(|probed| probed.holds(cycle.woke))).count() as u64;
+    let row = |((intruder, called, _), mut tally): (Kind, Tally)| InTheWay {
         intruder,
-        call: number.map(|number| call_name(number, order.calls)),
+        call: called.and_then(|called| match called {
+            Called::System(number) => Some(call_name(number, order.calls)),
+            Called::Allocator(_) => None,
+        }),
+        function: called.and_then(|called| match called {
+            Called::System(_) => None,
+            Called::Allocator(function) => Some(function.to_owned()),
+        }),
         count: tally.count,
         cycles: tally.cycles.len() as u64,
+        among: if intruder == Intruder::Allocation { probed } else { all },
         slow_share: share(&tally),
         longest: tally.longest,
         waker: tally

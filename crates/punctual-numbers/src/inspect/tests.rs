@@ -6,6 +6,8 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
+mod waits;
+
 const US: u64 = 1_000;
 const PERIOD: u64 = 1_000 * US;
 const START: u64 = 1_000_000 * US;
@@ -30,7 +32,7 @@ fn calls() -> Vec<Call> {
         call(WRITE, "write", CallKind::Write),
         call(MMAP, "mmap", CallKind::Memory),
         call(FUTEX, "futex", CallKind::Futex),
-        call(POLL, "epoll_wait", CallKind::Poll),
+        call(POLL, "epoll_wait", CallKind::Epoll),
     ]
 }
 
@@ -121,8 +123,9 @@ impl Script {
             stack.iter().map(code).collect()
         };
         let offsets = Offsets { realtime: 7_000_000_000_000, ..Offsets::default() };
-        let order = Order { calls: &calls(), offsets, people: &people, locate: &locate, limit };
-        thread(TID, "loop".to_owned(), &records, None, &order)
+        let order =
+            Order { calls: &calls(), offsets, people: &people, locate: &locate, probed: &BTreeMap::new(), limit };
+        thread((77, TID), "loop".to_owned(), &records, None, &order)
     }
 }
 
@@ -154,13 +157,13 @@ fn wake_ups_have_their_release_and_the_cpu_that_the_thread_returned_on() {
     script.records.iter_mut().filter(|record| record.at == moved).for_each(|record| record.cpu = 1);
     let mut records: Vec<&Record> = script.records.iter().collect();
     records.sort_by_key(|record| record.at);
-    let told = wake_ups(&records, TID, &calls(), &Offsets::default());
+    let told = wake_ups(&records, TID, false, &calls(), &Offsets::default());
     assert_eq!(told.len(), 20, "the last cycle has not ended");
     for (cycle, wake_up) in (0..).zip(&told) {
         assert_eq!(wake_up.release.as_ns(), START + cycle * PERIOD);
         assert_eq!((wake_up.latency(), wake_up.cpu), (Nanos::from_ns(LATENCY), u32::from(cycle == 7)));
     }
-    assert_eq!(wake_ups(&records, HOLDER, &calls(), &Offsets::default()), [], "it does not wait for a timer");
+    assert_eq!(wake_ups(&records, HOLDER, false, &calls(), &Offsets::default()), [], "it does not wait for a timer");
 }
 
 #[test]
@@ -388,12 +391,15 @@ fn a_thread_that_others_wake_says_who_and_one_that_never_waits_says_so() {
     assert_eq!((call.as_str(), *wakes), ("epoll_wait", 50));
     let by: Vec<_> = by.iter().map(|waker| (waker.name.as_deref(), waker.count, waker.is_lower)).collect();
     assert_eq!(by, [(Some("holder"), 40, true), (None, 10, false)]);
-    assert!(report.cycles.is_none());
+    assert_eq!(report.cycles.unwrap().count, 49, "it is real-time, so that each wake-up begins a cycle");
 
     let mut script = Script::default();
     script.leaves(START, 0);
     script.returns(START + PERIOD, 0);
     assert_eq!(script.report().pace, Pace::NeverWaits);
+    script.enter(START + 2 * PERIOD, FUTEX, [0, 0]);
+    script.leaves(START + 2 * PERIOD + US, 1);
+    assert_eq!(script.report().pace, Pace::StillWaits { call: "futex".to_owned() });
     assert_eq!(Script::default().report().pace, Pace::Idle);
 }
 
@@ -477,6 +483,7 @@ fn a_gate_passes_only_what_was_seen() {
     };
     let inspection = |threads: Vec<ThreadReport>| Inspection {
         program: Program { pid: 1, name: String::new(), threads: 1 },
+        children: Vec::new(),
         engine: Engine::Tracefs,
         refused: Vec::new(),
         blind: Vec::new(),
@@ -484,6 +491,7 @@ fn a_gate_passes_only_what_was_seen() {
         end: End::Duration,
         records: 1,
         lost: 0,
+        probed_allocations: 0,
         own_cpu: Nanos::default(),
         start_up: None,
         threads,
@@ -503,6 +511,9 @@ fn a_gate_passes_only_what_was_seen() {
     assert_eq!(gate(&inspection(Vec::new()), &[]), Gate::Passed);
     let blind = vec![Blind::Event("exceptions:page_fault_user".to_owned())];
     assert_eq!(gate(&Inspection { blind, ..clean.clone() }, &[FailOn::Fault]), Gate::Unknown);
+    let unprobed = |why| Inspection { blind: vec![Blind::SmallAllocations(why)], ..clean.clone() };
+    assert_eq!(gate(&unprobed(Unprobed::NoAllocator), &[FailOn::Alloc]), Gate::Unknown);
+    assert_eq!(gate(&unprobed(Unprobed::After(Nanos::from_secs(1))), &[FailOn::Alloc]), Gate::Passed);
     assert_eq!(Answer::of(&dirty), Answer::Disturbed);
     assert_eq!(Answer::of(&clean), Answer::Clean);
     assert_eq!(Answer::of(&inspection(Vec::new())), Answer::NoTimer);

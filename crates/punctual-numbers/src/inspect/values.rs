@@ -1,20 +1,22 @@
 //! What an inspection came to.
 
 use super::findings::{Finding, Setup};
+use super::pacing::OPERATION;
 use super::record::{CallKind, Clock};
+use super::steps::CallMade;
 use crate::explain::Explanation;
 use crate::trace::Address;
 use punctual_hist::{MonoTime, Nanos};
 use serde::Serialize;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Program {
     /// The number of the process.
     pub pid: u32,
     /// The name of the process, as the kernel has it.
     pub name: String,
-    /// The number of threads of the process at the end.
+    /// The number of threads of the process that were seen.
     pub threads: u64,
 }
 
@@ -44,27 +46,59 @@ pub struct Refused {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Blind {
-    /// Allocations that the allocator serves without a system call.
-    SmallAllocations,
+    /// Allocations that the allocator serves without a system call, for this reason.
+    SmallAllocations(Unprobed),
     /// Releases, latencies and cycles.
     Cycles,
     /// What made cycles late, for this reason.
     Causes(String),
     /// Where in the program a system call was made.
     CallSites,
+    /// Where in the program this number of calls or faults happened, which came too fast.
+    Places(u64),
     /// The trace event with this name is missing or cannot be read.
     Event(String),
     /// Which wait a thread is in, because the kernel does not show it to this user.
     Waits,
     /// Settings of this thread could not be read.
     SettingsOf(u32),
-    /// A process that the program started, which is not observed.
+    /// A process that the program started, which is not observed unless that is asked for.
     ChildProcess {
         /// The number of the process.
         pid: u32,
         /// The kernel's name of it.
         name: String,
     },
+}
+
+/// Why allocations without a system call are not seen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Unprobed {
+    NotAsked,
+    /// No thread was seen whose cycles they could be in.
+    NoThread,
+    /// The program has no function with the name of one that allocates.
+    NoAllocator,
+    /// The kernel refused to probe the program, for this reason.
+    Refused(String),
+    /// They were looked for during this time only, in nanoseconds, so that looking does not cost the program too much.
+    After(Nanos),
+}
+
+/// When the allocations of a thread were looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probed {
+    pub from: MonoTime,
+    /// `None` if until the end.
+    pub to: Option<MonoTime>,
+}
+
+impl Probed {
+    pub fn holds(&self, at: MonoTime) -> bool {
+        at >= self.from && self.to.is_none_or(|to| at <= to)
+    }
 }
 
 /// Why the observation ended.
@@ -87,6 +121,8 @@ pub enum End {
 pub struct Inspection {
     /// The process that was inspected.
     pub program: Program,
+    /// Processes that it started and that were observed as well.
+    pub children: Vec<Program>,
     /// How the program was observed.
     pub engine: Engine,
     /// Better engines that were not used.
@@ -102,6 +138,8 @@ pub struct Inspection {
     pub records: u64,
     /// The number of trace records that the kernel lost. Cycles with lost records are left out.
     pub lost: u64,
+    /// The number of calls of the allocator that were probed. Each took some microseconds of the program.
+    pub probed_allocations: u64,
     /// CPU time that punctual itself used meanwhile, in nanoseconds.
     #[serde(rename = "own_cpu_ns")]
     pub own_cpu: Nanos,
@@ -129,6 +167,8 @@ pub struct StartUp {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadReport {
+    /// The number of the process that the thread belongs to.
+    pub pid: u32,
     /// The number of the thread.
     pub tid: u32,
     /// The name of the thread, as the kernel has it.
@@ -137,7 +177,7 @@ pub struct ThreadReport {
     pub setup: Option<Setup>,
     /// What wakes the thread.
     pub pace: Pace,
-    /// The cycles of the thread; null unless a timer paces it and the trace shows it.
+    /// The cycles of the thread; null unless the trace shows what paces it.
     pub cycles: Option<ThreadCycles>,
     /// What made its cycles late; null if that was not looked for.
     pub causes: Option<Explanation>,
@@ -166,19 +206,29 @@ pub enum Pace {
         /// The system call in which the thread waits.
         call: String,
     },
+    /// The signal of a timer.
+    PosixTimer {
+        /// The system call in which the thread waits.
+        call: String,
+    },
     /// The time limit of a wait.
     TimeOut {
         /// The system call in which the thread waits.
         call: String,
     },
-    /// No timer: the thread waits for somebody.
+    /// No timer: the thread waits for somebody. If it has cycles, a release is the moment in which it was woken.
     Woken {
-        /// The system call in which the thread waits most often.
+        /// The system call that paces the thread; without cycles, the one in which it waits most often.
         call: String,
-        /// The number of wake-ups.
+        /// The number of wake-ups from waits that pace the thread; without cycles, from all.
         wakes: u64,
         /// Who wakes it, the most frequent first.
         by: Vec<WokenBy>,
+    },
+    /// The thread was waiting at the end, in a wait that is the only one that was seen.
+    StillWaits {
+        /// The system call.
+        call: String,
     },
     /// The thread was seen running, and it never waited.
     NeverWaits,
@@ -201,6 +251,9 @@ pub struct WokenBy {
     pub count: u64,
     /// Whether the waker has a lower priority than the thread.
     pub is_lower: bool,
+    /// The waker's priority as the kernel counts it: below 100 real-time, where a lower number goes first; null if it is not
+    /// known.
+    pub priority: Option<i32>,
 }
 
 /// Percentiles of a length of time. A percentile is null if there are too few values for it.
@@ -307,11 +360,15 @@ pub struct CycleTimes {
 pub enum Intruder {
     /// The address space was changed, as allocators do.
     Memory,
+    /// A function of the allocator was called.
+    Allocation,
     Fault,
     /// The thread slept besides its pacing wait.
     Sleep,
-    /// The thread waited for a lock.
+    /// The thread waited for a lock, or for another thread in the same system call.
     Lock,
+    /// The thread waited for a lock with priority inheritance.
+    PiLock,
     /// Something was written to a file, a terminal or a socket.
     Write,
     /// A system call in which the thread waited.
@@ -324,15 +381,20 @@ pub enum Intruder {
     Migration,
 }
 
+/// The operations `FUTEX_LOCK_PI` and `FUTEX_LOCK_PI2`.
+const LOCK_PI: [u64; 2] = [6, 13];
+
 impl Intruder {
     /// What a call is to the cycle that it is in.
-    pub fn of(kind: CallKind, blocked: bool) -> Self {
+    pub fn of(call: &CallMade, kind: CallKind) -> Self {
+        let [_, operation] = call.arguments;
         match kind {
             CallKind::Memory => Self::Memory,
             CallKind::ClockSleep | CallKind::Sleep => Self::Sleep,
-            CallKind::Futex if blocked => Self::Lock,
+            CallKind::Futex if call.blocked && LOCK_PI.contains(&(operation & OPERATION)) => Self::PiLock,
+            CallKind::Futex if call.blocked => Self::Lock,
             CallKind::Write => Self::Write,
-            _ if blocked => Self::BlockingCall,
+            _ if call.blocked => Self::BlockingCall,
             _ => Self::Call,
         }
     }
@@ -362,6 +424,8 @@ pub struct InTheWay {
     pub intruder: Intruder,
     /// The system call, if it is one.
     pub call: Option<String>,
+    /// The function of the allocator, if it is one.
+    pub function: Option<String>,
     /// Where in the program; null if that is not known.
     pub code: Option<Code>,
     /// From where that was called, innermost first, as far as it is known.
@@ -370,6 +434,8 @@ pub struct InTheWay {
     pub count: u64,
     /// The number of cycles it happened in.
     pub cycles: u64,
+    /// The number of cycles in which it was looked for.
+    pub among: u64,
     /// The share of the slowest cycles it happened in, 0 to 1.
     pub slow_share: f64,
     /// The largest time that one of them took, in nanoseconds.

@@ -1,6 +1,7 @@
 //! What an inspection says as a whole, and whether it passes a gate.
 
-use super::values::{Blind, Engine, InTheWay, Inspection, Intruder, ThreadReport};
+use super::findings::{Finding, Policy};
+use super::values::{Blind, Engine, InTheWay, Inspection, Intruder, ThreadReport, Unprobed};
 use punctual_hist::Nanos;
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ pub enum Answer {
     SetUpWrong,
     /// The cycles hold what should not be there, or latency exceeded the limit.
     Disturbed,
-    /// No thread is paced by a timer.
+    /// Nothing that paces a thread was seen.
     NoTimer,
     /// The cycles could not be seen.
     NotSeen,
@@ -22,7 +23,7 @@ pub enum Answer {
 
 impl Answer {
     pub fn of(inspection: &Inspection) -> Self {
-        let paced: Vec<&ThreadReport> = inspection.threads.iter().filter(|thread| thread.cycles.is_some()).collect();
+        let paced = inspection.judged();
         let is_disturbed = |thread: &&ThreadReport| {
             thread.cycles.as_ref().is_some_and(|of| !of.in_the_way.is_empty() || of.over_limit.is_some_and(|n| n > 0))
         };
@@ -36,10 +37,31 @@ impl Answer {
     }
 }
 
+impl Inspection {
+    /// The threads that are judged: those with cycles and a real-time policy, or all with cycles if none has one. An
+    /// ordinary thread beside real-time ones does what is not urgent.
+    pub fn judged(&self) -> Vec<&ThreadReport> {
+        let paced: Vec<&ThreadReport> = self.threads.iter().filter(|thread| thread.cycles.is_some()).collect();
+        let is_real_time = |thread: &&&ThreadReport| thread.is_real_time() || thread.was_real_time();
+        let real_time: Vec<&ThreadReport> = paced.iter().filter(is_real_time).copied().collect();
+        if real_time.is_empty() { paced } else { real_time }
+    }
+}
+
+impl ThreadReport {
+    pub fn is_real_time(&self) -> bool {
+        self.setup.as_ref().and_then(|setup| setup.policy).is_some_and(Policy::is_real_time)
+    }
+
+    fn was_real_time(&self) -> bool {
+        self.findings.iter().any(|finding| matches!(finding, Finding::Demoted(_)))
+    }
+}
+
 /// What makes an inspection fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
-    /// The address space is changed in a cycle.
+    /// An allocator is called in a cycle, or changes the address space.
     Alloc,
     /// A page fault in a cycle.
     Fault,
@@ -62,10 +84,10 @@ impl FailOn {
     /// Whether it is this that is in the way.
     pub fn fits(self, row: &InTheWay) -> bool {
         match self {
-            Self::Alloc => row.intruder == Intruder::Memory,
+            Self::Alloc => matches!(row.intruder, Intruder::Memory | Intruder::Allocation),
             Self::Fault => row.intruder == Intruder::Fault,
             Self::Syscall => row.call.is_some(),
-            Self::Lock => row.intruder == Intruder::Lock,
+            Self::Lock => matches!(row.intruder, Intruder::Lock | Intruder::PiLock),
             Self::Late(_) => false,
         }
     }
@@ -77,13 +99,18 @@ impl FailOn {
         })
     }
 
-    /// Whether this kernel lacks the event that shows it.
+    /// Whether it could not be seen here.
     fn is_hidden(self, inspection: &Inspection) -> bool {
         let lacks = |event: &str| inspection.blind.iter().any(|blind| matches!(blind, Blind::Event(of) if of == event));
         match self {
             Self::Fault => lacks("exceptions:page_fault_user"),
             Self::Late(_) => lacks("timer:hrtimer_start"),
-            Self::Alloc | Self::Syscall | Self::Lock => false,
+            // After some time of looking, what comes seldom may be missed, and what comes often was seen.
+            Self::Alloc => {
+                let hides = |why: &Unprobed| !matches!(why, Unprobed::After(_));
+                inspection.blind.iter().any(|blind| matches!(blind, Blind::SmallAllocations(why) if hides(why)))
+            }
+            Self::Syscall | Self::Lock => false,
         }
     }
 }
@@ -100,7 +127,7 @@ pub struct Judged<'a> {
 /// Judges each kind in each thread with cycles. What was seen stays seen, whatever was lost beside it; what was not seen
 /// is not good if records were lost, or if there was no cycle to see it in.
 pub fn judged<'a>(inspection: &'a Inspection, fail_on: &[FailOn]) -> Vec<Judged<'a>> {
-    let mut threads: Vec<_> = inspection.threads.iter().filter(|thread| thread.cycles.is_some()).map(Some).collect();
+    let mut threads: Vec<_> = inspection.judged().into_iter().map(Some).collect();
     if threads.is_empty() {
         threads.push(None);
     }

@@ -14,9 +14,13 @@ pub struct InspectArgs {
     /// The running program: the number of its process, or its name
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     pub program: Option<String>,
-    /// A program to start and to inspect, with its arguments; its output goes to standard error
+    /// A program to start and to inspect, with its arguments; its output goes to standard error, and it is ended
+    /// together with the processes that it started
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "program")]
     pub command: Vec<OsString>,
+    /// Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are
+    #[arg(long, conflicts_with = "command")]
+    pub children: bool,
     /// Report only this thread, by its number or its name
     #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
@@ -41,6 +45,10 @@ pub struct InspectArgs {
     /// Do not look for what makes cycles late, which records what else runs on the CPUs of the program
     #[arg(long)]
     pub no_causes: bool,
+    /// Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as
+    /// that takes less than a hundredth of the time
+    #[arg(long)]
+    pub no_allocations: bool,
     /// Do not use the kernel's trace, only counters
     #[arg(long)]
     pub no_trace: bool,

@@ -62,11 +62,13 @@ fn wanted(args: &InspectArgs) -> Result<Wanted> {
     let thread = |text: &String| text.parse().map_or_else(|_| ThreadFilter::Name(text.clone()), ThreadFilter::Id);
     let here = Here::read();
     Ok(Wanted {
+        children: args.children || matches!(target, Target::Command(_)),
         target,
         thread: args.thread.as_ref().map(thread),
         duration: args.duration,
         limit: args.budget.or(late),
         may_trace: !args.no_trace,
+        allocations: !args.no_allocations,
         causes: !args.no_causes,
         machine: here.machine(),
         cpus: here.cpus.online,

@@ -37,7 +37,7 @@ pub fn counted(n: u64, noun: &str) -> String {
     }
     let ending = match n {
         1 => "",
-        _ if noun.ends_with("ch") => "es",
+        _ if noun.ends_with("ch") || noun.ends_with("ss") => "es",
         _ if noun.ends_with("expiry") => return format!("{}{THIN}expiries", count(n)),
         _ => "s",
     };

@@ -47,6 +47,23 @@ fn the_cycles_of_a_loop_are_those_that_it_counted_itself() {
 
 #[test]
 #[ignore = "needs root"]
+fn a_process_that_the_command_starts_is_observed_as_well() {
+    if Tracefs::new().is_none() {
+        return println!("no tracefs here");
+    }
+    let run = Run::new();
+    // The shell must wait for its child, and not become it.
+    let inner = format!("{} {} --out loop.punctual; exit 0", env!("CARGO_BIN_EXE_punctual"), LOOP.join(" "));
+    let document = run.json(&["inspect", "--json", "--no-causes", "--duration", "30s", "--", "sh", "-c", &inner]);
+    let children: Vec<&Value> = document["children"].as_array().unwrap().iter().map(|child| &child["pid"]).collect();
+    let is_loop = |thread: &&Value| thread["cycles"]["period_ns"] == 2_000_000;
+    let paced = document["threads"].as_array().unwrap().iter().find(is_loop).unwrap_or_else(|| panic!("{document}"));
+    assert!(children.contains(&&paced["pid"]) && paced["pid"] != document["program"]["pid"], "{document}");
+    assert_eq!(document["end"], "program-ended");
+}
+
+#[test]
+#[ignore = "needs root"]
 fn what_a_killed_inspection_left_the_next_one_removes() {
     let Some(tracefs) = Tracefs::new() else { return println!("no tracefs here") };
     let run = Run::new();

@@ -12,5 +12,5 @@ mod space;
 mod unwind;
 
 pub use places::Places;
-pub use space::{Piece, Space};
+pub use space::{Function, Piece, Space, Spaces};
 pub use unwind::{REGISTERS, Registers, Unwinder};

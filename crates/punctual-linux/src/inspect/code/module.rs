@@ -91,6 +91,29 @@ impl Module {
         segment.map_or(in_file, |(from, _, address)| (in_file - from).wrapping_add(*address))
     }
 
+    /// The offset in the file, from the address in the module's own numbering.
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        let holds = |(_, length, from): &&(u64, u64, u64)| (*from..from.saturating_add(*length)).contains(&address);
+        self.image().segments.iter().find(holds).map(|(in_file, _, from)| address - from + in_file)
+    }
+
+    /// The addresses of functions with these names.
+    pub fn find(&self, names: &[&'static str]) -> Vec<(&'static str, u64)> {
+        let image = self.image();
+        let mut found = Vec::new();
+        for file in [&image.bytes, &image.debug].into_iter().filter_map(|bytes| object::File::parse(&**bytes).ok()) {
+            for symbol in file.dynamic_symbols().chain(file.symbols()) {
+                let is_code = symbol.kind() == SymbolKind::Text && symbol.is_definition();
+                let name = symbol.name().ok().filter(|_| is_code);
+                // A symbol of the C library may carry its version.
+                let plain = name.map(|name| name.split('@').next().unwrap_or(name));
+                let wanted = names.iter().find(|wanted| Some(**wanted) == plain);
+                found.extend(wanted.map(|wanted| (*wanted, symbol.address())));
+            }
+        }
+        found
+    }
+
     /// The function at an address, with the distance from its beginning.
     pub fn function(&self, address: u64) -> Option<(&str, u64)> {
         let functions = self.functions.get_or_init(|| self.image().functions());

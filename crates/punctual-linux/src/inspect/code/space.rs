@@ -6,6 +6,9 @@ use punctual_numbers::trace::Address;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// The kernel's name of the page that it adds to a program with probes.
+const PROBES: &str = "[uprobes]";
+
 /// A stretch of a file that is mapped as code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -16,9 +19,21 @@ pub struct Piece {
     pub path: String,
 }
 
+/// A function by its name, where it is in a file and in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    pub name: &'static str,
+    pub path: String,
+    pub in_file: u64,
+    pub address: u64,
+}
+
+/// The mapped code of each process.
+pub type Spaces = BTreeMap<u32, Space>;
+
 /// The mapped code of one process. Files are opened when they are first seen, so that they can be read even after the
 /// process has ended or the file was replaced.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Space {
     pid: u32,
     /// By the end of the stretch.
@@ -31,6 +46,11 @@ pub struct Space {
 impl Space {
     pub fn of(pid: u32) -> Self {
         Self { pid, ..Self::default() }
+    }
+
+    /// The same code in a process that was just copied from this one.
+    pub fn copied_to(&self, pid: u32) -> Self {
+        Self { pid, ..self.clone() }
     }
 
     pub fn version(&self) -> u64 {
@@ -76,6 +96,29 @@ impl Space {
         self.pieces.insert(piece.to, (piece, module));
     }
 
+    /// Functions with one of these names, in all modules but the loader, which has an allocator for itself.
+    pub fn functions(&self, names: &[&'static str]) -> Vec<Function> {
+        let mut found = Vec::new();
+        for (piece, module) in self.pieces.values().filter(|(_, module)| !module.name().starts_with("ld-")) {
+            for (name, address) in module.find(names) {
+                let in_file = module.offset_of(address);
+                let Some(inside) = in_file.and_then(|at| at.checked_sub(piece.offset)) else { continue };
+                let at = piece.from.saturating_add(inside);
+                let is_new = !found.iter().any(|other: &Function| other.address == at);
+                if let (true, true, Some(in_file)) = (at < piece.to, is_new, in_file) {
+                    let path = format!("/proc/{}/root{}", self.pid, piece.path);
+                    found.push(Function { name, path, in_file, address: at });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the kernel runs probed instructions here, which faults once for each program. That is our doing.
+    pub fn is_of_probes(&self, at: Address) -> bool {
+        self.find(at).is_some_and(|(module, _)| module.name() == PROBES)
+    }
+
     /// The module at an address, with the address in the module's own numbering.
     pub fn find(&self, Address(at): Address) -> Option<(&Module, u64)> {
         let (_, (piece, module)) = self.pieces.range(at + 1..).next().filter(|(_, (piece, _))| piece.from <= at)?;
@@ -114,6 +157,8 @@ mod tests {
         let piece = |from, to, path: &str| Piece { from, to, offset: 0, path: path.to_owned() };
         space.add(piece(0x1000, 0x3000, "/none/one"));
         space.add(piece(0x3000, 0x4000, "/none/other"));
+        space.add(piece(0x8000, 0x9000, "[uprobes]"));
+        assert!(space.is_of_probes(Address(0x8080)) && !space.is_of_probes(Address(0x1000)));
         let name = |space: &Space, at| space.find(Address(at)).map(|(module, _)| module.name().to_owned());
         assert_eq!(name(&space, 0x1000).as_deref(), Some("one"));
         assert_eq!((name(&space, 0xfff), name(&space, 0x4000)), (None, None));

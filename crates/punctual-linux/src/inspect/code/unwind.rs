@@ -117,6 +117,20 @@ pub struct Unwinder {
 }
 
 impl Unwinder {
+    /// The same where the thread stopped at the first instruction of a function, whose caller is then known without a table.
+    pub fn follow_entry(&mut self, space: &Space, registers: &Registers, bytes: &[u8]) -> Vec<Address> {
+        let Some(here) = registers.get(HERE) else { return Vec::new() };
+        let mut addresses = vec![Address(here)];
+        let rule = at_entry();
+        let stack = Stack { from: registers.get(STACK_POINTER).unwrap_or_default(), bytes };
+        if let Some(caller) = by_rule(&rule, registers, &stack) {
+            let (_, popped) = rule.frame;
+            let rest = usize::try_from(popped).ok().and_then(|popped| bytes.get(popped..));
+            addresses.extend(self.follow(space, caller, rest.unwrap_or_default(), false));
+        }
+        addresses
+    }
+
     /// Addresses of calling instructions, innermost first. `is_exact` says that the thread stopped at its instruction,
     /// and not after it.
     pub fn follow(&mut self, space: &Space, mut registers: Registers, bytes: &[u8], is_exact: bool) -> Vec<Address> {
@@ -170,6 +184,15 @@ fn by_rule(rule: &Rule, registers: &Registers, stack: &Stack<'_>) -> Option<Regi
     Some(caller)
 }
 
+/// At its first instruction, a function has its return address in a register, or on x86 on top of the stack.
+fn at_entry() -> Rule {
+    if cfg!(target_arch = "aarch64") {
+        Rule { frame: (STACK_POINTER, 0), saved: Vec::new() }
+    } else {
+        Rule { frame: (STACK_POINTER, 8), saved: vec![(RETURN, Saved::At(-8))] }
+    }
+}
+
 fn by_frame_pointer(registers: &Registers, stack: &Stack<'_>) -> Option<Registers> {
     let frame = registers.get(FRAME_POINTER)?;
     let mut caller = registers.clone();
@@ -213,6 +236,20 @@ mod tests {
         assert_eq!((caller.get(HERE), caller.get(FRAME_POINTER)), (Some(0x4010), Some(0x1100)));
         assert!(by_frame_pointer(&registers(&[(FRAME_POINTER, 0x0fff)]), &stack).is_none());
         assert!(by_frame_pointer(&registers(&[(FRAME_POINTER, u64::MAX)]), &stack).is_none());
+    }
+
+    #[test]
+    fn at_the_first_instruction_the_caller_is_known_without_a_table() {
+        let mut space = Space::of(u32::MAX);
+        space.add(super::super::Piece { from: 0x4000, to: 0x5000, offset: 0, path: "/none/loop".to_owned() });
+        let words: Vec<u8> = [0x4021, 0_u64].iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
+        let own = registers(&[(STACK_POINTER, 0x1000), (HERE, 0x9000), (RETURN, 0x4021)]);
+        // On x86 the return address has the number of the next instruction, which tells where the thread is.
+        let own =
+            if cfg!(target_arch = "aarch64") { own } else { registers(&[(STACK_POINTER, 0x1000), (HERE, 0x9000)]) };
+        assert_eq!(Unwinder::default().follow_entry(&space, &own, &words), [Address(0x9000), Address(0x4020)]);
+        let cut = registers(&[(STACK_POINTER, 0x1000), (HERE, 0x9000)]);
+        assert_eq!(Unwinder::default().follow_entry(&space, &cut, &[]), [Address(0x9000)]);
     }
 
     #[test]

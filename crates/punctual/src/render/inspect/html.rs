@@ -1,7 +1,8 @@
 //! An inspection as one HTML page: the answer, and for each thread its times, what is in its cycles, what made them
 //! late with pictures, and how it is set up.
 
-use super::{is_told_in_full, rest, thread, verdict, words};
+use super::thread::other_process;
+use super::{is_told_in_full, rest, thread, threads_of, verdict, words};
 use crate::render::chart;
 use crate::render::html::rendered;
 use crate::render::lang::tr;
@@ -38,7 +39,7 @@ pub fn html(inspection: &Inspection, again: &Command) -> Result<String, minijinj
         title => &inspection.program.name,
         program => &inspection.program.name,
         pid => inspection.program.pid,
-        threads_all => counted(inspection.program.threads, "thread"),
+        threads_all => threads_of(inspection),
         observed => units::duration(inspection.observed),
         word => units::capitalised(&word.trim_end_matches(':').to_lowercase()),
         class => class(tone),
@@ -49,8 +50,8 @@ pub fn html(inspection: &Inspection, again: &Command) -> Result<String, minijinj
         cost => words::cost(inspection),
         next => context! { why, command },
         start_up => inspection.start_up.as_ref().map(|start_up| words::start_up(start_up, inspection.engine)),
-        threads => full.into_iter().take(SECTIONS_MAX).map(section).collect::<Vec<_>>(),
-        others => rest.into_iter().take(LINES_MAX).map(thread::in_a_line).collect::<Vec<_>>(),
+        threads => full.into_iter().take(SECTIONS_MAX).map(|thread| section(thread, inspection)).collect::<Vec<_>>(),
+        others => rest.into_iter().take(LINES_MAX).map(|report| thread::in_a_line(report, inspection)).collect::<Vec<_>>(),
         left_out => (left > 0).then(|| tr!("And {threads} in the JSON document.", threads = counted(left as u64, "more thread"))),
     };
     rendered(TEMPLATE, context)
@@ -64,7 +65,7 @@ fn class(tone: Tone) -> &'static str {
     }
 }
 
-fn section(thread: &ThreadReport) -> Value {
+fn section(thread: &ThreadReport, inspection: &Inspection) -> Value {
     let cycles = thread.cycles.as_ref();
     let first = cycles.and_then(|cycles| cycles.first).unwrap_or_default();
     let finding = |finding| {
@@ -74,11 +75,12 @@ fn section(thread: &ThreadReport) -> Value {
     context! {
         tid => thread.tid,
         name => &thread.name,
+        process => other_process(thread, inspection),
         pace => format!("{}{}.", words::pace(thread), words::setup(thread.setup.as_ref())),
         count => cycles.map(|cycles| counted(cycles.count, "cycle")).unwrap_or_default(),
         rows => cycles.map(rows).unwrap_or_default(),
         facts => facts(thread),
-        inside => cycles.map(|cycles| cycles.in_the_way.iter().map(|row| inside(row, cycles.count)).collect::<Vec<_>>()),
+        inside => cycles.map(|cycles| cycles.in_the_way.iter().map(inside).collect::<Vec<_>>()),
         late => thread.causes.as_ref().and_then(words::late),
         causes => thread.causes.iter().flat_map(|of| of.causes.iter().take(CAUSES_MAX)).map(cause).collect::<Vec<_>>(),
         spikes => thread.causes.as_ref().map(|of| spikes(of, first)),
@@ -123,14 +125,14 @@ fn facts(thread: &ThreadReport) -> Vec<Value> {
     told.into_iter().map(fact).collect()
 }
 
-fn inside(row: &InTheWay, cycles: u64) -> Value {
+fn inside(row: &InTheWay) -> Value {
     context! {
         what => words::intruder(row),
         places => row.code.iter().chain(&row.callers).map(words::code).collect::<Vec<_>>(),
-        often => thread::per_thousand(row, cycles),
+        often => thread::per_thousand(row),
         slow => portion(row.slow_share),
         longest => if row.longest == Nanos::ZERO { ABSENT.to_owned() } else { latency(row.longest) },
-        remedy => words::remedy(row.intruder),
+        remedy => words::remedy_of(row),
     }
 }
 

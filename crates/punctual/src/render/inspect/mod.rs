@@ -94,27 +94,43 @@ pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
         "{name} (process {pid}): {threads}, observed for {time}",
         name = program.name,
         pid = program.pid,
-        threads = counted(program.threads, "thread"),
+        threads = threads_of(inspection),
         time = units::duration(inspection.observed)
     ));
     if let Some(start_up) = &inspection.start_up {
         sheet.paragraph(2, &words::start_up(start_up, inspection.engine));
     }
     for report in inspection.threads.iter().filter(|thread| is_told_in_full(inspection, thread)).take(FULL) {
-        thread::in_full(&mut sheet, report, inspection.engine);
+        thread::in_full(&mut sheet, report, inspection);
     }
     let rest = rest(inspection, FULL);
     if !rest.is_empty() {
         sheet.gap();
     }
     for report in rest.iter().take(LINES) {
-        sheet.point(0, &thread::in_a_line(report));
+        sheet.point(0, &thread::in_a_line(report, inspection));
     }
     if let Some(more) = rest.len().checked_sub(LINES).filter(|more| *more > 0) {
         sheet.paragraph(2, &tr!("and {more} in --json", more = counted(more as u64, "more thread")));
     }
     answer(&mut sheet, inspection, again);
     sheet.finish()
+}
+
+/// The number of threads, and of those of other processes.
+fn threads_of(inspection: &Inspection) -> String {
+    let own = counted(inspection.program.threads, "thread");
+    let others = inspection.children.len() as u64;
+    if others == 0 {
+        return own;
+    }
+    let threads: u64 = inspection.children.iter().map(|child| child.threads).sum();
+    tr!(
+        "{own}, and {threads} in {processes} that it started",
+        own,
+        threads = counted(threads, "thread"),
+        processes = counted(others, "process")
+    )
 }
 
 fn is_told_in_full(inspection: &Inspection, thread: &ThreadReport) -> bool {

@@ -11,19 +11,18 @@ const LATE: &str = "inspect.late";
 /// Results are errors if `fail_on` names their kind, and warnings otherwise. Paths of sources are told from `root`.
 pub fn sarif(inspection: &Inspection, fail_on: &[FailOn], root: &Path) -> String {
     let paced = inspection.threads.iter().filter_map(|thread| Some((thread, thread.cycles.as_ref()?)));
-    let rows: Vec<_> = paced
-        .flat_map(|(thread, cycles)| cycles.in_the_way.iter().map(move |row| (thread, cycles.count, row)))
-        .collect();
-    let mut kinds: Vec<Intruder> = rows.iter().map(|(_, _, row)| row.intruder).collect();
+    let rows: Vec<_> =
+        paced.flat_map(|(thread, cycles)| cycles.in_the_way.iter().map(move |row| (thread, row))).collect();
+    let mut kinds: Vec<Intruder> = rows.iter().map(|(_, row)| row.intruder).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let mut rules: Vec<Rule> = kinds.into_iter().map(rule).collect();
-    let found = rows.iter().map(|(thread, cycles, row)| {
+    let found = rows.iter().map(|(thread, row)| {
         let is_error = fail_on.iter().any(|kind| kind.fits(row));
         Checked {
             rule: id(row.intruder),
             kind: ResultKind::Fail(if is_error { Level::Error } else { Level::Warning }),
-            message: ascii(&format!("{} of {}", words::in_the_way(row, *cycles), thread.name)),
+            message: ascii(&format!("{} of {}", words::in_the_way(row), thread.name)),
             places: places(row, inspection, root),
         }
     });

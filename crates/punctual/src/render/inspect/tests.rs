@@ -12,7 +12,7 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::inspect::{
     Blind, Clock, Code, Counters, CpuMax, CycleTimes, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder,
     Pace, PeriodErrors, PeriodErrorsShow, Policy, Program, Quantiles, Refused, Setup, StartUp, ThreadCycles,
-    ThreadReport, WokenBy, WorstCycle,
+    ThreadReport, Unprobed, WokenBy, WorstCycle,
 };
 use std::path::Path;
 
@@ -50,10 +50,12 @@ fn row(intruder: Intruder, call: Option<&str>, symbol: Option<&str>, count: u64,
     InTheWay {
         intruder,
         call: call.map(str::to_owned),
+        function: None,
         code: Some(code),
         callers: Vec::new(),
         count,
         cycles: count,
+        among: 12_003,
         slow_share,
         longest: us(count),
         waker: None,
@@ -97,6 +99,7 @@ fn cycles(in_the_way: Vec<InTheWay>) -> ThreadCycles {
 
 fn thread(tid: u32, name: &str, pace: Pace) -> ThreadReport {
     ThreadReport {
+        pid: 4711,
         tid,
         name: name.to_owned(),
         setup: Some(setup()),
@@ -122,13 +125,15 @@ fn sleep() -> Pace {
 fn inspection(threads: Vec<ThreadReport>) -> Inspection {
     Inspection {
         program: Program { pid: 4711, name: "my_controller".to_owned(), threads: 9 },
+        children: Vec::new(),
         engine: Engine::Tracefs,
         refused: Vec::new(),
-        blind: vec![Blind::SmallAllocations],
+        blind: vec![Blind::SmallAllocations(Unprobed::After(Nanos::from_secs(3)))],
         observed: Nanos::from_secs(10),
         end: End::Duration,
         records: 84_021,
         lost: 0,
+        probed_allocations: 0,
         own_cpu: Nanos::from_ms(40),
         start_up: None,
         threads,
@@ -138,7 +143,7 @@ fn inspection(threads: Vec<ThreadReport>) -> Inspection {
 fn disturbed() -> Inspection {
     let mut log = row(Intruder::Write, Some("write"), Some("log_state"), 12, 0.09);
     log.code = log.code.map(|code| Code { file: Some("/src/axis/log.cpp".to_owned()), line: Some(118), ..code });
-    let holder = WokenBy { name: Some("logger".to_owned()), count: 9, is_lower: true };
+    let holder = WokenBy { name: Some("logger".to_owned()), count: 9, is_lower: true, priority: Some(120) };
     let rows = vec![
         row(Intruder::Memory, Some("mmap"), Some("Planner::step"), 240, 0.71),
         row(Intruder::Fault, None, Some("Planner::step"), 49, 0.64),
@@ -162,15 +167,15 @@ fn disturbed() -> Inspection {
         ..thread(4712, "axis_loop", sleep())
     };
     let by = vec![
-        WokenBy { name: Some("irq/31-eth0".to_owned()), count: 98, is_lower: false },
-        WokenBy { name: None, count: 2, is_lower: false },
+        WokenBy { name: Some("irq/31-eth0".to_owned()), count: 98, is_lower: false, priority: Some(49) },
+        WokenBy { name: None, count: 2, is_lower: false, priority: None },
     ];
     let comm = Pace::Woken { call: "epoll_wait".to_owned(), wakes: 41_000, by };
     let second = ThreadReport { cycles: Some(cycles(Vec::new())), ..thread(4713, "slow_loop", sleep()) };
     let mut threads = vec![axis, second, thread(4714, "comm_loop", comm)];
     threads.extend((0..6).map(|n| thread(4715 + n, "pool", Pace::NeverWaits)));
     let start_up = StartUp { length: Some(Nanos::from_ms(14)), faults: 210, memory_calls: 16, calls: 166 };
-    Inspection { lost: 12, end: End::Full, start_up: Some(start_up), ..inspection(threads) }
+    Inspection { lost: 12, probed_allocations: 480, end: End::Full, start_up: Some(start_up), ..inspection(threads) }
 }
 
 fn clean() -> Inspection {

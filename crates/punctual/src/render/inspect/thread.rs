@@ -8,7 +8,9 @@ use crate::render::sheet::{Sheet, Tone};
 use crate::render::units::{self, ABSENT, THIN, column_us, count, counted, latency, portion};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::Explanation;
-use punctual_numbers::inspect::{Counters, CycleTimes, Engine, InTheWay, Quantiles, ThreadCycles, ThreadReport};
+use punctual_numbers::inspect::{
+    Counters, CycleTimes, Engine, InTheWay, Inspection, Quantiles, ThreadCycles, ThreadReport,
+};
 
 /// Number of things in the cycles that are told.
 const ROWS: usize = 5;
@@ -23,8 +25,9 @@ const NUMBERS: usize = 31;
 /// Width of the labels before the lines of a thread.
 const LABEL: usize = 8;
 
-pub fn in_full(sheet: &mut Sheet, thread: &ThreadReport, engine: Engine) {
-    sheet.heading(&format!("{} ({})", thread.name, thread.tid));
+pub fn in_full(sheet: &mut Sheet, thread: &ThreadReport, inspection: &Inspection) {
+    let engine = inspection.engine;
+    sheet.heading(&format!("{} ({}{})", thread.name, thread.tid, other_process(thread, inspection)));
     sheet.paragraph(2, &format!("{}{}", words::pace(thread), words::setup(thread.setup.as_ref())));
     if let Some(cycles) = &thread.cycles {
         of_cycles(sheet, cycles);
@@ -51,8 +54,16 @@ pub fn in_full(sheet: &mut Sheet, thread: &ThreadReport, engine: Engine) {
     }
 }
 
+/// The process of a thread, if it is not the one that was named.
+pub fn other_process(thread: &ThreadReport, inspection: &Inspection) -> String {
+    let other = inspection.children.iter().find(|child| child.pid == thread.pid);
+    other
+        .map(|child| tr!(", of {name}, process {pid}", name = child.name, pid = child.pid))
+        .unwrap_or_default()
+}
+
 /// A thread that has no cycles, or that there is no room for.
-pub fn in_a_line(thread: &ThreadReport) -> String {
+pub fn in_a_line(thread: &ThreadReport, inspection: &Inspection) -> String {
     let setup = words::setup(thread.setup.as_ref());
     let cycles = thread.cycles.as_ref().map(|cycles| {
         let kinds = counted(cycles.in_the_way.len() as u64, "kind");
@@ -64,7 +75,8 @@ pub fn in_a_line(thread: &ThreadReport) -> String {
             kinds
         )
     });
-    format!("{} ({}): {}{setup}{}", thread.name, thread.tid, words::pace(thread), cycles.unwrap_or_default())
+    let process = other_process(thread, inspection);
+    format!("{} ({}{process}): {}{setup}{}", thread.name, thread.tid, words::pace(thread), cycles.unwrap_or_default())
 }
 
 fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
@@ -166,7 +178,7 @@ fn in_the_way(sheet: &mut Sheet, cycles: &ThreadCycles) {
         table.row([
             intruder(row),
             row.code.as_ref().map(|code| words::code_within(code, room)).unwrap_or_default(),
-            per_thousand(row, cycles.count),
+            per_thousand(row),
             portion(row.slow_share),
             if row.longest.as_ns() == 0 { ABSENT.to_owned() } else { column_us(Some(row.longest)) },
         ]);
@@ -178,8 +190,8 @@ fn in_the_way(sheet: &mut Sheet, cycles: &ThreadCycles) {
 }
 
 /// How often in a thousand cycles, with one decimal.
-pub fn per_thousand(row: &InTheWay, cycles: u64) -> String {
-    let tenths = u128::from(row.count) * 10_000 / u128::from(cycles.max(1));
+pub fn per_thousand(row: &InTheWay) -> String {
+    let tenths = u128::from(row.count) * 10_000 / u128::from(row.among.max(1));
     if tenths == 0 {
         return format!("<{THIN}0.1");
     }

@@ -11,11 +11,13 @@ use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, LateCount, Ranked};
 use punctual_numbers::inspect::{
     Answer, Blind, Clock, Code, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder, Pace, PeriodErrors,
-    PeriodErrorsShow, Policy, Setup, StartUp, ThreadReport, WokenBy, WorstCycle,
+    PeriodErrorsShow, Policy, Setup, StartUp, ThreadReport, Unprobed, WokenBy, WorstCycle,
 };
 
 /// Number of wakers that are named.
 const WAKERS: usize = 2;
+/// Number of processes that are named of those that were not observed.
+const CHILDREN: usize = 2;
 
 pub fn would_use(may_trace: bool) -> &'static str {
     if may_trace {
@@ -34,22 +36,33 @@ pub fn pace(thread: &ThreadReport) -> String {
         .map_or_else(|| tr!("No regular period,").to_owned(), |period| tr!("Every {period}", period = latency(period)));
     match &thread.pace {
         Pace::Sleep { call, absolute, clock } => {
-            let kind = if *absolute { tr!("until an absolute time") } else { tr!("for a length of time") };
-            tr!("{every} by {call} ({kind}, {clock} clock)", every, call, kind, clock = clock_name(*clock))
+            // The kernel takes the monotonic clock for a length of time, whichever is named.
+            let kind = match absolute {
+                true => tr!("until an absolute time, {clock} clock", clock = clock_name(*clock)),
+                false => tr!("for a length of time").to_owned(),
+            };
+            tr!("{every} by {call} ({kind})", every, call, kind)
         }
         Pace::Timerfd { call } => tr!("{every} by a timerfd, waiting in {call}", every, call),
+        Pace::PosixTimer { call } => tr!("{every} by the signal of a timer, waiting in {call}", every, call),
         Pace::TimeOut { call } => tr!("{every} by the time limit of {call}", every, call),
         Pace::Woken { call, wakes, by } => {
             let all: u64 = by.iter().map(|waker| waker.count).sum();
             let wakers: Vec<String> = by.iter().take(WAKERS).map(|waker| woken_by(waker, all)).collect();
             let wakers = if wakers.is_empty() { tr!("unknown").to_owned() } else { wakers.join(", ") };
-            tr!(
-                "Not paced by a timer: {wake_ups} in {call}, by {wakers}",
-                wake_ups = counted(*wakes, "wake-up"),
-                call,
-                wakers
-            )
+            match period {
+                Some(period) => {
+                    tr!("Woken every {period} by {wakers}, waiting in {call}", period = latency(period), wakers, call)
+                }
+                None => tr!(
+                    "Not paced by a timer: {wake_ups} in {call}, by {wakers}",
+                    wake_ups = counted(*wakes, "wake-up"),
+                    call,
+                    wakers
+                ),
+            }
         }
+        Pace::StillWaits { call } => tr!("Went to wait in {call}, and still does", call),
         Pace::NeverWaits => tr!("Ran without ever waiting").to_owned(),
         Pace::Idle => tr!("Did not run").to_owned(),
         Pace::NotSeen { call: Some(call) } => tr!("Found waiting in {call}", call),
@@ -61,6 +74,15 @@ fn woken_by(waker: &WokenBy, all: u64) -> String {
     let name = waker.name.as_deref().unwrap_or(tr!("interrupts"));
     let lower = if waker.is_lower { tr!(", of lower priority") } else { "" };
     format!("{name} ({}{lower})", units::share(waker.count, all).unwrap_or_default())
+}
+
+/// A priority as the kernel counts it, in the words of those who set it.
+pub fn priority(kernel: i32) -> String {
+    match kernel {
+        ..0 => tr!("deadline").to_owned(),
+        0..100 => tr!("real-time {priority}", priority = 99 - kernel),
+        _ => format!("nice {}", kernel - 120),
+    }
 }
 
 fn clock_name(clock: Clock) -> &'static str {
@@ -136,9 +158,24 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
             own("clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next release)"),
             None,
         ),
+        Finding::CorrectedSleep => (
+            own(tr!("it sleeps for a length of time that it computes anew: what delays it in between delays the release")),
+            own("clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next release)"),
+            None,
+        ),
         Finding::RealtimeClock => (
             own(tr!("it sleeps on the real-time clock, which can be set")),
             own(tr!("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep")),
+            None,
+        ),
+        Finding::WokenByLower(name) => (
+            tr!("{name} often wakes it, although its priority is lower: all that delays that one delays this one", name),
+            tr!("give {name} at least the priority of this thread", name),
+            None,
+        ),
+        Finding::Demoted(from) => (
+            tr!("it had real-time priority {from} before, and has a lower one or none now", from),
+            own(tr!("look for who calls sched_setscheduler() on it: rtkit and the program itself do")),
             None,
         ),
         Finding::PacedByTimeOut => (
@@ -153,9 +190,11 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
 pub fn intruder_kind(intruder: Intruder) -> &'static str {
     match intruder {
         Intruder::Memory => tr!("memory"),
+        Intruder::Allocation => tr!("allocation"),
         Intruder::Fault => tr!("page fault"),
         Intruder::Sleep => tr!("sleep"),
         Intruder::Lock => tr!("lock"),
+        Intruder::PiLock => tr!("PI lock"),
         Intruder::Write => tr!("output"),
         Intruder::BlockingCall => tr!("blocked"),
         Intruder::Call => tr!("call"),
@@ -167,10 +206,11 @@ pub fn intruder_kind(intruder: Intruder) -> &'static str {
 /// What to do about a kind of thing in the way.
 pub fn remedy(intruder: Intruder) -> &'static str {
     match intruder {
-        Intruder::Memory => tr!("Allocate before the loop."),
+        Intruder::Memory | Intruder::Allocation => tr!("Allocate before the loop."),
         Intruder::Fault => tr!("Lock memory with mlockall, and touch it before the loop."),
         Intruder::Sleep => tr!("Take the second sleep out of the cycle, or make it the wait."),
         Intruder::Lock => tr!("Use a mutex with priority inheritance, or none."),
+        Intruder::PiLock => tr!("Hold the lock for shorter, or use none."),
         Intruder::Write => tr!("Hand the text to another thread."),
         Intruder::BlockingCall => tr!("Hand the call to another thread."),
         Intruder::Call => tr!("Ask whether each cycle needs the call."),
@@ -179,8 +219,23 @@ pub fn remedy(intruder: Intruder) -> &'static str {
     }
 }
 
+/// What to do about a thing in the way, where it is known who ended the wait.
+pub fn remedy_of(row: &InTheWay) -> String {
+    let lower = row.waker.as_ref().filter(|waker| waker.is_lower);
+    let (Some(waker), Some(name)) = (lower, lower.and_then(|waker| waker.name.as_ref())) else {
+        return remedy(row.intruder).to_owned();
+    };
+    let has = waker.priority.map(|kernel| format!(" ({})", priority(kernel))).unwrap_or_default();
+    tr!(
+        "{name}{has} has a lower priority: raise it, or do not wait for it. {remedy}",
+        name,
+        has,
+        remedy = remedy(row.intruder)
+    )
+}
+
 /// A thing in the way, with its place and how often it was there.
-pub fn in_the_way(row: &InTheWay, cycles: u64) -> String {
+pub fn in_the_way(row: &InTheWay) -> String {
     let place = row.code.as_ref().map(|place| tr!(" in {place}", place = code(place))).unwrap_or_default();
     tr!(
         "{row}{place}: {times}, in {cycles} of {all}",
@@ -188,7 +243,7 @@ pub fn in_the_way(row: &InTheWay, cycles: u64) -> String {
         place,
         times = counted(row.count, "time"),
         cycles = count(row.cycles),
-        all = counted(cycles, "cycle")
+        all = counted(row.among, "cycle")
     )
 }
 
@@ -211,7 +266,7 @@ pub fn failing(kind: FailOn, thread: &ThreadReport) -> String {
         return tr!("the largest latency, {max}, exceeds {limit}", max, limit = latency(limit));
     }
     let rows = cycles.in_the_way.iter().filter(|row| kind.fits(row));
-    rows.map(|row| in_the_way(row, cycles.count)).collect::<Vec<_>>().join("; ")
+    rows.map(in_the_way).collect::<Vec<_>>().join("; ")
 }
 
 /// Why nothing can be said of a thing that was not seen.
@@ -219,7 +274,7 @@ pub fn unknown(inspection: &Inspection) -> String {
     match inspection.engine {
         Engine::Counters => tr!("counters of the kernel show no cycles").to_owned(),
         Engine::Tracefs if inspection.threads.iter().all(|thread| thread.cycles.is_none()) => {
-            tr!("no timer paces any thread that ran").to_owned()
+            tr!("nothing was seen that paces a thread").to_owned()
         }
         Engine::Tracefs if inspection.lost > 0 => tr!("{records} lost", records = counted(inspection.lost, "record")),
         Engine::Tracefs => tr!("this kernel does not show it").to_owned(),
@@ -243,7 +298,7 @@ pub fn facts(inspection: &Inspection) -> Vec<MachineLine> {
 
 pub fn intruder(row: &InTheWay) -> String {
     let kind = intruder_kind(row.intruder);
-    let call = row.call.as_ref().map(|call| format!(": {call}")).unwrap_or_default();
+    let call = row.call.as_ref().or(row.function.as_ref()).map(|call| format!(": {call}")).unwrap_or_default();
     let waker = row.waker.as_ref().and_then(|waker| Some((waker.name.as_ref()?, waker.is_lower)));
     let lower = waker
         .map(|(name, is_lower)| tr!(", by {name}{lower}", name, lower = if is_lower { tr!(" (lower)") } else { "" }));
@@ -348,10 +403,23 @@ pub fn start_up(start_up: &StartUp, engine: Engine) -> String {
 }
 
 fn paced(inspection: &Inspection) -> impl Iterator<Item = &ThreadReport> {
-    inspection.threads.iter().filter(|thread| thread.cycles.is_some())
+    inspection.judged().into_iter()
 }
 
 pub fn seen(inspection: &Inspection) -> String {
+    let others = inspection.threads.iter().filter(|thread| thread.cycles.is_some()).count() - paced(inspection).count();
+    let others = if others == 0 {
+        String::new()
+    } else {
+        tr!(
+            "; {threads} with cycles and no real-time policy not judged",
+            threads = counted(others as u64, "more thread")
+        )
+    };
+    format!("{}{others}", seen_in_judged(inspection))
+}
+
+fn seen_in_judged(inspection: &Inspection) -> String {
     let cycles: u64 = paced(inspection).filter_map(|thread| Some(thread.cycles.as_ref()?.count)).sum();
     let of = tr!(
         "{cycles} of {threads}",
@@ -366,7 +434,7 @@ pub fn seen(inspection: &Inspection) -> String {
         Answer::Disturbed => disturbed(inspection, &of),
         Answer::NoTimer => {
             tr!(
-                "no timer paces any of {threads} that ran or waited",
+                "nothing paces any of {threads} in a way that was seen",
                 threads = counted(inspection.threads.len() as u64, "thread")
             )
         }
@@ -382,10 +450,10 @@ fn set_up_wrong(inspection: &Inspection) -> String {
 fn disturbed(inspection: &Inspection, of: &str) -> String {
     let rows = paced(inspection).filter_map(|thread| {
         let cycles = thread.cycles.as_ref()?;
-        Some((thread, cycles, cycles.in_the_way.first()?))
+        Some((thread, cycles.in_the_way.first()?))
     });
     let most = rows.max_by(|(.., one), (.., other)| one.slow_share.total_cmp(&other.slow_share));
-    let Some((thread, cycles, row)) = most else {
+    let Some((thread, row)) = most else {
         return over_budget(inspection, of);
     };
     let place = row.code.as_ref().map(|place| tr!(" in {place}", place = code(place))).unwrap_or_default();
@@ -393,7 +461,7 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
         "{row}{place} is in {count} of the cycles of {thread}, and in {slow_share} of its slowest",
         row = intruder(row),
         place,
-        count = units::share(row.cycles, cycles.count).unwrap_or_default(),
+        count = units::share(row.cycles, row.among).unwrap_or_default(),
         thread = thread.name,
         slow_share = portion(row.slow_share)
     )
@@ -436,27 +504,57 @@ pub fn trust(inspection: &Inspection) -> String {
 pub fn unseen(inspection: &Inspection) -> String {
     let mut told: Vec<String> =
         inspection.refused.iter().map(|refused| tr!("the trace: {why}", why = refused.why)).collect();
+    let mut children: Vec<String> = Vec::new();
     for blind in &inspection.blind {
         told.push(match blind {
-            Blind::SmallAllocations => tr!("allocations that need no system call").to_owned(),
+            Blind::SmallAllocations(why) => unprobed(why),
             Blind::Cycles => tr!("what is in the cycles").to_owned(),
             Blind::Causes(why) => tr!("what made cycles late: {why}", why),
             Blind::CallSites => tr!("where in the program system calls are made").to_owned(),
+            Blind::Places(lost) => tr!("where {calls} were made, which came too fast", calls = counted(*lost, "call")),
             Blind::Event(event) => tr!("the kernel's event {event}", event),
             Blind::Waits => tr!("which wait a thread is in, which this kernel shows to root only").to_owned(),
             Blind::SettingsOf(tid) => tr!("the settings of thread {tid}", tid),
-            Blind::ChildProcess { pid, name } => tr!("{name} (process {pid}), which it started", name, pid),
+            Blind::ChildProcess { pid, name } => {
+                children.push(tr!("{name} (process {pid})", name, pid));
+                continue;
+            }
         });
+    }
+    if !children.is_empty() {
+        let more = children.len().saturating_sub(CHILDREN);
+        children.truncate(CHILDREN);
+        let more = match more {
+            0 => String::new(),
+            more => tr!(" and {more}", more = counted(more as u64, "more process")),
+        };
+        told.push(tr!("{children}{more}, which it started: see --children", children = children.join(", "), more));
     }
     told.join("; ")
 }
 
+fn unprobed(why: &Unprobed) -> String {
+    let small = tr!("allocations that need no system call");
+    match why {
+        Unprobed::NotAsked => tr!("{small}, as you asked", small),
+        Unprobed::NoThread => tr!("{small}, for no thread with cycles was found in time", small),
+        Unprobed::NoAllocator => tr!("{small}, for it has no function called malloc or the like", small),
+        Unprobed::Refused(why) => format!("{small}: {why}"),
+        Unprobed::After(length) => tr!("allocations after {length} of looking for them", length = latency(*length)),
+    }
+}
+
 pub fn cost(inspection: &Inspection) -> String {
     let share = units::share(inspection.own_cpu.as_ns(), inspection.observed.as_ns()).unwrap_or_default();
+    let probed = match inspection.probed_allocations {
+        0 => String::new(),
+        calls => tr!(" and {probes}", probes = counted(calls, "probe")),
+    };
     tr!(
-        "{records}{THIN}records read, {share} of one CPU used by punctual itself",
+        "{records}{THIN}records{probed} took punctual {share} of one CPU",
         records = count(inspection.records),
         THIN,
+        probed,
         share
     )
 }
