@@ -34,6 +34,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Merge several runs of one scenario into one recording')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Rank the causes of latency in a recording: who made it late')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Observe a running program: its periodic threads, what is in their cycles, how they are set up')
+            [CompletionResult]::new('watch', 'watch', [CompletionResultType]::ParameterValue, 'Measure for months beside other work, into a store of bounded size')
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or another program''s result, in another program''s format')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
@@ -185,6 +186,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;explain' {
+            [CompletionResult]::new('--day', '--day', [CompletionResultType]::ParameterName, 'Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with charts of the worst activations to this file')
             [CompletionResult]::new('--perfetto', '--perfetto', [CompletionResultType]::ParameterName, 'Write a trace for the Perfetto viewer to this file')
             [CompletionResult]::new('--top', '--top', [CompletionResultType]::ParameterName, 'Number of causes to show; with --full all')
@@ -219,6 +221,26 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'punctual;watch' {
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to watch, for example 2-3 [default: the isolated ones, or all but the first core]')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases; it becomes longer where the watch would cost too much [default: the profile''s, or 1ms]')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with: activations beyond it are counted, and cause the actions of --on-late')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95: that of the work whose latency is of interest [default: the profile''s, or 90]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'Folder that keeps what was seen [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]')
+            [CompletionResult]::new('--keep', '--keep', [CompletionResultType]::ParameterName, 'Largest size of that folder; when it is full, the oldest days lose detail')
+            [CompletionResult]::new('--cost', '--cost', [CompletionResultType]::ParameterName, 'Largest share of one CPU, for each watched CPU, that the watch itself may take')
+            [CompletionResult]::new('--on-late', '--on-late', [CompletionResultType]::ParameterName, 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds')
+            [CompletionResult]::new('--metrics', '--metrics', [CompletionResultType]::ParameterName, 'Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to watch [default: until it is ended]')
+            [CompletionResult]::new('--no-trace', '--no-trace', [CompletionResultType]::ParameterName, 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'punctual;export' {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Format to write')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
@@ -241,6 +263,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, if the file does not say it')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report to this file')
             [CompletionResult]::new('--between', '--between', [CompletionResultType]::ParameterName, 'Report only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)')
+            [CompletionResult]::new('--day', '--day', [CompletionResultType]::ParameterName, 'Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22')
             [CompletionResult]::new('--plot', '--plot', [CompletionResultType]::ParameterName, 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal')
             [CompletionResult]::new('--chart', '--chart', [CompletionResultType]::ParameterName, 'Which chart')
             [CompletionResult]::new('--with', '--with', [CompletionResultType]::ParameterName, 'Draw another result over it; can be given several times')
@@ -579,6 +602,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Merge several runs of one scenario into one recording')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Rank the causes of latency in a recording: who made it late')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Observe a running program: its periodic threads, what is in their cycles, how they are set up')
+            [CompletionResult]::new('watch', 'watch', [CompletionResultType]::ParameterValue, 'Measure for months beside other work, into a store of bounded size')
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or another program''s result, in another program''s format')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
@@ -619,6 +643,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;inspect' {
+            break
+        }
+        'punctual;help;watch' {
             break
         }
         'punctual;help;export' {

@@ -31,6 +31,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand merge 'Merge several runs of one scenario into one recording'
             cand explain 'Rank the causes of latency in a recording: who made it late'
             cand inspect 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
+            cand watch 'Measure for months beside other work, into a store of bounded size'
             cand export 'Write a recording, or another program''s result, in another program''s format'
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
@@ -174,6 +175,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help'
         }
         &'punctual;explain'= {
+            cand --day 'Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22'
             cand --html 'Write an HTML page with charts of the worst activations to this file'
             cand --perfetto 'Write a trace for the Perfetto viewer to this file'
             cand --top 'Number of causes to show; with --full all'
@@ -206,6 +208,25 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'punctual;watch'= {
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
+            cand --cpus 'CPUs to watch, for example 2-3 [default: the isolated ones, or all but the first core]'
+            cand --period 'Time between releases; it becomes longer where the watch would cost too much [default: the profile''s, or 1ms]'
+            cand --budget 'Largest latency you can live with: activations beyond it are counted, and cause the actions of --on-late'
+            cand --priority 'SCHED_FIFO priority, 1 to 95: that of the work whose latency is of interest [default: the profile''s, or 90]'
+            cand --store 'Folder that keeps what was seen [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]'
+            cand --keep 'Largest size of that folder; when it is full, the oldest days lose detail'
+            cand --cost 'Largest share of one CPU, for each watched CPU, that the watch itself may take'
+            cand --on-late 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds'
+            cand --metrics 'Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH'
+            cand --duration 'How long to watch [default: until it is ended]'
+            cand --no-trace 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'punctual;export'= {
             cand --format 'Format to write'
             cand -o 'File to write [default: standard output]'
@@ -227,6 +248,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --period 'Time between releases, if the file does not say it'
             cand --html 'Write an HTML report to this file'
             cand --between 'Report only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)'
+            cand --day 'Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22'
             cand --plot 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal'
             cand --chart 'Which chart'
             cand --with 'Draw another result over it; can be given several times'
@@ -542,6 +564,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand merge 'Merge several runs of one scenario into one recording'
             cand explain 'Rank the causes of latency in a recording: who made it late'
             cand inspect 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
+            cand watch 'Measure for months beside other work, into a store of bounded size'
             cand export 'Write a recording, or another program''s result, in another program''s format'
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
@@ -573,6 +596,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;explain'= {
         }
         &'punctual;help;inspect'= {
+        }
+        &'punctual;help;watch'= {
         }
         &'punctual;help;export'= {
         }

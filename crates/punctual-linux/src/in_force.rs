@@ -1,15 +1,14 @@
 //! Reads the settings that influence latencies, before, during and after a measurement. Latencies measured under
 //! different settings cannot be compared.
 
+pub use punctual_numbers::recording::BOOT_ID;
+
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
 use std::io::{self, Read};
-
-/// The kernel's file with an id that is different at each boot.
-pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 const MACHINE_WIDE: &[&str] = &[
     BOOT_ID,

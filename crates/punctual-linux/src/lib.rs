@@ -4,6 +4,7 @@
 //! [`live`] reads the machine, [`measure`] runs a scenario and produces the frames of its recording, [`probe`] contains
 //! the measuring threads, [`load`] the loads that disturb them, and [`trace`] looks for causes. [`recording`] is the
 //! recording file that a [`keeper`] fills, [`result_file`] the file of another program, and [`merge`] combines several.
+//! [`watch`] measures for months into a store of bounded size.
 //! [`apply`] changes the machine through its [`hand`], and restores it from the [`journal`]. [`inspect`] observes a program of
 //! the user. [`fleet`] runs a command on many hosts. [`abilities`] tries what this program may do here, [`privilege`] explains refusals, [`torture`] tries to break what the kernel promises, and [`under_way`] warns other programs of a running campaign.
 
@@ -29,3 +30,4 @@ mod sys;
 pub mod torture;
 pub mod trace;
 pub mod under_way;
+pub mod watch;

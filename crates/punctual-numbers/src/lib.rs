@@ -2,7 +2,8 @@
 //!
 //! Modules in reading order: the definition of a measurement ([`scenario`], [`placement`]), its results ([`recording`],
 //! [`trace`], [`foreign`]), statistics ([`stats`]), the causes of latency ([`explain`]), claims about one run
-//! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and of kernels ([`kernels`]), and the
+//! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and of kernels ([`kernels`]), what a
+//! [`watch`] keeps of months, and the
 //! formats of other programs ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
 
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod report;
 pub mod scenario;
 pub mod stats;
 pub mod trace;
+pub mod watch;
 
 // Unit tests and integration tests share modules, which refer to this crate by the name that integration tests use.
 #[cfg(test)]

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Watch(args) => commands::watch::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Optimize(args) => commands::optimize::run(&args),
         Command::Campaign(args) => commands::campaign::run(&args),

@@ -5,7 +5,7 @@
 
 use super::process::Seen;
 use crate::probe::SeenActivation;
-use crate::trace::{self, Engine, EngineChoice, Flight, MeasuredThread, Opened, Wish};
+use crate::trace::{self, Engine, EngineChoice, Flight, MeasuredThread, Opened, TracePace, Wish};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::inspect::{Call, Offsets, Record, Setup, WakeUp, by_thread, wake_ups};
@@ -121,7 +121,7 @@ impl Search {
             return;
         };
         engine.measures(&chosen);
-        match Flight::start(Some(engine), &self_test, &chosen, WINDOWS_MAX, 1) {
+        match Flight::start(Some(engine), &self_test, &chosen, WINDOWS_MAX, TracePace::Steady) {
             Ok(flight) => self.state = State::On(Box::new(Chase::begin(flight, chosen))),
             Err(error) => self.state = State::Failed(error.to_string()),
         }

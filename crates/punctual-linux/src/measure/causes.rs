@@ -1,14 +1,14 @@
 //! Looks for causes while a scenario runs: decides which phases are traced, which activations are late, and what goes
 //! into the recording.
 
-use super::terms::Explain;
+use super::terms::{Explain, Setting};
 use crate::probe::{Collector, LateReader, LateTap, Probe, SeenActivation};
 use crate::trace::{self, Engine, Flight, MeasuredThread, Opened, Reserve, Wish};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::recording::Frame;
 use punctual_numbers::scenario::Scenario;
-use punctual_numbers::trace::keep::late_threshold;
+use punctual_numbers::trace::keep::{late_threshold, rarest_threshold};
 use punctual_numbers::trace::{Blind, RefusedRung, Rung, SelfTest, Tracing};
 
 /// Number of ordinary activations that each thread reports per phase, for comparison with late ones.
@@ -31,9 +31,10 @@ impl Causes {
     pub(super) fn start(
         explain: &Explain,
         scenario: &Scenario,
-        online: &CpuSet,
+        setting: &Setting,
         probes: &[Probe],
     ) -> Result<Self, String> {
+        let online = &setting.cpus.online;
         let limit = scenario.limit.unwrap_or(Nanos::MAX);
         // Reserves open files for the recording and the loads, which are opened only after the files of this search.
         let reserve = Reserve::new(online.len() as u64);
@@ -52,7 +53,7 @@ impl Causes {
             self_test: Vec::new(),
         };
         let engine = open(explain, &scenario.cpus(), online, &threads, &mut tracing);
-        let flight = Flight::start(engine, &tracing.self_test, &threads, explain.windows_max, 1)
+        let flight = Flight::start(engine, &tracing.self_test, &threads, explain.windows_max, setting.pace.trace)
             .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
         drop(reserve);
         tracing.blind.extend(flight.blind());
@@ -157,7 +158,11 @@ impl Causes {
     }
 
     fn threshold(&self, so_far: &Counts) -> Nanos {
-        let asked = self.explain.threshold.unwrap_or_else(|| late_threshold(so_far).min(self.budget));
+        let asked = match (self.explain.threshold, self.explain.rarest) {
+            (Some(threshold), _) => threshold,
+            (None, Some(count)) => rarest_threshold(so_far, count),
+            (None, None) => late_threshold(so_far).min(self.budget),
+        };
         asked.min(self.limit)
     }
 }

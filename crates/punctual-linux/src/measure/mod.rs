@@ -18,7 +18,8 @@ pub use phases::{WallTime, wall_time};
 pub use prepare::look_for;
 pub use punctual_rt::now;
 pub use terms::{
-    CpuProgress, CpuSoFar, Explain, MeasureError, MeasureRemedy, Observer, PhaseNumber, Progress, Setting, Spike,
+    CpuProgress, CpuSoFar, Explain, MeasureError, MeasureRemedy, Observer, Pace, PhaseNumber, Progress, Setting, Spike,
+    TracePace,
 };
 
 use punctual_numbers::recording::EndReason;

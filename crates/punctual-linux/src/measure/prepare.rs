@@ -72,8 +72,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
         }
         started => started?,
     };
-    let causes =
-        setting.explain.as_ref().map(|explain| Causes::start(explain, scenario, &setting.cpus.online, &probes));
+    let causes = setting.explain.as_ref().map(|explain| Causes::start(explain, scenario, setting, &probes));
     let causes = causes.and_then(|started| started.map_err(note).ok());
     Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
 }

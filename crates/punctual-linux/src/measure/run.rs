@@ -4,7 +4,7 @@ use super::causes::Causes;
 use super::gaps::{Gaps, JUDGE_AFTER};
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
-use super::terms::{CpuProgress, Observer, PhaseNumber, Progress, Setting};
+use super::terms::{CpuProgress, Observer, Pace, PhaseNumber, Progress, Setting};
 use super::watch::{Accounted, Incident, Readings, StandstillWatch};
 use crate::in_force;
 use crate::probe::{Assignment, Collector, Go, Probe, Recorder};
@@ -18,10 +18,6 @@ use punctual_rt::{kernel, now};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const SECOND: Nanos = Nanos::from_secs(1);
-const TICK: Nanos = Nanos::from_ms(100);
-/// Half the interval of ticks. Ticks are never early but a little late, so work that is due once a second is done up to
-/// half a tick earlier.
-const HALF_TICK: Nanos = Nanos::from_ms(50);
 /// Time from the last preparation to the first release of the warm-up.
 const LEAD: Nanos = Nanos::from_ms(20);
 /// How long to wait for a thread after the end of its phase.
@@ -54,6 +50,7 @@ struct ScenarioRun<'a> {
     prepared: Prepared,
     collectors: Vec<Collector>,
     loads: Loads,
+    pace: Pace,
     phase: usize,
     /// Origin of the recording's time: the first release of the first phase.
     epoch: MonoTime,
@@ -87,12 +84,13 @@ impl<'a> ScenarioRun<'a> {
             scenario,
             observer,
             prepared,
+            pace: setting.pace,
             phase: 0,
             epoch: MonoTime::default(),
             phase_end: at,
             measured: Nanos::ZERO,
             watch,
-            next_tick: at.plus(TICK),
+            next_tick: at.plus(setting.pace.tick),
             next_account: at.plus(SECOND),
             interval_from: at,
             skipped: 0,
@@ -141,7 +139,7 @@ impl<'a> ScenarioRun<'a> {
         while now() < until && !self.prepared.control.stopped() {
             let warming_up = self.progress(now(), true);
             self.observer.progress(&warming_up);
-            kernel::sleep_until(until.min(now().plus(TICK)));
+            kernel::sleep_until(until.min(now().plus(self.pace.tick)));
             if interrupted.load(Relaxed) {
                 self.prepared.control.stop();
             }
@@ -183,7 +181,7 @@ impl<'a> ScenarioRun<'a> {
             machine: setting.machine.clone(),
             placement: self.prepared.placement.clone(),
             clock: self.prepared.clock.clone(),
-            checkpoint: interval_length(Nanos::ZERO),
+            checkpoint: self.pace.interval.unwrap_or_else(|| interval_length(Nanos::ZERO)),
         };
         let granted = self.prepared.probes.iter().map(|p| p.granted.clone()).collect();
         let state = in_force::read(Moment::Before, &self.scenario.cpus());
@@ -259,7 +257,8 @@ impl<'a> ScenarioRun<'a> {
             self.next_account = at.plus(SECOND);
             self.account(at);
         }
-        if at >= self.interval_from.plus(interval_length(self.interval_from.since(self.epoch))) {
+        let so_far = self.interval_from.since(self.epoch);
+        if at >= self.interval_from.plus(self.pace.interval.unwrap_or_else(|| interval_length(so_far))) {
             self.cut_interval(at, false);
         }
         if !self.mid_state_written && self.elapsed(at).as_ns() >= phases::total(self.scenario).as_ns() / 2 {
@@ -269,7 +268,8 @@ impl<'a> ScenarioRun<'a> {
         }
         let mut progress = self.progress(at, false);
         if at >= self.next_close_look && self.observer.looks_closely() {
-            self.next_close_look = at.plus(SECOND).minus(HALF_TICK);
+            // Ticks are never early but a little late, so the next look is due half a tick earlier.
+            self.next_close_look = at.plus(SECOND).minus(Nanos::from_ns(self.pace.tick.as_ns() / 2));
             progress.latencies = self.collectors.iter().map(Collector::so_far).collect();
         }
         self.observer.progress(&progress);
@@ -278,7 +278,7 @@ impl<'a> ScenarioRun<'a> {
 
     /// Plans the next tick relative to now, so that the time spent here is not taken for a standstill of the machine.
     fn rest(&mut self) {
-        self.next_tick = now().plus(TICK);
+        self.next_tick = now().plus(self.pace.tick);
     }
 
     fn account(&mut self, at: MonoTime) {
@@ -292,7 +292,12 @@ impl<'a> ScenarioRun<'a> {
     }
 
     fn progress(&self, at: MonoTime, warming_up: bool) -> Progress {
-        let so_far = |c: &Collector| CpuProgress { cpu: c.cpu, activations: c.activations(), max: c.max() };
+        let so_far = |c: &Collector| CpuProgress {
+            cpu: c.cpu,
+            activations: c.activations(),
+            max: c.max(),
+            over_budget: c.over_budget(),
+        };
         Progress {
             at,
             elapsed: self.elapsed(at),

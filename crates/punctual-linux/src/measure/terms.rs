@@ -1,6 +1,7 @@
 //! The input of a measurement, its progress, and the reasons why it may be refused.
 
 pub use crate::probe::{CpuSoFar, Spike};
+pub use crate::trace::TracePace;
 
 use crate::privilege;
 use crate::probe::ProbeError;
@@ -27,6 +28,30 @@ pub struct Setting {
     pub ordinary_if_refused: bool,
     pub tool_version: String,
     pub explain: Option<Explain>,
+    pub pace: Pace,
+}
+
+/// How often the threads beside the measuring ones work. This decides what a measurement costs, and how soon it notices
+/// what happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Time between two looks of the housekeeping thread.
+    pub tick: Nanos,
+    /// Length of the intervals; `None` for intervals that lengthen with the run.
+    pub interval: Option<Nanos>,
+    pub trace: TracePace,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { tick: Nanos::from_ms(100), interval: None, trace: TracePace::Steady }
+    }
+}
+
+impl Pace {
+    /// For measurements of months beside other work: about ten wake-ups a minute for every hundred of the usual pace.
+    pub const SPARING: Self =
+        Self { tick: Nanos::from_secs(1), interval: Some(Nanos::from_secs(10)), trace: TracePace::WhenLate };
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +59,9 @@ pub struct Explain {
     /// Activations with a larger latency are late. `None` stands for the 99.9th percentile of the run so far, or the
     /// budget if that is less.
     pub threshold: Option<Nanos>,
+    /// Without a threshold, only about this many of the largest latencies so far are late, whatever the budget. `None`
+    /// for the thousandth part.
+    pub rarest: Option<u64>,
     pub windows_max: u32,
     /// Bytes of the kernel's trace buffer per measured CPU; `None` for the default.
     pub buffer_bytes: Option<u64>,
@@ -90,6 +118,8 @@ pub struct CpuProgress {
     pub activations: u64,
     /// The largest latency up to the last interval.
     pub max: Option<Nanos>,
+    /// Activations of the present phase whose latency exceeded the budget.
+    pub over_budget: u64,
 }
 
 #[derive(Debug, Error)]

@@ -114,6 +114,11 @@ impl Collector {
         self.reader.activations()
     }
 
+    /// Activations of this stretch with a latency above the budget, without gaps.
+    pub fn over_budget(&self) -> u64 {
+        self.reader.over_budget()
+    }
+
     pub fn take_gap(&mut self) -> Option<Gap> {
         self.reader.take_gap()
     }

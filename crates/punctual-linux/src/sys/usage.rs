@@ -41,3 +41,29 @@ pub fn own_cpu() -> punctual_hist::Nanos {
     let part = |number: i64| u64::try_from(number).unwrap_or(0);
     punctual_hist::Nanos::from_secs(part(time.tv_sec)).plus(punctual_hist::Nanos::from_ns(part(time.tv_nsec)))
 }
+
+/// CPU time that a thread of this process has used; `None` if there is no such thread.
+pub fn thread_cpu(tid: u32) -> Option<punctual_hist::Nanos> {
+    // The kernel's numbers of the clocks of single threads: the complement of the thread's number, and the kind of clock.
+    const OF_ONE_THREAD: libc::clockid_t = 0b110;
+    let clock = !libc::clockid_t::try_from(tid).ok()? << 3 | OF_ONE_THREAD;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the structure, and refuses numbers of clocks that do not exist.
+    let done = unsafe { libc::clock_gettime(clock, std::ptr::from_mut(&mut time)) };
+    let (seconds, ns) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    (done == 0).then(|| punctual_hist::Nanos::from_secs(seconds).plus(punctual_hist::Nanos::from_ns(ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_used_no_more_than_its_process() {
+        let spun = (0..3_000_000_u64).fold(0, |sum: u64, n| sum ^ std::hint::black_box(n));
+        let here = thread_cpu(punctual_rt::kernel::thread_id()).unwrap();
+        assert!(here > punctual_hist::Nanos::ZERO && here <= own_cpu(), "{here:?} {spun}");
+        assert_eq!(thread_cpu(u32::MAX), None);
+        assert_eq!(thread_cpu(4_194_303), None, "no process of ours has this number");
+    }
+}

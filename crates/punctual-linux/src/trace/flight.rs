@@ -13,13 +13,18 @@ use crate::sys::sched;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::{Keep, Keeper};
 use punctual_numbers::trace::{Blind, Incomplete, Late, LateList, LateTotal, SelfTest, Tid, TraceTotal, Window};
-use punctual_rt::{kernel, now};
+use punctual_rt::now;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 const TICK: Nanos = Nanos::from_ms(10);
+/// Time between two looks if the trace is read only after late activations. The buffers must hold what is recorded in
+/// this time.
+const TICK_WHEN_LATE: Nanos = Nanos::from_secs(1);
+/// Seed of the draws that decide which late activations keep their windows.
+const SEED: u64 = 1;
 /// Interval of reading the counters. A late activation causes an extra reading, but not within `SAMPLE_AGAIN` of the
 /// previous one, so that a burst of late activations does not turn reading itself into a load.
 const SAMPLE: Nanos = Nanos::from_ms(100);
@@ -39,6 +44,16 @@ const HOLES_PART: u64 = 100;
 /// Each time the kept windows have grown by this number of bytes, fewer of the following windows are kept. The worst
 /// are always kept.
 const BYTES_UNTIL_SPARING: u64 = 64 << 20;
+
+/// When the kernel's trace is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TracePace {
+    /// All the time, so that nothing is lost however long it takes until an activation is found to be late.
+    #[default]
+    Steady,
+    /// Only after a late activation. Until then the kernel overwrites its oldest records, which costs no reading.
+    WhenLate,
+}
 
 struct Thread {
     cpu: u32,
@@ -67,6 +82,7 @@ pub struct Found {
 }
 
 struct Core {
+    pace: TracePace,
     engine: Option<Box<dyn Engine>>,
     witness: Witness,
     sampled: MonoTime,
@@ -97,7 +113,7 @@ impl Flight {
         self_test: &[SelfTest],
         threads: &[MeasuredThread],
         windows_max: u32,
-        seed: u64,
+        pace: TracePace,
     ) -> std::io::Result<Self> {
         let book = if engine.is_some() { NameBook::read() } else { NameBook::default() };
         let thread = |MeasuredThread { cpu, tid }: &MeasuredThread| Thread {
@@ -116,13 +132,14 @@ impl Flight {
             witness.leave_alone();
         }
         let core = Arc::new(Mutex::new(Core {
+            pace,
             engine,
             witness,
             sampled: MonoTime::default(),
             threads: threads.iter().map(thread).collect(),
             phase: 0,
             on: false,
-            keeper: Keeper::new(threads.iter().map(|thread| thread.cpu), windows_max, seed),
+            keeper: Keeper::new(threads.iter().map(|thread| thread.cpu), windows_max, SEED),
             book,
             waiting: VecDeque::new(),
             held: BTreeMap::new(),
@@ -132,7 +149,7 @@ impl Flight {
         }));
         let stop = Arc::new(AtomicBool::new(false));
         let (of_thread, until) = (Arc::clone(&core), Arc::clone(&stop));
-        let thread = std::thread::Builder::new().name("trace".into()).spawn(move || run(&of_thread, &until))?;
+        let thread = std::thread::Builder::new().name("trace".into()).spawn(move || run(&of_thread, &until, pace))?;
         Ok(Self { core, stop, thread: Some(thread) })
     }
 
@@ -220,7 +237,16 @@ impl Flight {
     }
 
     pub fn totals(&self) -> Vec<TraceTotal> {
-        self.core().engine.as_ref().map(|engine| engine.totals()).unwrap_or_default()
+        let core = self.core();
+        let mut totals = core.engine.as_ref().map(|engine| engine.totals()).unwrap_or_default();
+        if core.pace == TracePace::WhenLate {
+            // Records that were overwritten before anybody wanted to read them are no loss. Each window says itself
+            // whether records of it are missing.
+            for total in &mut totals {
+                total.lost = 0;
+            }
+        }
+        totals
     }
 }
 
@@ -228,17 +254,20 @@ impl Drop for Flight {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
         // Dropping `core` removes the tracing instance.
     }
 }
 
-fn run(core: &Mutex<Core>, stop: &AtomicBool) {
+fn run(core: &Mutex<Core>, stop: &AtomicBool, pace: TracePace) {
+    let tick = if pace == TracePace::Steady { TICK } else { TICK_WHEN_LATE };
     // Gives the thread precedence over other ordinary tasks. If the kernel refuses this, the thread is sometimes late.
     let _ = rustix::process::nice(-10);
     while !stop.load(Relaxed) {
-        kernel::sleep_for(TICK);
+        // The end of the measurement wakes the thread, so that nobody waits for a long tick.
+        std::thread::park_timeout(std::time::Duration::from_nanos(tick.as_ns()));
         core.lock().unwrap_or_else(PoisonError::into_inner).step();
     }
 }
@@ -281,7 +310,8 @@ impl Core {
         self.witness.saw(at);
         // Late activations are taken before the trace is read, so that the trace extends beyond them.
         self.take_late();
-        if let Some(engine) = &mut self.engine {
+        let reads = self.pace == TracePace::Steady || !self.waiting.is_empty();
+        if let Some(engine) = self.engine.as_mut().filter(|_| reads) {
             engine.drain();
         }
         self.sample(at, if self.waiting.is_empty() { SAMPLE } else { SAMPLE_AGAIN });

@@ -35,7 +35,7 @@ mod tracefs;
 
 pub use engine::{Engine, EngineChoice, MeasuredThread, Span, Wish};
 pub use error::TraceError;
-pub use flight::{Flight, Found};
+pub use flight::{Flight, Found, TracePace};
 pub use instance::CLOCK;
 pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
 pub use open::{Opened, open};

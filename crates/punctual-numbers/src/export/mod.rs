@@ -16,6 +16,7 @@ mod rt_tests;
 #[cfg(test)]
 mod tests;
 mod values;
+mod watching;
 
 pub use cyclictest::cyclictest;
 pub use fleet::{FleetHead, FleetRow, fleet_head, fleet_rows, foreign_fleet_head, foreign_fleet_rows};
@@ -26,6 +27,7 @@ pub use prometheus::{BUCKETS_NS, prometheus};
 pub use results::{ktap, lava};
 pub use rt_tests::rt_tests;
 pub use values::{csv, gnuplot};
+pub use watching::{OPEN_METRICS, Watching};
 
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;

@@ -45,7 +45,7 @@ pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
     Ok(text)
 }
 
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+pub(super) fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
@@ -107,7 +107,7 @@ fn escaped(value: &str) -> String {
 }
 
 /// Formats a length as the exact number of seconds, without an exponent.
-fn seconds(length: Nanos) -> String {
+pub(super) fn seconds(length: Nanos) -> String {
     let text = format!("{}.{:09}", length.as_ns() / 1_000_000_000, length.as_ns() % 1_000_000_000);
     let text = text.trim_end_matches('0');
     text.trim_end_matches('.').to_owned()

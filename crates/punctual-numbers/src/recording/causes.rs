@@ -31,11 +31,7 @@ impl Causes {
         let room = LATE_MAX.saturating_sub(self.late.len());
         self.late.extend(list.late.into_iter().take(room));
         for more in list.totals {
-            let total = self.late_totals.entry(more.cpu).or_insert(LateTotal { cpu: more.cpu, ..LateTotal::default() });
-            total.count = total.count.saturating_add(more.count);
-            total.latency = total.latency.plus(more.latency);
-            total.passed_over = total.passed_over.saturating_add(more.passed_over);
-            total.threshold = more.threshold;
+            self.late_totals.entry(more.cpu).or_insert(LateTotal { cpu: more.cpu, ..LateTotal::default() }).add(&more);
         }
     }
 }

@@ -246,7 +246,7 @@ impl CpuTotals {
 }
 
 impl Counters {
-    fn add(&mut self, more: &Self) {
+    pub(crate) fn add(&mut self, more: &Self) {
         self.voluntary_switches = self.voluntary_switches.saturating_add(more.voluntary_switches);
         self.involuntary_switches = self.involuntary_switches.saturating_add(more.involuntary_switches);
         self.minor_faults = self.minor_faults.saturating_add(more.minor_faults);

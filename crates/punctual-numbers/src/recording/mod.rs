@@ -163,6 +163,9 @@ pub enum Moment {
     After,
 }
 
+/// The kernel's file with an id that is different at each boot. [`InForce`] has its value.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
 /// The values of files that affect the result, read at one moment of the run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

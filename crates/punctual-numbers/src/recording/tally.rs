@@ -32,7 +32,7 @@ impl CpuTallies {
         self.over_budget = self.over_budget.saturating_add(interval.over_budget);
     }
 
-    pub(super) fn absorb(&mut self, other: &Self) {
+    pub(crate) fn absorb(&mut self, other: &Self) {
         self.ran.absorb(&other.ran);
         self.skipped.absorb(&other.skipped);
         self.over_budget = self.over_budget.saturating_add(other.over_budget);

@@ -28,8 +28,12 @@ pub fn worst_max(windows_max: u32, cpus: usize) -> u32 {
 /// The 99.9th percentile of the latencies so far. While there are few latencies, a lower percentile is used, so that
 /// early spikes are not missed.
 pub fn late_threshold(so_far: &Counts) -> Nanos {
-    let later = (so_far.count() / 1000).max(LATE_AT_LEAST);
-    match so_far.count().checked_sub(later) {
+    rarest_threshold(so_far, (so_far.count() / 1000).max(LATE_AT_LEAST))
+}
+
+/// The latency that only about this many of the latencies so far exceed.
+pub fn rarest_threshold(so_far: &Counts, count: u64) -> Nanos {
+    match so_far.count().checked_sub(count) {
         None | Some(0) => LATE_AT_FIRST,
         Some(rank) => so_far.value_at_rank(rank).unwrap_or(LATE_AT_FIRST),
     }

@@ -160,3 +160,13 @@ pub struct LateTotal {
     /// allowed.
     pub passed_over: u64,
 }
+
+impl LateTotal {
+    /// Adds what came later on the same CPU.
+    pub fn add(&mut self, more: &Self) {
+        self.count = self.count.saturating_add(more.count);
+        self.latency = self.latency.plus(more.latency);
+        self.passed_over = self.passed_over.saturating_add(more.passed_over);
+        self.threshold = more.threshold;
+    }
+}

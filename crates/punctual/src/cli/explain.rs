@@ -1,14 +1,18 @@
 //! `punctual explain`.
 
 use super::Brief;
+use super::long::DayArgs;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The recording, made with measure --explain or check [default: the newest of this folder]
+    /// The recording, made with measure --explain or check, or the folder of a watch [default: the newest recording of
+    /// this folder]
     pub recording: Option<PathBuf>,
+    #[command(flatten)]
+    pub day: DayArgs,
     /// Print everything: all causes with the knobs that bear on them, more of the worst activations, and the method;
     /// with --json all windows, some megabytes for a long recording
     #[arg(long, conflicts_with_all = ["spike", "brief"])]

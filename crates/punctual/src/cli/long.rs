@@ -1,7 +1,7 @@
 //! Options for long runs, and for several runs made one after the other.
 
 use super::Brief;
-use super::value::{When, parse_when};
+use super::value::{When, WhichDay, parse_day, parse_when};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -34,6 +34,14 @@ pub struct ResumeArgs {
         ]
     )]
     pub resume: Option<PathBuf>,
+}
+
+/// Selects one day of a watch.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct DayArgs {
+    /// Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22
+    #[arg(long, value_name = "DAY", value_parser = parse_day)]
+    pub day: Option<WhichDay>,
 }
 
 /// Options that select a part of a recording for `punctual report`.

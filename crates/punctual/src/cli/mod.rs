@@ -19,6 +19,7 @@ mod result;
 mod torture;
 mod tune;
 mod value;
+mod watch;
 
 pub use campaign::CampaignArgs;
 pub use compare::{CompareArgs, CompareLevel};
@@ -34,7 +35,8 @@ pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
 pub use torture::TortureArgs;
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
-pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
+pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, WhichDay, parse_cpus, parse_duration, parse_loads};
+pub use watch::WatchArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KERNELS, MECHANISMS, one_of};
@@ -108,6 +110,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Observe a running program: its periodic threads, what is in their cycles, how they are set up
     Inspect(InspectArgs),
+    /// Measure for months beside other work, into a store of bounded size
+    Watch(Box<WatchArgs>),
     /// Write a recording, or another program's result, in another program's format
     Export(ExportArgs),
     /// Show the report of a recording, or of another program's result

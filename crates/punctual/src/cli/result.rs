@@ -1,6 +1,6 @@
 //! Options for files with results.
 
-use super::long::BetweenArgs;
+use super::long::{BetweenArgs, DayArgs};
 use super::plot::PlotArgs;
 use super::value::parse_duration;
 use super::{Form, Quiet};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The recording, or the result of another program [default: the newest recording of this folder]
+    /// The recording, the folder of a watch, or the result of another program [default: the newest recording of this folder]
     pub recording: Option<PathBuf>,
     #[command(flatten)]
     pub import: ImportArgs,
@@ -26,6 +26,8 @@ pub struct ReportArgs {
     pub text: bool,
     #[command(flatten)]
     pub between: BetweenArgs,
+    #[command(flatten)]
+    pub day: DayArgs,
     #[command(flatten)]
     pub plot: PlotArgs,
 }

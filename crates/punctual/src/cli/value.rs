@@ -69,6 +69,25 @@ pub fn parse_when(text: &str) -> Result<When, String> {
     u64::try_from(ns).map(When::Wall).map_err(|_| format!("'{text}' is before 1970"))
 }
 
+/// A day of a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhichDay {
+    /// Counted from 1.
+    Number(u64),
+    /// Midnight at which it begins in UTC, in nanoseconds since 1970.
+    From(u64),
+}
+
+pub fn parse_day(text: &str) -> Result<WhichDay, String> {
+    let wrong = || format!("'{text}' is no day: write its number, as in 5, or its date, as in 2026-11-22");
+    if let Ok(number) = text.parse() {
+        return if number == 0 { Err(wrong()) } else { Ok(WhichDay::Number(number)) };
+    }
+    let date: jiff::civil::Date = text.parse().map_err(|_| wrong())?;
+    let midnight = date.to_zoned(jiff::tz::TimeZone::UTC).map_err(|_| wrong())?.timestamp().as_nanosecond();
+    u64::try_from(midnight).map(WhichDay::From).map_err(|_| wrong())
+}
+
 /// One or more times in a row: `1h30m`.
 fn parse_lengths(text: &str) -> Result<Nanos, String> {
     let mut sum = Nanos::ZERO;
@@ -94,7 +113,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
 }
 
 /// Parses a number of bytes, with an optional K, M or G for powers of 1024.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let (digits, shift) = match upper.strip_suffix('K').map(|d| (d, 10)) {
         Some(pair) => pair,

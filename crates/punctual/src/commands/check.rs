@@ -117,7 +117,7 @@ fn open(form: Form, here: &Here, opening: &Opening<'_>, scenario: &Scenario) -> 
 
 /// The isolated CPUs, because they were isolated for real-time work. If there are none, all CPUs but the first core:
 /// the rest of the machine and our own helper threads need a CPU to run on.
-fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
+pub fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
     let isolated = cpus.isolated.intersection(&cpus.online);
     if !isolated.is_empty() {
         return isolated;

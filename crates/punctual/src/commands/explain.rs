@@ -4,20 +4,34 @@ use crate::cli::ExplainArgs;
 use crate::commands::files::{refuse_pipe, title, write_new, write_new_with};
 use crate::commands::here::reader;
 use crate::commands::source::named_or_newest;
+use crate::commands::watched::{day, history};
 use crate::exit::Exit;
 use crate::render::{self, explain};
 use anyhow::{Context, Result, bail};
 use punctual_linux::recording::read_file;
+use punctual_numbers::recording::Recording;
 use punctual_numbers::report::Report;
 use std::io::BufWriter;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// The recording, and the path that names it or the part of it with the largest latency.
+fn recording(args: &ExplainArgs) -> Result<(Recording, PathBuf)> {
+    let path = named_or_newest(args.recording.as_ref())?;
+    refuse_pipe(&path)?;
+    if path.is_dir() {
+        return day(&path, &history(&path)?, args.day.day);
+    }
+    if args.day.day.is_some() {
+        bail!("--day is for the folder of a watch, which has days; name that folder");
+    }
+    Ok((read_file(&path)?, path))
+}
 
 /// Reads, ranks, prints. Exits with 3 if the recording was cut off or if more than a fifth of the latency has no cause.
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
-    let path = &named_or_newest(args.recording.as_ref())?;
-    refuse_pipe(path)?;
-    let recording = read_file(path)?;
-    let report = Report::of(&recording);
+    let (recording, path) = &recording(args)?;
+    let report = Report::of(recording);
     let name = path.display();
     let untraced =
         || format!("{name} holds nothing of causes; record them with punctual measure --explain (best as root)");

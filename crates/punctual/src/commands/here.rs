@@ -9,7 +9,7 @@ use punctual_facts::machine::{MachineLine, container};
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 use punctual_linux::live::LiveTree;
-use punctual_linux::measure::Setting;
+use punctual_linux::measure::{Pace, Setting};
 use punctual_tuning::audit::audit;
 use std::path::PathBuf;
 
@@ -62,6 +62,7 @@ impl Here {
             ordinary_if_refused,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             explain: None,
+            pace: Pace::default(),
         }
     }
 }

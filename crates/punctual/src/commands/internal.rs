@@ -95,6 +95,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "punctual-inspect",
         &["sudo punctual inspect my_controller", "sudo punctual inspect --fail-on alloc,late=50us -- ./my_loop"],
     ),
+    ("punctual-watch", &["sudo punctual watch --cpus 2-3 --budget 100us", "punctual report /var/lib/punctual-watch"]),
     ("punctual-compare", &["punctual compare before.punctual after.punctual", "punctual compare --full"]),
     (
         "punctual-report",

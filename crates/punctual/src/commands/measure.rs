@@ -98,6 +98,7 @@ fn fits(args: &TraceArgs, scenario: &Scenario) -> Result<()> {
 fn explain(args: &TraceArgs) -> Option<Explain> {
     args.explain.then(|| Explain {
         threshold: args.explain_threshold,
+        rarest: None,
         windows_max: args.windows,
         buffer_bytes: args.trace_buffer,
         phases: Vec::new(),

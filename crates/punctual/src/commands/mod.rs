@@ -34,6 +34,8 @@ mod source;
 pub mod status;
 pub mod torture;
 pub mod tune;
+pub mod watch;
+mod watched;
 mod why_not;
 
 /// The error message if this build lacks a feature. The feature's name is `what` in lower case.

@@ -6,10 +6,12 @@ use crate::commands::here::reader;
 use crate::commands::plot;
 use crate::commands::session::told;
 use crate::commands::source::{named_or_newest, one_result, part_of};
+use crate::commands::watched::{bytes, day, history};
 use crate::exit::Exit;
 use crate::render;
+use crate::render::watch::WatchDocument;
 use crate::render::words::next::Wording;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::Recording;
@@ -19,6 +21,12 @@ use std::path::{Path, PathBuf};
 /// Reads, prints. A recording that was cut off is shown up to its last good frame, and the command exits with 3.
 pub fn run(args: &ReportArgs) -> Result<Exit> {
     let (typed, plot) = swapped(args);
+    if let Some(folder) = typed.filter(|path| path.is_dir()) {
+        return watched(args, folder, plot);
+    }
+    if args.day.day.is_some() {
+        bail!("--day is for the folder of a watch, which has days; name that folder");
+    }
     let path = &named_or_newest(typed)?;
     let result = part_of(one_result(path, args.import)?, path, args.between.between.as_deref())?;
     if let Some(file) = plot {
@@ -28,6 +36,32 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
         ResultFile::Recording(recording) => recorded(args, path, &recording),
         ResultFile::Foreign(run) => imported(args, path, &run),
     }
+}
+
+/// Shows the store of a watch, or one day of it as the recording that it is.
+#[allow(clippy::option_option, reason = "not asked for, asked for without a file, and with one")]
+fn watched(args: &ReportArgs, folder: &Path, plot: Option<Option<&Path>>) -> Result<Exit> {
+    let history = history(folder)?;
+    if let Some(wanted) = args.day.day {
+        let (recording, path) = day(folder, &history, Some(wanted))?;
+        if let Some(file) = plot {
+            return plot::run(args, &path, file, ResultFile::Recording(Box::new(recording)));
+        }
+        return recorded(args, &path, &recording);
+    }
+    if plot.is_some() || args.html.is_some() || args.between.between.is_some() {
+        bail!("a chart, a page or a part is of one day: name the day with --day, as in --day 1");
+    }
+    let bytes = bytes(folder);
+    render::print(&if args.form.json {
+        let document = WatchDocument { store: folder.display().to_string(), bytes, history: &history };
+        render::document(&document)?
+    } else if args.form.brief {
+        render::watch::brief(&history, folder)
+    } else {
+        render::watch::text(&history, folder, bytes, args.form.full, render::style())
+    })?;
+    Ok(Exit::doubtful_if(!history.damaged.is_empty()))
 }
 
 /// The named result and the requested chart. `--plot RESULT` is accepted: if the word after `--plot` does not end like

@@ -66,6 +66,7 @@ fn same_machine(recording: &Recording, setting: &Setting, path: &Path) -> Result
 fn as_before(tracing: &Tracing) -> Explain {
     Explain {
         threshold: tracing.threshold,
+        rarest: None,
         windows_max: tracing.windows_max,
         buffer_bytes: Some(tracing.buffer_bytes).filter(|bytes| *bytes > 0),
         phases: tracing.phases.clone(),

@@ -39,6 +39,7 @@ pub mod text;
 pub mod torture;
 pub mod tune;
 pub mod units;
+pub mod watch;
 pub mod why_not;
 pub mod words;
 

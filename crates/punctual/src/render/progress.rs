@@ -151,7 +151,7 @@ mod tests {
             phase_number: PhaseNumber { number: 2, of: 4 },
             warming_up: false,
             cpus: [(0, Some(Nanos::from_us(48))), (1, None)]
-                .map(|(cpu, max)| CpuProgress { cpu, activations: 12_000, max })
+                .map(|(cpu, max)| CpuProgress { cpu, activations: 12_000, max, over_budget: 0 })
                 .to_vec(),
             skipped: 3,
             latencies: Vec::new(),

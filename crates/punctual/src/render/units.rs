@@ -236,6 +236,21 @@ pub fn date(unix_ns: u64) -> String {
     stamp.map_or_else(|_| ABSENT.to_owned(), |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
+/// The day of a wall-clock instant, in UTC: `2026-11-21`.
+pub fn day(unix_ns: u64) -> String {
+    let stamp = jiff::Timestamp::from_nanosecond(i128::from(unix_ns));
+    stamp.map_or_else(|_| ABSENT.to_owned(), |t| t.strftime("%Y-%m-%d").to_string())
+}
+
+/// A number of bytes, rounded up: `812 bytes`, `14 KiB`, `2.4 MiB`.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_024 => counted(bytes, "byte"),
+        1_024..1_048_576 => format!("{}{THIN}KiB", count(bytes.div_ceil(1_024))),
+        _ => format!("{}{THIN}MiB", shorter(&decimal_up(bytes, 1_048_576, 1))),
+    }
+}
+
 /// The current local date and time, as part of a file name.
 pub fn file_stamp() -> String {
     jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()

@@ -44,7 +44,7 @@ fn tracing() -> Frame {
 
 /// A window in which a thread of higher priority runs for the time `hog`, after our timer has expired and our thread
 /// was woken.
-fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
+pub fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
     let release = EPOCH.plus(at);
     let us = |us| release.plus(Nanos::from_us(us));
     let late = us(5).plus(hog);

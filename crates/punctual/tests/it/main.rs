@@ -37,4 +37,5 @@ mod snapshot;
 mod torture;
 mod tune;
 mod tune_privileged;
+mod watch;
 mod why_not;

@@ -5,7 +5,7 @@
 
 use super::{Published, glossary};
 use crate::render::{
-    audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, torture, tune, why_not,
+    audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, torture, tune, watch, why_not,
 };
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -204,6 +204,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<explain::json::Document<'_>>(),
         file::<fleet::run::FleetRun>(),
         file::<inspect::InspectDocument<'_>>(),
+        file::<watch::WatchDocument<'_>>(),
         file::<compare::Published<'_>>(),
         file::<compare::turns::TurnsPlan>(),
         file::<torture::TortureDocument<'_>>(),

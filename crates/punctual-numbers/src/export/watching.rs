@@ -1,0 +1,184 @@
+//! Writes what a watch has seen since it began, as `OpenMetrics` text for Prometheus.
+//!
+//! Counters and buckets only grow while the process runs, and begin at zero when it is started anew, which Prometheus takes
+//! for a restart. The histogram has classic buckets, and a summary has the quantiles of the exact cells.
+
+use super::prometheus::{BUCKETS_NS, head, seconds};
+use crate::recording::{EventKind, Frame, Interval};
+use punctual_hist::{Counts, Nanos, bucket_high};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+
+/// The media type of the text.
+pub const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The recent maximum is that of this time. It covers several scrapes, so that none misses it.
+const RECENT: Nanos = Nanos::from_secs(300);
+/// Quantiles of the summary, in millionths.
+const QUANTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
+
+/// Sums over all runs of one watch.
+#[derive(Clone, Debug, Default)]
+pub struct Watching {
+    cpus: BTreeMap<u32, OfCpu>,
+    watched: Nanos,
+    releases_lost: u64,
+    events: BTreeMap<EventKind, u64>,
+    /// CPU time that the watch itself has used.
+    pub own_cpu: Nanos,
+    /// Actions that were carried out.
+    pub actions: u64,
+    /// The present period of the watching threads.
+    pub period: Nanos,
+    pub store_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfCpu {
+    ran: Counts,
+    skipped: u64,
+    over_budget: u64,
+    /// Largest latencies of the last intervals, with the lengths of these.
+    recent: VecDeque<(Nanos, Nanos)>,
+}
+
+impl Watching {
+    pub fn add(&mut self, frame: &Frame) {
+        match frame {
+            Frame::Interval(interval) => self.interval(interval),
+            Frame::Event(event) => {
+                self.releases_lost = self.releases_lost.saturating_add(event.releases_lost);
+                *self.events.entry(event.kind).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        self.watched = self.watched.plus(interval.length);
+        for cpu in &interval.cpus {
+            let of = self.cpus.entry(cpu.cpu).or_default();
+            let pairs = cpu.ran.iter().map(|(bucket, n)| (usize::from(*bucket), *n));
+            if let (false, Some(min), Some(max)) = (cpu.ran.is_empty(), cpu.ran_min, cpu.ran_max) {
+                of.ran.merge_nonzero(pairs, min, max, cpu.ran_sum);
+            }
+            of.skipped = cpu.skipped.iter().fold(of.skipped, |sum, (_, n)| sum.saturating_add(*n));
+            of.over_budget = of.over_budget.saturating_add(cpu.over_budget);
+            let max = cpu.block_max.iter().map(|(_, max)| *max).max().unwrap_or_default();
+            of.recent.push_back((interval.length, max));
+            let mut length = of.recent.iter().fold(Nanos::ZERO, |sum, (length, _)| sum.plus(*length));
+            while let Some((oldest, _)) = of.recent.front().filter(|(oldest, _)| length.minus(*oldest) >= RECENT) {
+                length = length.minus(*oldest);
+                of.recent.pop_front();
+            }
+        }
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let name = "punctual_watch_latency_seconds";
+        head(&mut text, name, "histogram", "Latency of the activations that ran");
+        for (cpu, of) in &self.cpus {
+            buckets(&mut text, name, *cpu, &of.ran);
+        }
+        let name = "punctual_watch_latency_quantiles_seconds";
+        head(&mut text, name, "summary", "Quantiles of the latency since the watch began");
+        for (cpu, of) in &self.cpus {
+            for ppm in QUANTILES_PPM {
+                let quantile = seconds(Nanos::from_us(u64::from(ppm)));
+                if let Some(value) = of.ran.percentile_ppm(ppm) {
+                    let _ = writeln!(text, "{name}{{cpu=\"{cpu}\",quantile=\"{quantile}\"}} {}", seconds(value));
+                }
+            }
+            let _ = writeln!(text, "{name}_sum{{cpu=\"{cpu}\"}} {}", seconds(of.ran.sum()));
+            let _ = writeln!(text, "{name}_count{{cpu=\"{cpu}\"}} {}", of.ran.count());
+        }
+        let recent = |of: &OfCpu| of.recent.iter().map(|(_, max)| *max).max().unwrap_or_default();
+        let mut by_cpu = |name: &str, kind: &str, help: &str, value: &dyn Fn(&OfCpu) -> String| {
+            head(&mut text, name, kind, help);
+            let suffix = if kind == "counter" { "_total" } else { "" };
+            for (cpu, of) in &self.cpus {
+                let _ = writeln!(text, "{name}{suffix}{{cpu=\"{cpu}\"}} {}", value(of));
+            }
+        };
+        by_cpu(
+            "punctual_watch_recent_latency_max_seconds",
+            "gauge",
+            "Largest latency of the last five minutes",
+            &|of| seconds(recent(of)),
+        );
+        by_cpu("punctual_watch_skipped_releases", "counter", "Releases that passed without running", &|of| {
+            of.skipped.to_string()
+        });
+        by_cpu("punctual_watch_over_budget", "counter", "Activations with a latency above the budget", &|of| {
+            of.over_budget.to_string()
+        });
+        self.of_the_watch(&mut text);
+        text.push_str("# EOF\n");
+        text
+    }
+
+    fn of_the_watch(&self, text: &mut String) {
+        let counters = [
+            ("punctual_watch_watched_seconds", "Time that was watched", seconds(self.watched)),
+            ("punctual_watch_own_cpu_seconds", "CPU time that the watch itself used", seconds(self.own_cpu)),
+            ("punctual_watch_actions", "Actions that late activations caused", self.actions.to_string()),
+            (
+                "punctual_watch_releases_lost",
+                "Releases due while the machine did not run",
+                self.releases_lost.to_string(),
+            ),
+        ];
+        for (name, help, value) in counters {
+            head(text, name, "counter", help);
+            let _ = writeln!(text, "{name}_total {value}");
+        }
+        let gauges = [
+            ("punctual_watch_period_seconds", "Period of the watching threads", seconds(self.period)),
+            ("punctual_watch_store_bytes", "Size of the store", self.store_bytes.to_string()),
+        ];
+        for (name, help, value) in gauges {
+            head(text, name, "gauge", help);
+            let _ = writeln!(text, "{name} {value}");
+        }
+    }
+}
+
+/// A cell is counted in the first bucket that contains the whole cell.
+fn buckets(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
+    for edge in BUCKETS_NS {
+        let within = ran.nonzero().filter(|(cell, _)| bucket_high(*cell) <= edge);
+        let count = within.fold(0_u64, |sum, (_, n)| sum.saturating_add(n));
+        let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"{}\"}} {count}", seconds(Nanos::from_ns(edge)));
+    }
+    let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"+Inf\"}} {}", ran.count());
+    let _ = writeln!(text, "{name}_sum{{cpu=\"{cpu}\"}} {}", seconds(ran.sum()));
+    let _ = writeln!(text, "{name}_count{{cpu=\"{cpu}\"}} {}", ran.count());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::{CpuInterval, RecTime};
+
+    #[test]
+    fn the_recent_maximum_is_forgotten_and_the_counts_stay() {
+        let mut watching = Watching::default();
+        let mut feed = |second: u32, latency_us: u64| {
+            let mut counts = Counts::new();
+            counts.record_n(Nanos::from_us(latency_us), 10);
+            let max = vec![(second, Nanos::from_us(latency_us))];
+            let cpu = CpuInterval { block_max: max, ..CpuInterval::of(2, &counts, &Counts::new()) };
+            let start = RecTime::from_secs(u64::from(second));
+            watching.add(&Frame::Interval(Interval { start, length: Nanos::from_secs(10), phase: 0, cpus: vec![cpu] }));
+            watching.text()
+        };
+        let first = feed(0, 700);
+        assert!(first.contains("punctual_watch_recent_latency_max_seconds{cpu=\"2\"} 0.0007\n"), "{first}");
+        let last = (1..=40).map(|n| feed(n * 10, 3)).last().unwrap();
+        assert!(last.contains("punctual_watch_recent_latency_max_seconds{cpu=\"2\"} 0.000003\n"), "{last}");
+        assert!(last.contains("punctual_watch_latency_seconds_bucket{cpu=\"2\",le=\"0.000005\"} 400\n"), "{last}");
+        assert!(last.contains("punctual_watch_latency_seconds_count{cpu=\"2\"} 410\n"), "{last}");
+        assert!(last.contains("punctual_watch_watched_seconds_total 410\n"), "{last}");
+        assert!(last.ends_with("# EOF\n"));
+    }
+}
