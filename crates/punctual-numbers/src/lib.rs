@@ -3,8 +3,8 @@
 //! Modules in reading order: the definition of a measurement ([`scenario`], [`placement`]), its results ([`recording`],
 //! [`trace`], [`foreign`]), statistics ([`stats`]), the causes of latency ([`explain`]), claims about one run
 //! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and of kernels ([`kernels`]), what a
-//! [`watch`] keeps of months, and the
-//! formats of other programs ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
+//! [`watch`] keeps of months, and the formats of other programs ([`export`]).
+//! This crate has no access to the machine, and knows knobs only by their ids.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! A written-down experiment: named cells, each measured the same number of times in a stated order.
 //!
 //! The next measurement follows from the design and the outcomes so far alone, so a resumed campaign continues as if it
-//! had not been interrupted. A cell that was refused once is not tried again. Must not know what a cell measures or sets,
-//! only which words of the kernel command line it needs.
+//! had not been interrupted. A cell that was refused once is not tried again. Must not know what a cell measures or
+//! sets, only which words of the kernel command line it needs.
 
 use super::Arm;
 use super::across::{Across, Course};

@@ -338,7 +338,7 @@ fn slowest(cycles: &[Cycle]) -> Vec<usize> {
     order
 }
 
-/// What was called.
+/// A system call by its number, or a function of the allocator by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Called {
     System(u32),

@@ -227,7 +227,7 @@ pub enum Pace {
     },
     /// The thread was waiting at the end, in a wait that is the only one that was seen.
     StillWaits {
-        /// The system call.
+        /// The system call that the thread is still in.
         call: String,
     },
     /// The thread was seen running, and it never waited.

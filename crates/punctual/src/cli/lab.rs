@@ -1,5 +1,6 @@
 //! Options of `punctual lab`.
 
+use super::Brief;
 use super::value::{Loads, parse_duration, parse_loads, parse_percent};
 use clap::{Args, Subcommand};
 use punctual_hist::Nanos;
@@ -10,9 +11,6 @@ use std::path::PathBuf;
 pub struct LabArgs {
     #[command(subcommand)]
     pub verb: LabVerb,
-    /// Print one line, for scripts and CI logs
-    #[arg(long, short = 'q', visible_alias = "quiet", global = true)]
-    pub brief: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -52,8 +50,10 @@ pub struct LabCompareArgs {
     /// Write an HTML page to this file
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print every number of every kernel and load
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "brief"])]
     pub full: bool,
     /// Print one JSON document
     #[arg(long)]
@@ -128,6 +128,8 @@ pub struct LabGateArgs {
     /// Write an HTML page to this file
     #[arg(long, value_name = "PATH", conflicts_with = "save")]
     pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print one JSON document, that of compare
     #[arg(long, conflicts_with = "save")]
     pub json: bool,
@@ -161,6 +163,8 @@ pub struct LabBisectArgs {
     /// Good and bad must differ by more than this share
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub margin: f64,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

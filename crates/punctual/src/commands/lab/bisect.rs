@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Measures good and bad, finds the number that tells them apart, and halves. Exits with 3 if they do not differ.
-pub fn run(args: &LabBisectArgs, brief: bool) -> Result<Exit> {
+pub fn run(args: &LabBisectArgs) -> Result<Exit> {
     let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
     let bench = Bench::open(&args.guest, false, false, interrupted)?;
     let search = Search { bench, seeds: (1..=args.seeds).collect(), margin: args.margin };
@@ -25,7 +25,7 @@ pub fn run(args: &LabBisectArgs, brief: bool) -> Result<Exit> {
         (_, Some((good, bad))) => search.words(&args.kernel, good, bad)?,
         _ => search.list(&args.kernel)?,
     };
-    render::print(&match (args.json, brief) {
+    render::print(&match (args.json, args.form.brief) {
         (true, _) => lab::bisect_json(&bisected)?,
         (_, true) => lab::bisect_brief(&bisected),
         _ => lab::bisect_text(&bisected, render::style()),

@@ -14,7 +14,7 @@ use punctual_numbers::kernels::{KernelRuns, SideBySide};
 use std::collections::BTreeSet;
 
 /// Measures, compares, prints. Exits with 3 if a kernel is missing or its mode of pre-emption is not the one asked for.
-pub fn run(args: &LabCompareArgs, brief: bool) -> Result<Exit> {
+pub fn run(args: &LabCompareArgs) -> Result<Exit> {
     let mut names = BTreeSet::new();
     if let Some(twice) = args.kernel.iter().flatten().find(|choice| !names.insert(&choice.name)) {
         bail!("{} is named twice", twice.name);
@@ -37,7 +37,7 @@ pub fn run(args: &LabCompareArgs, brief: bool) -> Result<Exit> {
     if let Some(path) = &args.html {
         write_new(path, lab::html(&shown)?)?;
     }
-    render::print(&match (args.json, brief) {
+    render::print(&match (args.json, args.form.brief) {
         (true, _) => lab::json(&shown)?,
         (_, true) => lab::brief(&shown),
         _ => lab::text(&shown, args.full, args.html.as_deref(), render::style()),

@@ -13,7 +13,7 @@ use punctual_numbers::compare::Compared;
 use std::path::Path;
 
 /// Measures, compares, prints. Exits with 2 if the kernel is worse, with 3 if that is not certain.
-pub fn run(args: &LabGateArgs, brief: bool) -> Result<Exit> {
+pub fn run(args: &LabGateArgs) -> Result<Exit> {
     [&args.save, &args.junit, &args.html].into_iter().flatten().try_for_each(|path| check_new(path))?;
     let Some(path) = &args.baseline else {
         let to = args.save.as_deref().context("neither --baseline nor --save is given")?;
@@ -30,7 +30,7 @@ pub fn run(args: &LabGateArgs, brief: bool) -> Result<Exit> {
     if let Some(path) = &args.html {
         write_new(path, lab::html(&shown)?)?;
     }
-    render::print(&match (args.json, brief) {
+    render::print(&match (args.json, args.form.brief) {
         (true, _) => lab::json(&shown)?,
         (_, true) => lab::gate_brief(&shown),
         _ => lab::gate_text(&shown, render::style()),

@@ -12,8 +12,8 @@ use anyhow::Result;
 
 pub fn run(args: &LabArgs) -> Result<Exit> {
     match &args.verb {
-        LabVerb::Compare(verb) => compare::run(verb, args.brief),
-        LabVerb::Gate(verb) => gate::run(verb, args.brief),
-        LabVerb::Bisect(verb) => bisect::run(verb, args.brief),
+        LabVerb::Compare(verb) => compare::run(verb),
+        LabVerb::Gate(verb) => gate::run(verb),
+        LabVerb::Bisect(verb) => bisect::run(verb),
     }
 }

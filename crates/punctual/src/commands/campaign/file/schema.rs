@@ -1,5 +1,5 @@
-//! The schema of a campaign file, for editors: generated from the types below, which a test holds against the keys that the
-//! parser takes. `BLESS=1` writes it to `examples/campaigns`.
+//! The schema of a campaign file, for editors: generated from the types below, which a test holds against the keys that
+//! the parser takes. `BLESS=1` writes it to `examples/campaigns`.
 
 use super::{CELL, COMPARE, FIGURES, ORDERS, PAIR, PUBLISHED, SETTINGS, TOP, parse};
 use schemars::{JsonSchema, generate::SchemaSettings};
