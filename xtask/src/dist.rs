@@ -1,5 +1,5 @@
 //! Makes what users install: static programs, packages for Debian and for RPM, checksums, a bill of materials and the
-//! list of licences. Two builds of one commit give the same bytes, in whatever folder they run.
+//! list of licences. Two builds of one commit give the same bytes, in whatever folder they run; with `--twice` this is checked.
 
 mod archive;
 mod build;
@@ -19,32 +19,61 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub fn run(root: &Path, names: &[&str]) -> Result<()> {
-    let wanted = wanted(names)?;
+pub fn run(root: &Path, words: &[&str]) -> Result<()> {
+    let (options, names): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+    let wanted = wanted(&names)?;
+    match options.as_slice() {
+        [] => made(root, &wanted, time_of_sources(root)?).map(drop),
+        ["--twice"] => twice(root, &wanted),
+        other => bail!("unknown option `{}`", other.join(" ")),
+    }
+}
+
+/// Makes everything a second time from a copy of the commit in another folder, and compares the bytes.
+fn twice(root: &Path, wanted: &[Platform]) -> Result<()> {
+    let changed = run::read(Command::new("git").args(["status", "--porcelain"]).current_dir(root))?;
+    ensure!(changed.is_empty(), "commit first, because the copy is made of the commit; changed here:\n{changed}");
+    let time = time_of_sources(root)?;
+    let one = made(root, wanted, time)?;
+    let copy = run::target_folder(root)?.join("made-again/elsewhere");
+    if copy.exists() {
+        fs::remove_dir_all(&copy).with_context(|| format!("remove {}", copy.display()))?;
+    }
+    run::show(Command::new("git").args(["clone", "--quiet"]).arg(root).arg(&copy))?;
+    let other = made(&copy, wanted, time)?;
+    let sums = |folder: &Path| fs::read_to_string(folder.join("SHA256SUMS")).context("read the sums");
+    let (one, other) = (sums(&one)?, sums(&other)?);
+    let differ: Vec<&str> = one.lines().filter(|line| !other.lines().any(|again| again == *line)).collect();
+    ensure!(differ.is_empty(), "a second build gives other bytes for\n{}", differ.join("\n"));
+    println!("{} files have the same bytes in both builds", one.lines().count());
+    Ok(())
+}
+
+/// Makes everything for these machines, and returns its folder.
+fn made(root: &Path, wanted: &[Platform], time: u64) -> Result<PathBuf> {
     let folder = run::target_folder(root)?.join("made");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     }
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    let made = time_of_sources(root)?;
     let mut files = Vec::new();
     let mut missing = Vec::new();
     for platform in wanted {
         let commands = platform.missing(root)?;
         if commands.is_empty() {
-            files.extend(all_of(root, &platform, &folder, made)?);
+            files.extend(all_of(root, platform, &folder, time)?);
         } else {
             missing.push(format!("{}: {}", platform.debian, commands.join("; ")));
         }
     }
-    files.extend(materials::write(root, &folder, made)?);
+    files.extend(materials::write(root, &folder, time)?);
     fs::remove_dir_all(folder.join("tree")).ok();
     sums(&folder, &files)?;
     for file in &files {
         println!("{:>11} bytes  {}", file.metadata()?.len(), file.display());
     }
     ensure!(missing.is_empty(), "not made, because something has to be installed first\n  {}", missing.join("\n  "));
-    Ok(())
+    Ok(folder)
 }
 
 fn wanted(names: &[&str]) -> Result<Vec<Platform>> {

@@ -42,9 +42,10 @@ usage: cargo xtask COMMAND
                  book/src/img/, punctual_rt.h
   capi [--prefix DIR] [--destdir DIR]
                  build the C library and install it (target/punctual_rt)
-  dist [ARCHITECTURE...]
+  dist [--twice] [ARCHITECTURE...]
                  static programs and packages for amd64, arm64, armhf, riscv64, or those named,
-                 with checksums, bill of materials and licences (target/made)
+                 with checksums, bill of materials and licences (target/made); with --twice,
+                 a second time in another folder, which must give the same bytes
   book [FOLDER]  build the book, to be served from anywhere, and follow its links (target/book)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
                  (bench waits --seconds 30 --json)

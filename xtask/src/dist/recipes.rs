@@ -51,7 +51,7 @@ fn recipes_install_what_our_packages_have_and_put_settings_back() {
 
 #[test]
 fn a_shell_reads_the_recipes() {
-    for path in ["packaging/arch/PKGBUILD", "packaging/arch/punctual.install"] {
+    for path in ["packaging/arch/PKGBUILD", "packaging/arch/punctual.install", "packaging/debian/try.sh"] {
         let read = Command::new("bash").arg("-n").arg(root().join(path)).output().unwrap();
         assert!(read.status.success(), "{path}: {}", String::from_utf8_lossy(&read.stderr));
     }

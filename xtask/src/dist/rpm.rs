@@ -9,6 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Files that only Debian's checker reads.
+const DEBIAN_ALONE: &str = "usr/share/lintian";
+/// Where zsh of Debian looks for completions of packages, and where zsh of other distributions does.
+const DEBIAN_ZSH: &str = "usr/share/zsh/vendor-completions";
+const ZSH: &str = "usr/share/zsh/site-functions";
+
 pub fn write(package: &Package, platform: &Platform, folder: &Path, made: u64) -> Result<PathBuf> {
     let tree = Tree::of(package, folder, made)?;
     tree.settle()?;
@@ -41,9 +47,10 @@ fn text(package: &Package, top: &Path) -> String {
     let listed: Vec<String> = package
         .files
         .iter()
+        .filter(|placed| !placed.path.starts_with(DEBIAN_ALONE))
         .map(|placed| match placed.what {
             What::Program(_) => format!("%attr(755,root,root) /{}", placed.path),
-            _ => format!("/{}", placed.path),
+            _ => format!("/{}", placed.path.replace(DEBIAN_ZSH, ZSH)),
         })
         .collect();
     // RPM passes the number of versions that are left: 0 when the package is removed, and not upgraded.
@@ -53,7 +60,8 @@ fn text(package: &Package, top: &Path) -> String {
     format!(
         "Name: {}\nVersion: {VERSION}\nRelease: 1\nSummary: {}\nLicense: Apache-2.0 OR MIT\nAutoReqProv: no\n\n%global \
          __os_install_post %{{nil}}\n%global debug_package %{{nil}}\n\n%description\n{}\n\n%install\nmkdir -p %{{buildroot}}\ncp -a \
-         {}/usr %{{buildroot}}/\n\n{removal}%files\n%defattr(644,root,root,755)\n{}\n",
+         {}/usr %{{buildroot}}/\nrm -r %{{buildroot}}/{DEBIAN_ALONE}\nmkdir -p %{{buildroot}}/{ZSH}\nmv \
+         %{{buildroot}}/{DEBIAN_ZSH}/* %{{buildroot}}/{ZSH}/\nrmdir %{{buildroot}}/{DEBIAN_ZSH}\n\n{removal}%files\n%defattr(644,root,root,755)\n{}\n",
         package.name,
         package.summary,
         package.description,
