@@ -38,6 +38,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or another program''s result, in another program''s format')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
+            [CompletionResult]::new('trend', 'trend', [CompletionResultType]::ParameterValue, 'Find where a series of runs shifted or drifts, and what else changed there')
+            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: pack their recordings into tables, and ask what the bad ones share')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
@@ -310,6 +312,67 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;trend' {
+            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Shifts smaller than this share of the value before are not reported')
+            [CompletionResult]::new('--false-alarms', '--false-alarms', [CompletionResultType]::ParameterName, 'Number of false alarms that are accepted in a thousand runs')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when the series ends like this')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with the runs over time to this file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('--csv', '--csv', [CompletionResultType]::ParameterName, 'Print the runs as CSV, one line each, as Apache Otava reads it')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;fleet' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that engines of SQL read')
+            [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;fleet;pack' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Folder of the tables; what is packed there already is not packed again')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder of the tables; what is packed there already is not packed again')
+            [CompletionResult]::new('--names', '--names', [CompletionResultType]::ParameterName, 'Write the names of machines into the tables; without this they are masked, and stand in PATH/private alone')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;fleet;ask' {
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Latency beyond which an activation is a miss [default: the budget of each recording]')
+            [CompletionResult]::new('--misses-per-million', '--misses-per-million', [CompletionResultType]::ParameterName, 'A machine is bad if more than this many of a million releases are missed')
+            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Machine to ask about, as the other answers name it [default: all, or the worst one]')
+            [CompletionResult]::new('--by', '--by', [CompletionResultType]::ParameterName, 'Column by which percentiles are grouped')
+            [CompletionResult]::new('--sql', '--sql', [CompletionResultType]::ParameterName, 'Print the question in SQL instead of asking it')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('--csv', '--csv', [CompletionResultType]::ParameterName, 'Print the rows as CSV')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;fleet;help' {
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that engines of SQL read')
+            [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;fleet;help;pack' {
+            break
+        }
+        'punctual;fleet;help;ask' {
+            break
+        }
+        'punctual;fleet;help;help' {
             break
         }
         'punctual;snapshot' {
@@ -606,6 +669,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or another program''s result, in another program''s format')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
+            [CompletionResult]::new('trend', 'trend', [CompletionResultType]::ParameterValue, 'Find where a series of runs shifted or drifts, and what else changed there')
+            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: pack their recordings into tables, and ask what the bad ones share')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
@@ -655,6 +720,20 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;compare' {
+            break
+        }
+        'punctual;help;trend' {
+            break
+        }
+        'punctual;help;fleet' {
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that engines of SQL read')
+            [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it')
+            break
+        }
+        'punctual;help;fleet;pack' {
+            break
+        }
+        'punctual;help;fleet;ask' {
             break
         }
         'punctual;help;snapshot' {

@@ -35,6 +35,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand export 'Write a recording, or another program''s result, in another program''s format'
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
+            cand trend 'Find where a series of runs shifted or drifts, and what else changed there'
+            cand fleet 'Many machines: pack their recordings into tables, and ask what the bad ones share'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
             cand fleet 'Many machines: run a command on all of them'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
@@ -294,6 +296,59 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --json 'Print one JSON document'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;trend'= {
+            cand --margin 'Shifts smaller than this share of the value before are not reported'
+            cand --false-alarms 'Number of false alarms that are accepted in a thousand runs'
+            cand --fail-on 'Exit with 2 when the series ends like this'
+            cand --html 'Write an HTML page with the runs over time to this file'
+            cand --json 'Print one JSON document'
+            cand --csv 'Print the runs as CSV, one line each, as Apache Otava reads it'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;fleet'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand pack 'Pack the recordings and audits of many machines into tables that engines of SQL read'
+            cand ask 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;fleet;pack'= {
+            cand -o 'Folder of the tables; what is packed there already is not packed again'
+            cand --out 'Folder of the tables; what is packed there already is not packed again'
+            cand --names 'Write the names of machines into the tables; without this they are masked, and stand in PATH/private alone'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;fleet;ask'= {
+            cand --budget 'Latency beyond which an activation is a miss [default: the budget of each recording]'
+            cand --misses-per-million 'A machine is bad if more than this many of a million releases are missed'
+            cand --machine 'Machine to ask about, as the other answers name it [default: all, or the worst one]'
+            cand --by 'Column by which percentiles are grouped'
+            cand --sql 'Print the question in SQL instead of asking it'
+            cand --json 'Print one JSON document'
+            cand --csv 'Print the rows as CSV'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;fleet;help'= {
+            cand pack 'Pack the recordings and audits of many machines into tables that engines of SQL read'
+            cand ask 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;fleet;help;pack'= {
+        }
+        &'punctual;fleet;help;ask'= {
+        }
+        &'punctual;fleet;help;help'= {
         }
         &'punctual;snapshot'= {
             cand -o 'File to write [default: standard output]'
@@ -568,6 +623,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand export 'Write a recording, or another program''s result, in another program''s format'
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
+            cand trend 'Find where a series of runs shifted or drifts, and what else changed there'
+            cand fleet 'Many machines: pack their recordings into tables, and ask what the bad ones share'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
             cand fleet 'Many machines: run a command on all of them'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
@@ -604,6 +661,16 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;report'= {
         }
         &'punctual;help;compare'= {
+        }
+        &'punctual;help;trend'= {
+        }
+        &'punctual;help;fleet'= {
+            cand pack 'Pack the recordings and audits of many machines into tables that engines of SQL read'
+            cand ask 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
+        }
+        &'punctual;help;fleet;pack'= {
+        }
+        &'punctual;help;fleet;ask'= {
         }
         &'punctual;help;snapshot'= {
         }

@@ -14,6 +14,7 @@
 mod claimed;
 mod dice;
 mod family;
+mod fleet;
 mod held;
 mod law;
 mod mood;
@@ -24,6 +25,7 @@ mod real;
 mod rounds;
 mod run;
 mod table;
+mod trend;
 
 use anyhow::{Context, Result};
 use claimed::Claimed;
@@ -59,6 +61,13 @@ impl Found {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.split_first() {
+        Some((first, rest)) if first == "fleet" => {
+            return fleet::run(rest).map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
+        }
+        Some((first, rest)) if first == "trend" => return trend::run(rest).map_or_else(|error| failed(&error), sound),
+        _ => {}
+    }
     match Options::of(&words) {
         Ok(options) if options.help => {
             println!("{}", options::USAGE);
@@ -67,6 +76,10 @@ fn main() -> ExitCode {
         Ok(options) => run(&options).unwrap_or_else(|error| failed(&error)),
         Err(error) => failed(&error),
     }
+}
+
+fn sound(is_sound: bool) -> ExitCode {
+    if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
@@ -100,7 +113,7 @@ fn run(options: &Options) -> Result<ExitCode> {
         print!("{}", table::end(&found));
     }
     let sound = !found.is_empty() && found.iter().all(|found| found.unforeseen().next().is_none());
-    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(self::sound(sound))
 }
 
 fn judged(family: &Family, options: &Options) -> Found {

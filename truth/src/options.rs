@@ -5,6 +5,8 @@ use anyhow::{Context, Result, bail};
 
 pub const USAGE: &str = "\
 usage: cargo xtask truth [OPTIONS]
+       cargo xtask truth trend [OPTIONS]      alarms and finds of a series of runs
+       cargo xtask truth fleet FOLDER [...]   write the recordings of a simulated fleet
 
   --runs N        runs of each family, whose claims are judged (300)
   --pairs N       pairs of each family and difference (200)

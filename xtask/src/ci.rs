@@ -33,6 +33,7 @@ const STEPS: &[Step] = &[
     }),
     ("perfetto", perfetto),
     ("formats", formats),
+    ("fleet", fleet),
     ("features", features),
     ("bpf", bpf),
     // The documentation may have no examples, so this step may run no test.
@@ -211,6 +212,11 @@ fn perfetto(root: &Path, tally: &mut Tally) -> StepOutcome {
 /// Reads exported files with the programs that others use for these formats.
 fn formats(root: &Path, tally: &mut Tally) -> StepOutcome {
     by_public_readers(root, tally, ["--test", "it", "public_readers_read_what_is_exported"])
+}
+
+/// Asks three engines of SQL the ready questions about a fleet. Their answers must be the same.
+fn fleet(root: &Path, tally: &mut Tally) -> StepOutcome {
+    by_public_readers(root, tally, ["--test", "it", "three_engines_answer_alike"])
 }
 
 /// Runs a test that installs readers from Python's package index, in an environment of its own.

@@ -5,8 +5,8 @@
 
 use crate::sync::Syncer;
 use punctual_numbers::recording::{
-    CutOff, CutReason, Frame, FrameReader, Recording, RecordingReader, Stretch, Unencodable, Unreadable, encode,
-    encode_preamble,
+    CutOff, CutReason, Frame, FrameReader, Header, Recording, RecordingReader, Stretch, Unencodable, Unreadable,
+    encode, encode_preamble,
 };
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
@@ -214,9 +214,22 @@ pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, Recordin
 
 /// Reads the beginning of a file, to find out whether it can be shown at all: whether it is a recording with a header.
 pub fn check_header(path: &Path) -> Result<(), RecordingError> {
+    read_header(path).map(drop)
+}
+
+/// Reads the header of a recording, and no more of the file than that takes in most recordings.
+pub fn read_header(path: &Path) -> Result<Header, RecordingError> {
+    const MOSTLY: u64 = 64 << 10;
     // The header is the first frame, and no frame takes more than 8 MiB.
     const BEGINNING: u64 = 9 << 20;
-    fold_from(path, &mut open(path)?.take(BEGINNING), RecordingReader::new()).map(drop)
+    let read = |most: u64| fold_from(path, &mut open(path)?.take(most), RecordingReader::new());
+    read(MOSTLY).or_else(|_| read(BEGINNING)).map(|recording| recording.header)
+}
+
+/// Whether a program appends to the recording just now. Some file systems do not tell.
+pub fn is_written(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
 }
 
 /// Passes the good frames of a recording to `sink`, one by one.

@@ -3,8 +3,8 @@
 //! Modules in reading order: the definition of a measurement ([`scenario`], [`placement`]), its results ([`recording`],
 //! [`trace`], [`foreign`]), statistics ([`stats`]), the causes of latency ([`explain`]), claims about one run
 //! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and of kernels ([`kernels`]), what a
-//! [`watch`] keeps of months, and the formats of other programs ([`export`]).
-//! This crate has no access to the machine, and knows knobs only by their ids.
+//! [`watch`] keeps of months, a series of runs ([`trend`]), the rows of a fleet ([`fleet`]) and the formats of other
+//! programs ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ pub mod claims;
 pub mod compare;
 pub mod explain;
 pub mod export;
+pub mod fleet;
 pub mod foreign;
 pub mod inspect;
 pub mod kernels;
@@ -22,6 +23,7 @@ pub mod report;
 pub mod scenario;
 pub mod stats;
 pub mod trace;
+pub mod trend;
 pub mod watch;
 
 // Unit tests and integration tests share modules, which refer to this crate by the name that integration tests use.

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Command::Fleet(command) => commands::fleet::run(&command),
         Command::Torture(args) => commands::torture::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
+        Command::Trend(args) => commands::trend::run(&args),
         Command::Load(args) => commands::internal::load(&args),
         Command::Read => commands::internal::read(),
         Command::Man(args) => commands::internal::install_man(args.form),

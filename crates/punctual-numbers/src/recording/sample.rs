@@ -43,7 +43,7 @@ pub(super) fn worst(header: &Header, at: Nanos, latency: Nanos) -> Worst {
 }
 
 /// The frames of a run of this many seconds; in second `n` each latency is `latency_us + n` microseconds.
-pub(super) fn run(later_s: u64, seconds: u64, latency_us: u64, end: Option<EndReason>) -> Vec<Frame> {
+pub(crate) fn run(later_s: u64, seconds: u64, latency_us: u64, end: Option<EndReason>) -> Vec<Frame> {
     let header = header(later_s);
     let mut frames = vec![Frame::Header(Box::new(header.clone()))];
     frames.push(Frame::Mark(Mark { at: RecTime::EPOCH, kind: MarkKind::PhaseStart(0) }));
@@ -68,7 +68,7 @@ pub(super) fn bytes(frames: &[Frame]) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn fold(frames: &[Frame]) -> Recording {
+pub(crate) fn fold(frames: &[Frame]) -> Recording {
     super::read(&bytes(frames)).unwrap()
 }
 

@@ -1,6 +1,7 @@
 //! Options of `punctual fleet`.
 
 use super::Brief;
+use super::tables::{AskArgs, PackArgs};
 use super::value::parse_duration;
 use clap::{Args, Subcommand};
 use punctual_hist::Nanos;
@@ -10,6 +11,10 @@ use std::path::PathBuf;
 pub enum FleetCommand {
     /// Run a command of punctual on many hosts by ssh, and fetch what it writes
     Run(FleetRunArgs),
+    /// Pack the recordings and audits of many machines into tables that engines of SQL read
+    Pack(PackArgs),
+    /// Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it
+    Ask(AskArgs),
 }
 
 #[derive(Args, Clone, Debug)]

@@ -16,7 +16,9 @@ mod need;
 mod optimize;
 mod plot;
 mod result;
+mod tables;
 mod torture;
+mod trend;
 mod tune;
 mod value;
 mod watch;
@@ -33,7 +35,9 @@ pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
+pub use tables::{AskArgs, By, Dialect, PackArgs, Question};
 pub use torture::TortureArgs;
+pub use trend::{TrendArgs, TrendLevel};
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, WhichDay, parse_cpus, parse_duration, parse_loads};
 pub use watch::WatchArgs;
@@ -118,13 +122,15 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare recordings with a first one: better or worse, and how sure that is
     Compare(Box<CompareArgs>),
+    /// Find where a series of runs shifted or drifts, and what else changed there
+    Trend(TrendArgs),
     /// Try knobs one at a time, measure each, and tell which help here; everything is put back
     Optimize(Box<OptimizeArgs>),
     /// Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published
     Campaign(CampaignArgs),
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
-    /// Many machines: run a command on all of them
+    /// Many machines: run a command on all of them, pack what they measured, ask what the bad ones share
     #[command(subcommand)]
     Fleet(FleetCommand),
     /// Try to break what the kernel promises: registers over switches, locks, memory, timers

@@ -70,7 +70,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "punctual",
         &["sudo punctual check", "sudo punctual tune --dry-run", "punctual compare before.punctual after.punctual"],
     ),
-    ("punctual-fleet", &["punctual fleet run --hosts hosts.txt -- check --budget 50us"]),
+    (
+        "punctual-fleet",
+        &[
+            "punctual fleet run --hosts hosts.txt -- check --budget 50us",
+            "punctual fleet pack results/ --out fleet/",
+            "punctual fleet ask fleet/ shared",
+        ],
+    ),
     (
         "punctual-fleet-run",
         &[
@@ -113,6 +120,9 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-lab-compare", &["punctual lab compare --kernel debian:13+preempt=all,./bzImage"]),
     ("punctual-lab-gate", &["punctual lab gate --baseline good.lab --kernel ./bzImage --junit lab.xml"]),
     ("punctual-lab-bisect", &["punctual lab bisect --kernel deb:6.1.deb,deb:6.6.deb,deb:6.12.deb"]),
+    ("punctual-trend", &["punctual trend nightly/", "punctual trend nightly/ --html trend.html --fail-on shift"]),
+    ("punctual-fleet-pack", &["punctual fleet pack results/ --out fleet/"]),
+    ("punctual-fleet-ask", &["punctual fleet ask fleet/ worst", "punctual fleet ask fleet/ newest --json"]),
     ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 

@@ -33,6 +33,7 @@ pub mod snapshot;
 mod source;
 pub mod status;
 pub mod torture;
+pub mod trend;
 pub mod tune;
 pub mod watch;
 mod watched;

@@ -9,6 +9,7 @@ mod exceedance;
 mod histogram;
 mod lanes;
 mod ruler;
+mod runs;
 mod shape;
 mod timeline;
 
@@ -18,6 +19,7 @@ pub use exceedance::{exceedance, limits};
 pub use histogram::{columns, counts, histogram};
 pub use lanes::{colour_of, lanes};
 pub use ruler::ruler;
+pub use runs::{Line, runs};
 pub use shape::{Shape, by_context, is_drawn, of_run, range};
 pub use timeline::{Reach, TIMELINE_HEIGHT, reach, timeline, times};
 

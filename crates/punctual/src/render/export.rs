@@ -3,6 +3,8 @@
 
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "parquet")]
+pub mod table;
 
 use super::clean::ascii;
 use super::junit::{Case, Document, Status, Suite};

@@ -37,6 +37,7 @@ pub mod sheet;
 mod snapshot;
 pub mod text;
 pub mod torture;
+pub mod trend;
 pub mod tune;
 pub mod units;
 pub mod watch;

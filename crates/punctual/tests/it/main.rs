@@ -16,6 +16,7 @@ mod documents;
 mod explain;
 mod figures;
 mod fleet;
+mod fleet_tables;
 mod foreign;
 mod inspect;
 mod inspect_privileged;

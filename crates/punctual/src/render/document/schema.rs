@@ -5,7 +5,7 @@
 
 use super::{Published, glossary};
 use crate::render::{
-    audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, torture, tune, watch, why_not,
+    audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, torture, trend, tune, watch, why_not,
 };
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -202,6 +202,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<json::Document<'_>>(),
         file::<json::Imported<'_>>(),
         file::<explain::json::Document<'_>>(),
+        file::<fleet::answer::FleetDocument<'_>>(),
         file::<fleet::run::FleetRun>(),
         file::<inspect::InspectDocument<'_>>(),
         file::<watch::WatchDocument<'_>>(),
@@ -210,6 +211,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<torture::TortureDocument<'_>>(),
         file::<lab::Published<'_>>(),
         file::<lab::Bisected>(),
+        file::<trend::TrendDocument<'_>>(),
         file::<why_not::WhyNot<'_>>(),
         file::<campaign::Result>(),
         file::<campaign::Intended>(),

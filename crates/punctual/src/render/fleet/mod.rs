@@ -1,3 +1,8 @@
-//! What `punctual fleet` prints.
+//! What `punctual fleet` prints, and the tables that it writes.
 
+pub mod answer;
+#[cfg(feature = "parquet")]
+pub mod packed;
 pub mod run;
+#[cfg(feature = "parquet")]
+pub mod tables;

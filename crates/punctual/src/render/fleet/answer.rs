@@ -1,0 +1,320 @@
+//! The answers to questions about many machines: a table, and the answer in the last lines.
+
+use crate::render::document::{self, Published};
+use crate::render::sheet::table::Table;
+use crate::render::sheet::{Sheet, Style, Tone};
+use crate::render::units;
+use crate::render::words::command::Command;
+use punctual_numbers::fleet::shared::Shared;
+use punctual_numbers::fleet::{Answer, Brought, FleetNewest, GroupRow, MachineRow, Newest};
+use punctual_numbers::stats::float::float;
+use punctual_numbers::trend::Changed;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Number of rows of a table that are printed; `--json` and `--csv` hold them all.
+const SHOWN: usize = 20;
+
+/// An answer, with the real names of masked machines, if this user may know them.
+pub struct Asked<'a> {
+    pub answer: &'a Answer,
+    pub names: &'a BTreeMap<String, String>,
+    pub pack: &'a Path,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::render) struct FleetDocument<'a> {
+    /// Path of the folder with the tables.
+    tables: String,
+    #[serde(flatten)]
+    answer: &'a Answer,
+}
+
+impl Published for FleetDocument<'_> {
+    const SCHEMA: &'static str = "punctual/fleet-answer/1";
+}
+
+pub fn json(asked: &Asked<'_>) -> serde_json::Result<String> {
+    document::document(&FleetDocument { tables: asked.pack.display().to_string(), answer: asked.answer })
+}
+
+/// The rows of the engine as CSV, with the columns in alphabetical order.
+pub fn csv(rows: &[Map<String, Value>]) -> String {
+    let field = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.contains(['"', ',', '\n', '\r']) => format!("\"{}\"", text.replace('"', "\"\"")),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let head = rows.first().map(|row| row.keys().cloned().collect::<Vec<_>>().join(","));
+    let lines = rows.iter().map(|row| row.values().map(field).collect::<Vec<_>>().join(","));
+    head.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// The answer for people: a table, and the answer in the last lines. With `brief`, the answer alone.
+pub fn text(asked: &Asked<'_>, brief: bool, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let (title, table, total) = table(asked);
+    if !brief && total > 0 {
+        sheet.heading(title);
+        sheet.table(&table);
+        if total > SHOWN {
+            sheet.paragraph(2, &format!("and {} more: --json, --csv", units::count((total - SHOWN) as u64)));
+        }
+    }
+    if !brief {
+        sheet.gap();
+    }
+    let (tone, lead, rest) = verdict(asked);
+    sheet.hanging_paragraph(0, 2, tone, &lead, &rest);
+    if let (Some((why, command)), false) = (next(asked), brief) {
+        sheet.answer_next(&why, &command, None);
+    }
+    sheet.finish()
+}
+
+impl Asked<'_> {
+    fn machine(&self, name: &str) -> String {
+        self.names.get(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({known})"))
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn points(low: f64, high: f64) -> String {
+    format!("{:+.0} to {:+.0}", low * 100.0, high * 100.0)
+}
+
+fn odds(of: f64) -> String {
+    if of < 0.001 { "< 0.001".to_owned() } else { format!("{of:.3}") }
+}
+
+fn change(ratio: f64) -> String {
+    format!("{:+.0} %", (ratio - 1.0) * 100.0)
+}
+
+fn percentile(ppm: u32) -> String {
+    crate::render::words::compare::percentile(ppm)
+}
+
+/// The title, the table of the first rows, and the number of all rows.
+fn table(asked: &Asked<'_>) -> (&'static str, Table, usize) {
+    match asked.answer {
+        Answer::Worst { machines } => ("Machines, the worst first", worst(asked, machines), machines.len()),
+        Answer::Shared { candidates } => {
+            ("Bad machines with and without each finding", shared(candidates), candidates.len())
+        }
+        Answer::Brought { changes } => {
+            ("Changes, and the machines on which misses rose or fell", brought(changes), changes.len())
+        }
+        Answer::Changed { differences, .. } => {
+            ("What differs from its last good run", changed(differences), differences.len())
+        }
+        Answer::Percentiles { groups } => {
+            ("Latency in us, over the activations that ran", percentiles(groups), groups.len())
+        }
+        Answer::Newest { machines, .. } => {
+            ("The newest run of each machine against its runs before", newest(asked, machines), machines.len())
+        }
+    }
+}
+
+fn worst(asked: &Asked<'_>, machines: &[MachineRow]) -> Table {
+    let mut table = Table::new(&["<machine", ">runs", ">due", ">missed", ">largest us", "<need"]);
+    for of in machines.iter().take(SHOWN) {
+        table.row([
+            asked.machine(&of.machine),
+            units::count(of.runs),
+            units::count(of.due),
+            units::count(of.missed),
+            units::column_us(of.max),
+            if of.bad { "missed" } else { "held" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn shared(candidates: &[Shared]) -> Table {
+    let mut table = Table::new(&["<finding", ">with", ">without", ">lift", ">points", ">odds"]);
+    for of in candidates.iter().take(SHOWN) {
+        table.row([
+            of.candidate.clone(),
+            format!("{} of {}", of.bad_with, of.machines_with),
+            format!("{} of {}", of.bad_without, of.machines_without),
+            of.lift.map_or_else(|| "-".to_owned(), |lift| format!("{lift:.1}x")),
+            points(of.low, of.high),
+            odds(of.odds),
+        ]);
+    }
+    table
+}
+
+fn brought(changes: &[Brought]) -> Table {
+    let mut table = Table::new(&["<what", "<was", "<became", ">machines", ">worse", ">better", ">odds"]);
+    for of in changes.iter().take(SHOWN) {
+        table.row([
+            of.item.clone(),
+            of.was.clone(),
+            of.became.clone(),
+            units::count(of.machines),
+            units::count(of.worse),
+            units::count(of.better),
+            odds(of.odds),
+        ]);
+    }
+    table
+}
+
+fn changed(differences: &[Changed]) -> Table {
+    let mut table = Table::new(&["<what", "<was", "<became"]);
+    for of in differences.iter().take(SHOWN) {
+        let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".to_owned());
+        table.row([of.item.clone(), told(&of.was), told(&of.became)]);
+    }
+    table
+}
+
+fn percentiles(groups: &[GroupRow]) -> Table {
+    let mut table =
+        Table::new(&["<group", ">activations", ">p50", ">p99", ">p99.9", ">p99.99", ">p99.999", ">largest"]);
+    for of in groups.iter().take(SHOWN) {
+        let values = [of.p50, of.p99, of.p99_9, of.p99_99, of.p99_999, of.max].map(units::column_us);
+        table.row([of.group.clone(), units::count(of.activations)].into_iter().chain(values));
+    }
+    table
+}
+
+fn newest(asked: &Asked<'_>, machines: &[Newest]) -> Table {
+    let mut table = Table::new(&["<machine", ">before", "<percentile", ">change", ">limits", ">odds"]);
+    for of in machines.iter().take(SHOWN) {
+        let told = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+        table.row([
+            asked.machine(&of.machine),
+            of.before.to_string(),
+            told(of.percentile_ppm.map(percentile)),
+            told(of.ratio.map(change)),
+            told(of.low.zip(of.high).map(|(low, high)| format!("{} to {}", change(low), change(high)))),
+            told(of.odds.map(odds)),
+        ]);
+    }
+    table
+}
+
+/// The answer in one sentence: its tone, its first words, and the rest.
+fn verdict(asked: &Asked<'_>) -> (Tone, String, String) {
+    let bad = |lead: &str, rest: String| (Tone::Bad, lead.to_owned(), rest);
+    let good = |lead: &str, rest: &str| (Tone::Good, lead.to_owned(), rest.to_owned());
+    match asked.answer {
+        Answer::Worst { machines } => match machines.first() {
+            None => (Tone::Doubt, "NO RECORDINGS:".to_owned(), "the tables hold no measurement.".to_owned()),
+            Some(of) if of.bad => bad(
+                "MISSED:",
+                format!(
+                    "{} missed {} of {} releases.",
+                    asked.machine(&of.machine),
+                    units::count(of.missed),
+                    units::count(of.due)
+                ),
+            ),
+            Some(_) => good("HELD:", "no machine misses more than is accepted."),
+        },
+        Answer::Shared { candidates } => match candidates.first().filter(|first| first.named) {
+            Some(first) => bad(
+                "SHARED:",
+                format!(
+                    "{}: {} of the machines that have it are bad, {} of the others ({} points, 95 % limits for all findings at once).",
+                    first.candidate,
+                    percent(of_share(first.bad_with, first.machines_with)),
+                    percent(of_share(first.bad_without, first.machines_without)),
+                    points(first.low, first.high)
+                ),
+            ),
+            None => good("NOTHING SHARED:", "no finding stands out among the bad machines by more than chance."),
+        },
+        Answer::Brought { changes } => match changes.first().filter(|first| first.named) {
+            Some(first) => bad(
+                "BROUGHT BY:",
+                format!(
+                    "{} from {} to {}: {} of {} machines are worse since.",
+                    first.item, first.was, first.became, first.worse, first.machines
+                ),
+            ),
+            None => good("NOTHING:", "no change made more machines worse than chance does."),
+        },
+        Answer::Changed { machine, differences } if differences.is_empty() => (
+            Tone::Doubt,
+            "NOTHING DIFFERS:".to_owned(),
+            format!("{} is good now, never was good, or nothing that is recorded changed.", asked.machine(machine)),
+        ),
+        Answer::Changed { machine, differences } => bad(
+            "CHANGED:",
+            format!("{} on {}.", units::counted(differences.len() as u64, "difference"), asked.machine(machine)),
+        ),
+        Answer::Percentiles { groups } => {
+            (Tone::Heading, "EXACT:".to_owned(), format!("{} merged.", units::counted(groups.len() as u64, "group")))
+        }
+        Answer::Newest { fleet, machines } => newest_verdict(asked, fleet, machines),
+    }
+}
+
+fn of_share(part: u64, whole: u64) -> f64 {
+    float(part) / float(whole.max(1))
+}
+
+fn newest_verdict(asked: &Asked<'_>, fleet: &[FleetNewest], machines: &[Newest]) -> (Tone, String, String) {
+    let worse: Vec<&Newest> = machines.iter().filter(|of| of.worse).collect();
+    let all = fleet.iter().find(|of| of.worse);
+    if let Some(of) = all {
+        let rest = format!(
+            "over {}, {} of the newest runs is {} ({} to {}).",
+            units::counted(of.machines as u64, "machine"),
+            percentile(of.percentile_ppm),
+            change(of.ratio),
+            change(of.low),
+            change(of.high)
+        );
+        return (Tone::Bad, "WORSE:".to_owned(), rest);
+    }
+    match worse.first() {
+        Some(first) => (
+            Tone::Bad,
+            "WORSE:".to_owned(),
+            format!(
+                "{} of {}; the surest is {}.",
+                worse.len(),
+                units::counted(machines.len() as u64, "machine"),
+                asked.machine(&first.machine)
+            ),
+        ),
+        None if machines.iter().all(|of| of.odds.is_none()) => {
+            (Tone::Doubt, "CANNOT TELL:".to_owned(), "no machine has nine long enough runs.".to_owned())
+        }
+        None => (Tone::Good, "NOT WORSE:".to_owned(), "no newest run stands out from the runs before it.".to_owned()),
+    }
+}
+
+fn next(asked: &Asked<'_>) -> Option<(String, String)> {
+    let pack = asked.pack.display().to_string();
+    let ask = |question: &str| Command::new(["fleet", "ask", &pack, question]).to_string();
+    match asked.answer {
+        Answer::Worst { machines } if machines.first().is_some_and(|of| of.bad) => {
+            Some(("Ask what the bad machines share:".to_owned(), ask("shared")))
+        }
+        Answer::Shared { candidates } => {
+            let first = candidates.first().filter(|first| first.named)?;
+            Some((
+                "Read what it does and how to change it:".to_owned(),
+                Command::new(["audit", "--explain", &first.candidate]).to_string(),
+            ))
+        }
+        Answer::Newest { machines, .. } if machines.iter().any(|of| of.worse) => {
+            Some(("Ask what brought it:".to_owned(), ask("brought")))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,68 @@
+//! What `punctual fleet pack` did, in few lines.
+
+use crate::render::sheet::{Sheet, Style, Tone};
+use crate::render::units;
+use crate::render::words::command::Command;
+use std::path::Path;
+
+/// Number of files with an error that are named.
+const SHOWN: usize = 5;
+
+/// What was found in the folders, and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PackedTotals {
+    pub recordings: u64,
+    pub audits: u64,
+    /// Recordings and audits that are in the tables already.
+    pub known: u64,
+    /// Recordings that a program is writing just now.
+    pub written: u64,
+    /// Recordings that ended early or are damaged, and are packed up to their last good frame.
+    pub halves: u64,
+    /// Files of other kinds.
+    pub others: u64,
+    /// Runs whose machine's clock was wrong.
+    pub clocks: u64,
+    /// Names that several machines have.
+    pub namesakes: Vec<String>,
+    /// Files that could not be read, each with the reason.
+    pub failures: Vec<String>,
+    /// Bytes of the tables that were added.
+    pub bytes: u64,
+}
+
+pub fn packed(totals: &PackedTotals, pack: &Path, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let notes = [
+        (totals.known, "packed already"),
+        (totals.written, "being written just now: pack again when it has ended"),
+        (totals.halves, "ended early or damaged: packed up to the last good frame, with complete = 0"),
+        (totals.clocks, "began before 2020 or in the future: that machine's clock was wrong"),
+        (totals.others, "of another kind: left alone"),
+    ];
+    for (count, what) in notes.into_iter().filter(|(count, _)| *count > 0) {
+        sheet.point(0, &format!("{}: {what}", units::counted(count, "file")));
+    }
+    for name in &totals.namesakes {
+        sheet.point(0, &format!("several machines have the name {name}: they are kept apart by their models"));
+    }
+    for failure in totals.failures.iter().take(SHOWN) {
+        sheet.point(0, &format!("not packed: {failure}"));
+    }
+    if totals.failures.len() > SHOWN {
+        sheet.point(0, &format!("and {} more were not packed", units::count((totals.failures.len() - SHOWN) as u64)));
+    }
+    let (tone, word) =
+        if totals.failures.is_empty() { (Tone::Good, "PACKED:") } else { (Tone::Doubt, "PACKED IN PART:") };
+    let what = format!(
+        "{} and {} into {} ({} added).",
+        units::counted(totals.recordings, "recording"),
+        units::counted(totals.audits, "audit"),
+        pack.display(),
+        units::counted(totals.bytes, "byte")
+    );
+    sheet.hanging_paragraph(0, 2, tone, word, &what);
+    let ask = Command::new(["fleet", "ask", &pack.display().to_string(), "worst"]).to_string();
+    sheet.answer_next("Ask which machines are bad:", &ask, None);
+    sheet.finish()
+}
