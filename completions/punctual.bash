@@ -1473,7 +1473,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --kernel --rounds --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
+            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --kernel --context --gravity --rounds --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1513,6 +1513,14 @@ _punctual() {
                     ;;
                 --kernel)
                     COMPREPLY=($(compgen -W "linux evl cobalt" -- "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -W "user kernel irq" -- "${cur}"))
+                    return 0
+                    ;;
+                --gravity)
+                    COMPREPLY=($(compgen -W "leave tune reset" -- "${cur}"))
                     return 0
                     ;;
                 --rounds)

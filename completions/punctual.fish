@@ -144,7 +144,7 @@ deadline\t'SCHED_DEADLINE: threads are not pinned'
 other\t'SCHED_OTHER'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l priority -d 'Priority for fifo and rr, 1 to 95 [default: the profile\'s, or 90]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l runtime -d 'Run time per period for deadline [default: a fifth of the shortest period]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l mechanism -d 'How the threads wait' -r -f -a "absolute\t'clock_nanosleep to the release itself'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l mechanism -d 'How the threads wait; on EVL absolute, on Cobalt absolute or timerfd (a timer file of its own)' -r -f -a "absolute\t'clock_nanosleep to the release itself'
 relative\t'clock_nanosleep for the time left'
 timerfd\t'timerfd and read'
 futex\t'futex with a time-out'
@@ -154,6 +154,12 @@ nanosleep\t'Sleep one period from wherever it is, as the suite of 2002 did'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l kernel -d 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder' -r -f -a "linux\t'Linux, in-band'
 evl\t'The EVL core of Xenomai 4, out-of-band'
 cobalt\t'The Cobalt core of Xenomai 3, out-of-band'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l context -d 'With one real-time core: where the clock is read after a release' -r -f -a "user\t'A thread of this program'
+kernel\t'A task in the kernel, by the core\'s driver (latmus, timerbench)'
+irq\t'The handler of the timer, by the core\'s driver'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l gravity -d 'With a real-time core: by how much its timers fire early, to make up for the way to the thread' -r -f -a "leave\t'Leave it as it is'
+tune\t'Let the core\'s driver find it, which takes up to 80 s; lasts until the next boot'
+reset\t'Go back to what the kernel was built with'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l rounds -d 'With two kernels: number of rounds, each with one stretch on either kernel' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l phase -d 'Where on the clock the releases lie' -r -f -a "auto\t'Same instant on all CPUs, as far from the tick as possible'
 aligned\t'Same instant on all CPUs, at multiples of the period'

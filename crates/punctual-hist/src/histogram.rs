@@ -77,6 +77,18 @@ impl HistogramCells<'_> {
         }
     }
 
+    /// Adds all values of `counts`, whose minimum, maximum and sum are taken as they are. Only one thread may record.
+    ///
+    /// # Real-time
+    /// Visits every bucket (3776): call after the loop.
+    pub fn merge(self, counts: &Counts) {
+        let (Some(min), Some(max)) = (counts.min(), counts.max()) else { return };
+        for (index, n) in counts.nonzero() {
+            self.bump(bucket_low(index), n);
+        }
+        self.widen(min.as_ns(), max.as_ns(), counts.sum().as_ns());
+    }
+
     /// Copies the histogram. A value recorded during the copy is either included or not, never in part. Minimum,
     /// maximum and sum may already include values whose buckets were copied before they were recorded.
     pub fn snapshot(self) -> Counts {
@@ -169,6 +181,14 @@ impl HistogramWriter {
     pub fn record_series(&mut self, first: Nanos, step: Nanos, n: u64) {
         self.storage.cells().record_series(first, step, n);
     }
+
+    /// Adds all values of `counts`.
+    ///
+    /// # Real-time
+    /// Costs the same as [`HistogramCells::merge`].
+    pub fn merge(&mut self, counts: &Counts) {
+        self.storage.cells().merge(counts);
+    }
 }
 
 /// Number of the first `left` members of a series starting at `value` that fall into the bucket of `value`; at least 1.
@@ -220,6 +240,20 @@ mod tests {
         writer.record_series(Nanos::from_ns(17), Nanos::from_us(100), 36_000_000);
         assert_eq!(reader.snapshot().count(), 36_000_000);
         assert_eq!(reader.snapshot().max(), Some(Nanos::from_ns(17 + 100_000 * 35_999_999)));
+    }
+
+    #[test]
+    fn counts_are_added_with_their_exact_extremes_and_sum() {
+        let (mut writer, reader) = Histogram::new();
+        let mut counts = Counts::new();
+        writer.merge(&counts);
+        assert!(reader.snapshot().is_empty());
+        let pairs = [(bucket_index(15_999), 7), (bucket_index(20_000), 1)];
+        counts.merge_nonzero(pairs, Nanos::from_ns(15_001), Nanos::from_ns(20_000), Nanos::from_ns(125_300));
+        writer.merge(&counts);
+        assert_eq!(reader.snapshot(), counts);
+        writer.record(Nanos::from_ns(21_000));
+        assert_eq!((reader.snapshot().count(), reader.snapshot().sum()), (9, Nanos::from_ns(146_300)));
     }
 
     #[test]

@@ -49,20 +49,99 @@ pub enum Mechanism {
     Evl,
     /// Sleeps out-of-band on the Cobalt core until the release, given as an absolute time.
     Cobalt,
+    /// Waits out-of-band for a timer file of the Cobalt core, armed for each release; `latency` of Xenomai waits for one, too.
+    CobaltTimer,
+    /// The EVL core's latency driver wakes a task of its own in the kernel, which reads the clock there.
+    EvlKernel,
+    /// The EVL core's latency driver reads the clock in the handler of its timer.
+    EvlIrq,
+    /// The Cobalt core's latency driver wakes a task of its own in the kernel, which reads the clock there.
+    CobaltKernel,
+    /// The Cobalt core's latency driver reads the clock in the handler of its timer.
+    CobaltIrq,
+}
+
+/// A real-time core beside Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// EVL, of Xenomai 4.
+    Evl,
+    /// Cobalt, of Xenomai 3.
+    Cobalt,
+}
+
+/// Where on a real-time core the clock is read after a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreContext {
+    /// In a thread of a program.
+    User,
+    /// In a task of the kernel.
+    Kernel,
+    /// In the handler of the timer interrupt.
+    Irq,
 }
 
 impl Mechanism {
-    /// Whether a real-time core beside Linux paces the threads.
+    /// The mechanism that measures a core in this context.
+    pub const fn on(core: Core, context: CoreContext) -> Self {
+        match (core, context) {
+            (Core::Evl, CoreContext::User) => Self::Evl,
+            (Core::Evl, CoreContext::Kernel) => Self::EvlKernel,
+            (Core::Evl, CoreContext::Irq) => Self::EvlIrq,
+            (Core::Cobalt, CoreContext::User) => Self::Cobalt,
+            (Core::Cobalt, CoreContext::Kernel) => Self::CobaltKernel,
+            (Core::Cobalt, CoreContext::Irq) => Self::CobaltIrq,
+        }
+    }
+
+    /// The core that is measured, and the context; `None` if Linux wakes the threads.
+    pub const fn core(self) -> Option<(Core, CoreContext)> {
+        Some(match self {
+            Self::Evl => (Core::Evl, CoreContext::User),
+            Self::EvlKernel => (Core::Evl, CoreContext::Kernel),
+            Self::EvlIrq => (Core::Evl, CoreContext::Irq),
+            Self::Cobalt | Self::CobaltTimer => (Core::Cobalt, CoreContext::User),
+            Self::CobaltKernel => (Core::Cobalt, CoreContext::Kernel),
+            Self::CobaltIrq => (Core::Cobalt, CoreContext::Irq),
+            Self::Absolute
+            | Self::Relative
+            | Self::Timerfd
+            | Self::Futex
+            | Self::Hybrid
+            | Self::Spin
+            | Self::Nanosleep => return None,
+        })
+    }
+
+    /// Whether a real-time core beside Linux paces threads of this program.
     pub const fn is_out_of_band(self) -> bool {
-        matches!(self, Self::Evl | Self::Cobalt)
+        matches!(self.core(), Some((_, CoreContext::User)))
+    }
+
+    /// The core whose driver measures in the kernel. No thread of this program is woken then, and the driver tells
+    /// numbers once a second and a histogram at the end, but no single activations.
+    pub const fn driver_of(self) -> Option<(Core, CoreContext)> {
+        match self.core() {
+            Some((_, CoreContext::User)) => None,
+            other => other,
+        }
     }
 
     /// Whether both sleep in the same way and differ only in the kernel that wakes them.
     pub fn differs_only_in_kernel(self, other: Self) -> bool {
-        let sleeps = |mechanism: Self| mechanism == Self::Absolute || mechanism.is_out_of_band();
-        self != other && sleeps(self) && sleeps(other)
+        let way = |mechanism: Self| match mechanism {
+            Self::Timerfd | Self::CobaltTimer => Some("timer file"),
+            Self::Absolute | Self::Evl | Self::Cobalt => Some("sleep"),
+            _ => None,
+        };
+        self != other && way(self).is_some() && way(self) == way(other)
     }
 }
+
+/// How long a driver that measures in the kernel warms up. Nobody can set it.
+pub const DRIVER_WARM_UP: Nanos = Nanos::from_secs(1);
+/// Longest period that such a driver accepts.
+pub const DRIVER_PERIOD_MAX: Nanos = Nanos::from_secs(1);
 
 /// The instants of the clock at which releases lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -215,6 +294,8 @@ pub enum ScenarioError {
     Runtime(Nanos),
     /// A real-time core paces threads of `SCHED_FIFO` only.
     OnlyFifo,
+    /// A core's driver that measures in the kernel does not accept this period.
+    DriverPeriod(Nanos),
 }
 
 impl Scenario {
@@ -251,6 +332,9 @@ impl Scenario {
         if thread.period < PERIOD_MIN || thread.period > PERIOD_MAX {
             return Err(ScenarioError::Period(thread.period));
         }
+        if self.mechanism.driver_of().is_some() && thread.period > DRIVER_PERIOD_MAX {
+            return Err(ScenarioError::DriverPeriod(thread.period));
+        }
         let takes = |amount| match amount {
             Amount::Time(time) => time,
             Amount::Activations(n) => thread.period.times(n),
@@ -276,7 +360,7 @@ impl Scenario {
             {
                 Err(ScenarioError::Runtime(runtime))
             }
-            Policy::RoundRobin(_) | Policy::Deadline { .. } | Policy::Other if self.mechanism.is_out_of_band() => {
+            Policy::RoundRobin(_) | Policy::Deadline { .. } | Policy::Other if self.mechanism.core().is_some() => {
                 Err(ScenarioError::OnlyFifo)
             }
             _ => Ok(()),
@@ -341,12 +425,31 @@ mod tests {
         assert_eq!(check(Scenario { warm_up: forever, ..scenario("0", ms) }), long);
         assert_eq!(check(Scenario { length: forever, ..scenario("0", ms) }), long);
         assert_eq!(check(Scenario { budget: Some(ms), ..scenario("0", ms) }), ScenarioError::Budget(ms));
-        for mechanism in [Mechanism::Evl, Mechanism::Cobalt] {
+        let too_slow = Nanos::from_ns(1_000_000_001);
+        let by_driver = Scenario { mechanism: Mechanism::EvlIrq, ..scenario("0", too_slow) };
+        assert_eq!(check(by_driver), ScenarioError::DriverPeriod(too_slow));
+        for mechanism in [Mechanism::Evl, Mechanism::CobaltKernel] {
             assert_eq!(check(Scenario { mechanism, ..with(Policy::Other) }), ScenarioError::OnlyFifo);
         }
         let short = Scenario { length: Amount::Time(Nanos::from_us(10)), ..scenario("0", ms) };
         assert_eq!(check(short), ScenarioError::TooShort(Nanos::from_us(10)));
         assert_eq!(check(Scenario { load_phases: vec![], ..scenario("0", ms) }), ScenarioError::NoPhase);
+    }
+
+    #[test]
+    fn a_mechanism_of_a_core_knows_its_core_and_context() {
+        for core in [Core::Evl, Core::Cobalt] {
+            for context in [CoreContext::User, CoreContext::Kernel, CoreContext::Irq] {
+                let mechanism = Mechanism::on(core, context);
+                assert_eq!(mechanism.core(), Some((core, context)));
+                assert_eq!(mechanism.is_out_of_band(), context == CoreContext::User);
+                assert_eq!(mechanism.driver_of().is_some(), context != CoreContext::User);
+            }
+        }
+        assert_eq!(Mechanism::Spin.core(), None);
+        assert!(Mechanism::Timerfd.differs_only_in_kernel(Mechanism::CobaltTimer));
+        assert!(!Mechanism::Timerfd.differs_only_in_kernel(Mechanism::Cobalt));
+        assert!(!Mechanism::EvlIrq.differs_only_in_kernel(Mechanism::CobaltIrq));
     }
 
     #[test]

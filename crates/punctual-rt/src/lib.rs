@@ -81,7 +81,7 @@ mod wait;
 mod wake;
 pub mod watchdog;
 
-pub use backend::{Backend, InBand, SwitchCause};
+pub use backend::{Backend, CoreThread, InBand, SwitchCause};
 pub use channel::{Receiver, Sender, spsc};
 pub use error::{ConfigError, CoreRefusal, Error, LockError, PageError, SetupError};
 pub use grid::{Grid, Overrun};
@@ -93,7 +93,7 @@ pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use setup::{Grants, LatencyQos, Prepared, Refusal, Require, Setup};
 pub use stats::{Stats, StatsConfig, StatsReader, StatsWriter};
 pub use stop::Stopper;
-pub use sys::now;
+pub use sys::{DriverCalls, now};
 pub use task::{Control, Cycle, Cyclic, Ended, Group, Phase, PhaseClock, Task, TaskConfig};
 pub use wait::{Event, Margin, Means, Sleeper, Wait};
 pub use wake::{Class, Wake};

@@ -56,27 +56,35 @@ impl Pacer {
         Self(Engine { grid, waiter: Waiter::out_of_band(wait, core, TOLERANCE) })
     }
 
-    /// Makes a pacer for the current thread, which `backend` is to pace: a real-time core, or Linux with
-    /// [`Sleeper::Absolute`]. Locks the memory of the process for a core. [`Cyclic`](crate::Cyclic) chooses by itself.
+    /// Makes a pacer for the current thread, which `backend` is to pace: a real-time core, or Linux. Locks the memory of the
+    /// process for a core. [`Cyclic`](crate::Cyclic) chooses by itself, and always [`Sleeper::Absolute`]. A core knows no other
+    /// way, except that Cobalt also has timer files ([`Sleeper::Timerfd`]).
     ///
     /// # Errors
     /// [`SetupError::Evl`](crate::SetupError::Evl) or [`SetupError::Cobalt`](crate::SetupError::Cobalt) with the reason why
-    /// the core cannot be used; [`ConfigError::OnlyInBand`] if the wait is none of a core.
+    /// the core cannot be used; [`ConfigError::OnlyInBand`] if the wait or the sleeper is none of a core.
     ///
     /// # Real-time
     /// Enters the kernel, allocates, and may fault: call before the loop.
     ///
     /// # Kernel
     /// See [`Backend`].
-    pub fn on_backend(grid: Grid, wait: &Wait, backend: Backend, priority: u8) -> Result<Self, Error> {
-        let Some(found) = find_only(backend)? else { return Self::new(grid, wait, Sleeper::Absolute) };
-        if !wait.is_of_cores() {
+    pub fn on_backend(
+        grid: Grid,
+        wait: &Wait,
+        sleeper: Sleeper,
+        backend: Backend,
+        priority: u8,
+    ) -> Result<Self, Error> {
+        let Some(found) = find_only(backend)? else { return Self::new(grid, wait, sleeper) };
+        let by_timer = sleeper == Sleeper::Timerfd && backend == Backend::Cobalt;
+        if !wait.is_of_cores() || (sleeper != Sleeper::Absolute && !by_timer) {
             return Err(Error::Config(ConfigError::OnlyInBand));
         }
         wait.validate()?;
         let stop = Stopper::default();
         let (in_band, report) = (InBand::Count, Box::new(|_| ()));
-        let needs = Needs { priority, in_band, memory_is_locked: false, stop: stop.clone(), report };
+        let needs = Needs { priority, in_band, by_timer, memory_is_locked: false, stop: stop.clone(), report };
         Ok(Self::out_of_band(grid, wait, Attached::new(found, needs)?).stopped_by(stop))
     }
 

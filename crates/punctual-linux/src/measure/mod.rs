@@ -13,6 +13,7 @@ mod run;
 mod terms;
 mod watch;
 
+pub use crate::probe::driver::{Gravities, reset_gravity, tune_gravity};
 pub use others::{OtherProgram, OtherWork, Sighting};
 pub use phases::{WallTime, wall_time};
 pub use prepare::look_for;

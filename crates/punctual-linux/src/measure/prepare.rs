@@ -3,11 +3,12 @@
 use super::causes::Causes;
 use super::terms::{MeasureError, Setting};
 use crate::privilege;
+use crate::probe::driver::Device;
 use crate::probe::{Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;
 use punctual_numbers::placement::{Placement, place};
 use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime, ThreadPhase};
-use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread, Scenario, phase_offsets};
+use punctual_numbers::scenario::{Core, CoreContext, Mechanism, Policy, ProbeThread, Scenario, phase_offsets};
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
 use punctual_rt::{Backend, SetupError, kernel, lock_memory, setup};
@@ -77,21 +78,20 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
 }
 
-/// Looks whether this machine has the kernel that wakes such threads.
+/// Looks whether this machine has the kernel that wakes such threads, and the driver that measures for it.
 ///
 /// # Errors
-/// [`MeasureError::Core`] with the reason why a real-time core cannot be used.
+/// [`MeasureError::Core`] or [`MeasureError::Driver`] with the reason why a real-time core cannot be used.
 pub fn look_for(mechanism: Mechanism) -> Result<(), MeasureError> {
-    core_of(mechanism).look().map_err(MeasureError::Core)
-}
-
-/// The kernel that wakes the threads.
-fn core_of(mechanism: Mechanism) -> Backend {
-    match mechanism {
-        Mechanism::Evl => Backend::Evl,
-        Mechanism::Cobalt => Backend::Cobalt,
-        _ => Backend::Linux,
+    let Some((core, context)) = mechanism.core() else { return Ok(()) };
+    if context != CoreContext::User {
+        return Ok(Device::that_measures(core).look()?);
     }
+    let backend = match core {
+        Core::Evl => Backend::Evl,
+        Core::Cobalt => Backend::Cobalt,
+    };
+    backend.look().map_err(MeasureError::Core)
 }
 
 /// Makes the kernel end this process if one of its real-time threads runs for seconds without sleeping, which would be

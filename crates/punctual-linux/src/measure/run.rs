@@ -10,7 +10,7 @@ use crate::in_force;
 use crate::probe::{Assignment, Collector, Go, Probe, Recorder};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::{
-    End, EndReason, EventKind, Frame, Header, InBand, Interval, MarkKind, MaximaLost, Moment, RecTime, Worst,
+    Earliest, End, EndReason, EventKind, Frame, Header, InBand, Interval, MarkKind, MaximaLost, Moment, RecTime, Worst,
     interval_length,
 };
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
@@ -326,6 +326,7 @@ impl<'a> ScenarioRun<'a> {
         self.check_affinity(at);
         self.emit([Frame::Interval(Interval { start, length, phase: self.phase_number(), cpus })]);
         self.write_in_band(at);
+        self.write_earliest(at);
         self.write_worst();
         self.observer.checkpoint();
     }
@@ -336,6 +337,14 @@ impl<'a> ScenarioRun<'a> {
         let taken = |probe: &mut Probe| InBand { at, cpu: probe.thread.cpu, switches: probe.take_in_band() };
         let taken: Vec<_> = self.prepared.probes.iter_mut().map(taken).filter(|taken| taken.switches > 0).collect();
         self.emit(taken.into_iter().map(Frame::InBand));
+    }
+
+    /// Writes by how much activations preceded their releases, if that has grown since the last interval.
+    fn write_earliest(&mut self, at: MonoTime) {
+        let at = self.recorded(at);
+        let grown = |c: &mut Collector| c.take_earliest().map(|by| Earliest { at, cpu: c.cpu, by });
+        let grown: Vec<_> = self.collectors.iter_mut().filter_map(grown).collect();
+        self.emit(grown.into_iter().map(Frame::Earliest));
     }
 
     /// Reports threads that are no longer pinned: when a CPU goes offline, the kernel moves its pinned threads.
@@ -398,6 +407,8 @@ impl<'a> ScenarioRun<'a> {
         };
         let totals = self.prepared.causes.take().map(Causes::finish);
         self.emit(totals.into_iter().flatten());
+        let refused = self.prepared.control.take_driver_refused();
+        self.emit(refused.map(|why| mark(self.recorded(at), MarkKind::Note(why))));
         let write_error = self.observer.write_error();
         self.emit([Frame::End(End { at: self.recorded(at), reason, write_error })]);
         self.observer.checkpoint();

@@ -5,6 +5,7 @@ pub use crate::trace::TracePace;
 
 use crate::privilege;
 use crate::probe::ProbeError;
+use crate::probe::driver::DriverError;
 use crate::trace::EngineChoice;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
@@ -131,6 +132,9 @@ pub enum MeasureError {
     /// The real-time core that is to wake the threads cannot be used.
     #[error("{0}")]
     Core(punctual_rt::Error),
+    /// The driver of a core cannot measure or tune.
+    #[error("{0}")]
+    Driver(#[from] DriverError),
 }
 
 /// What can be done about a measurement that was refused.
@@ -155,6 +159,9 @@ impl MeasureError {
         Some(match self {
             Self::DmaLatency(_) => MeasureRemedy::LeaveIdleStates,
             Self::Core(refused) => MeasureRemedy::Core(refused.remedy().to_owned()),
+            Self::Driver(refused) | Self::Probe(ProbeError::Driver { source: refused, .. }) => {
+                MeasureRemedy::Core(refused.remedy())
+            }
             Self::Probe(ProbeError::PeriodTooShort { .. }) => MeasureRemedy::LongerPeriod,
             Self::Probe(ProbeError::Refused { source: source @ punctual_rt::Error::Setup(refused), .. }) => {
                 match refused {

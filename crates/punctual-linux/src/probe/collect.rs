@@ -20,6 +20,9 @@ pub struct Collector {
     skipped: Counts,
     over_budget: u64,
     early: u64,
+    /// The longest time by which an activation preceded its release, if it was not taken yet.
+    earliest: Option<Nanos>,
+    earliest_taken: Nanos,
     counters: Counters,
     /// Releases of this stretch that lie in judged gaps and were counted.
     settled: u64,
@@ -226,9 +229,23 @@ impl Collector {
             ..CpuInterval::of(self.cpu, &ran, &skipped)
         };
         self.longest_gap = self.longest_gap.max(interval.longest_gap);
+        self.note_earliest();
         (self.ran, self.skipped) = (ran_now, skipped_now);
         (self.over_budget, self.early, self.counters) = (over_budget_now, early_now, counters_now);
         interval
+    }
+
+    fn note_earliest(&mut self) {
+        let earliest = self.reader.earliest();
+        if earliest > self.earliest_taken {
+            self.earliest_taken = earliest;
+            self.earliest = Some(earliest);
+        }
+    }
+
+    /// The longest time by which an activation preceded its release, if it has grown since the last call.
+    pub fn take_earliest(&mut self) -> Option<Nanos> {
+        self.earliest.take()
     }
 
     /// Converts the number of a second within the stretch to its number within the whole run.

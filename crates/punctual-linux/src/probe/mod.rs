@@ -1,6 +1,7 @@
 //! Measuring threads, and the collection of what they record.
 
 mod collect;
+pub mod driver;
 mod gaps;
 mod late;
 mod recorder;

@@ -1,5 +1,6 @@
 //! Statistics of a periodic thread, written by the thread and read by any other. Neither side waits.
 
+use super::driver::{Cells, Second};
 use super::gaps::{Gap, SLOTS};
 use super::late::LateTap;
 use super::ring::ring;
@@ -31,6 +32,8 @@ struct Shared {
     activations: AtomicU64,
     over_budget: AtomicU64,
     early: AtomicU64,
+    /// The longest time in nanoseconds by which an activation preceded its release.
+    earliest: AtomicU64,
     migrations: AtomicU64,
     last_wake: AtomicU64,
     /// Number of finished seconds for which there was no room.
@@ -149,7 +152,7 @@ impl Recorder {
             bump(&self.shared.over_budget, 1);
         }
         if at < wake.release {
-            bump(&self.shared.early, 1);
+            self.note_early(1, wake.release.since(at));
         }
         if wake.missed > 0 {
             self.skipped.record_series(self.last_skipped_late(wake), self.period, wake.missed);
@@ -157,6 +160,45 @@ impl Recorder {
         if self.worst.wants(late) {
             let activation = self.describe(wake);
             self.worst.offer(activation);
+        }
+    }
+
+    #[cold]
+    fn note_early(&self, activations: u64, earliest: Nanos) {
+        bump(&self.shared.early, activations);
+        self.shared.earliest.store(earliest.as_ns().max(self.shared.earliest.load(Relaxed)), Relaxed);
+    }
+
+    /// Records a second of which a driver told at `at`. Its latencies are counted by [`Recorder::tell_end`].
+    pub fn tell(&mut self, at: MonoTime, second: &Second) {
+        if second.samples == 0 {
+            return;
+        }
+        bump(&self.shared.activations, second.samples);
+        self.shared.last_wake.store(at.as_ns(), Relaxed);
+        let length = |ns: i64| Nanos::from_ns(u64::try_from(ns).unwrap_or(0));
+        // A second is told shortly after it ended, and no two may have the same number.
+        let ended = at.plus(Nanos::from_ms(500)).since(self.epoch).whole(SECOND).saturating_sub(1);
+        let number = if self.block.longest_gap == Nanos::ZERO { ended } else { ended.max(self.block.second + 1) };
+        let spread = length(second.max.saturating_sub(second.min));
+        let overrun = self.period.times(second.overruns.min(1));
+        self.block =
+            Block { second: number, max: length(second.max), longest_gap: self.period.plus(spread).plus(overrun) };
+        self.hand_over_block();
+        if second.overruns > 0 {
+            // The driver only counts releases that had passed. None is later than the largest latency allows.
+            let latest = length(second.max).minus(self.period);
+            self.skipped.record_series(latest, Nanos::ZERO, second.overruns);
+        }
+    }
+
+    /// Records the histogram that a driver tells at the end of a measurement; `whole` is all its seconds together.
+    pub fn tell_end(&mut self, cells: &Cells, whole: &Second) {
+        self.ran.merge(&cells.latencies(whole));
+        bump(&self.shared.over_budget, cells.over(self.budget, whole));
+        let earliest = whole.min.checked_neg().and_then(|ns| u64::try_from(ns).ok()).unwrap_or(0);
+        if earliest > 0 && whole.samples > 0 {
+            self.note_early(cells.early(whole), Nanos::from_ns(earliest));
         }
     }
 
@@ -317,6 +359,11 @@ impl RecorderReader {
     pub fn early(&self) -> u64 {
         self.shared.early.load(Relaxed)
     }
+
+    /// The longest time by which an activation preceded its release.
+    pub fn earliest(&self) -> Nanos {
+        Nanos::from_ns(self.shared.earliest.load(Relaxed))
+    }
 }
 
 #[cfg(test)]
@@ -374,6 +421,29 @@ mod tests {
         let (blocks, lost) = (reader.take_blocks(), reader.take_blocks_lost());
         let seen: Vec<_> = blocks.iter().map(|b| (b.second, b.max.as_ns() / 1000)).collect();
         assert_eq!((seen, lost), (vec![(0, 77), (1, 88), (2, 99)], 0));
+    }
+
+    #[test]
+    fn seconds_of_a_driver_are_counted_with_what_was_early_and_late() {
+        let epoch = MonoTime::from_ns(5_000_000_000);
+        let (mut recorder, mut reader) = Recorder::new(epoch, MS, Some(Nanos::from_us(50)));
+        let one = Second { samples: 1000, sum: 5_000_000, min: -700, max: 9_000, overruns: 0 };
+        let two = Second { samples: 998, sum: 8_000_000, min: 3_000, max: 1_500_000, overruns: 2 };
+        let at = |ms| epoch.plus(Nanos::from_ms(ms));
+        recorder.tell(at(1_001), &one);
+        recorder.tell(at(2_001), &two);
+        recorder.tell(at(2_040), &Second::default());
+        assert_eq!((reader.activations(), reader.ran().count()), (1998, 0), "the histogram comes at the end");
+        let mut counts = vec![0; 1000];
+        (counts[0], counts[6], counts[8], counts[999]) = (300, 1_000, 697, 1);
+        recorder.tell_end(&Cells { width: Nanos::from_us(1), counts }, &one.with(two));
+        assert_eq!((reader.ran().count(), reader.ran().max()), (1998, Some(Nanos::from_us(1_500))));
+        assert_eq!(reader.ran().sum(), Nanos::from_ms(13));
+        assert_eq!((reader.early(), reader.earliest(), reader.over_budget()), (300, Nanos::from_ns(700), 1));
+        assert_eq!((reader.skipped().count(), reader.skipped().max()), (2, Some(Nanos::from_us(500))));
+        let blocks = reader.take_blocks();
+        let seen: Vec<_> = blocks.iter().map(|b| (b.second, b.max.as_ns(), b.longest_gap.as_ns())).collect();
+        assert_eq!(seen, [(0, 9_000, 1_009_700), (1, 1_500_000, 3_497_000)]);
     }
 
     #[test]

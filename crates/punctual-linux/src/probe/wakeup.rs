@@ -3,18 +3,19 @@
 //! The thread sets itself up and reads the settings back. The loop allocates nothing, locks nothing and prints nothing.
 
 use super::Recorder;
+use super::driver::{Ask, Driver, DriverError, Listener, Second};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::Granted;
-use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread};
+use punctual_numbers::scenario::{DRIVER_WARM_UP, Mechanism, Policy, ProbeThread};
 use punctual_rt::{Backend, Grid, Margin, Pacer, Sleeper, Wait, Wake, kernel, now, setup};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use thiserror::Error;
 
@@ -26,6 +27,8 @@ const STACK_TOUCHED_BYTES: usize = 64 * 1024;
 pub enum ProbeError {
     #[error("CPU {cpu}: {source}")]
     Refused { cpu: u32, source: punctual_rt::Error },
+    #[error("CPU {cpu}: {source}")]
+    Driver { cpu: u32, source: DriverError },
     #[error("CPU {cpu}: asked for {asked}, granted {granted}")]
     GrantedOtherwise { cpu: u32, asked: String, granted: String },
     #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
@@ -44,6 +47,8 @@ pub struct RunControl {
     stop: AtomicBool,
     limit_hit: AtomicBool,
     core_lost: AtomicBool,
+    /// Why a driver of a core did not measure, and what can be done.
+    driver_refused: Mutex<Option<String>>,
 }
 
 impl RunControl {
@@ -58,6 +63,11 @@ impl RunControl {
     /// Whether a real-time core refused to let a thread sleep.
     pub fn core_lost(&self) -> bool {
         self.core_lost.load(Acquire)
+    }
+
+    /// Why a driver of a core did not measure, and what can be done.
+    pub fn take_driver_refused(&self) -> Option<String> {
+        self.driver_refused.lock().ok()?.take()
     }
 
     /// Whether the latency of an activation exceeded the stop limit.
@@ -157,6 +167,16 @@ impl Probe {
     }
 }
 
+/// How a thread of this plan comes to its releases.
+enum Way {
+    /// A pacer of the run-time library.
+    Paced(Box<Pacer>),
+    /// It sleeps for a period after each activation, as latency tests of 2002 did.
+    FromHere,
+    /// It waits in the driver of a core, which measures.
+    Driver(Driver),
+}
+
 struct ThreadPlan {
     thread: ProbeThread,
     policy: Policy,
@@ -170,10 +190,10 @@ struct ThreadPlan {
 
 impl ThreadPlan {
     fn run(&self, report: &Sender<Result<Granted, ProbeError>>, begin: &Receiver<Go>) {
-        let mut pacer = match self.set_up() {
-            Ok((granted, pacer)) => {
+        let mut way = match self.set_up() {
+            Ok((granted, way)) => {
                 let _ = report.send(Ok(granted));
-                pacer
+                way
             }
             Err(error) => {
                 let _ = report.send(Err(error));
@@ -181,12 +201,12 @@ impl ThreadPlan {
             }
         };
         while let Ok(go) = begin.recv() {
-            self.measure(&mut pacer, go);
+            self.measure(&mut way, go);
             self.done.fetch_add(1, Release);
         }
     }
 
-    fn set_up(&self) -> Result<(Granted, Option<Pacer>), ProbeError> {
+    fn set_up(&self) -> Result<(Granted, Way), ProbeError> {
         let cpu = self.thread.cpu;
         let refused = |source| ProbeError::Refused { cpu, source };
         setup::quiet_current();
@@ -200,13 +220,24 @@ impl ThreadPlan {
         let granted = setup::granted().map_err(refused)?;
         self.verify(wanted, pinned, &granted)?;
         self.check_period()?;
-        let pacer = self.pacer().transpose().map_err(refused)?;
+        let way = match self.driver().transpose().map_err(|source| ProbeError::Driver { cpu, source })? {
+            Some(driver) => Way::Driver(driver),
+            None => {
+                self.pacer().transpose().map_err(refused)?.map_or(Way::FromHere, |pacer| Way::Paced(Box::new(pacer)))
+            }
+        };
         let affinity: CpuSet = granted.cpus.iter().copied().collect();
-        Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, pacer))
+        Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, way))
     }
 
-    /// The pacer of the run-time library for the mechanism to be measured. `None` for the mechanism that sleeps for a
-    /// period after each activation, as latency tests of 2002 did.
+    /// The driver of a core, if it is to measure in the kernel.
+    fn driver(&self) -> Option<Result<Driver, DriverError>> {
+        let (core, context) = self.mechanism.driver_of()?;
+        let ProbeThread { cpu, period } = self.thread;
+        Some(Driver::attach(Ask { core, context, cpu, period, priority: self.priority() }))
+    }
+
+    /// The pacer of the run-time library for the mechanism to be measured. `None` if no pacer has part in it.
     fn pacer(&self) -> Option<Result<Pacer, punctual_rt::Error>> {
         let (wait, sleeper) = match self.mechanism {
             Mechanism::Absolute => (Wait::Sleep, Sleeper::Absolute),
@@ -215,17 +246,25 @@ impl ThreadPlan {
             Mechanism::Futex => (Wait::Sleep, Sleeper::Futex),
             Mechanism::Hybrid => (Wait::Hybrid(Margin::AUTO), Sleeper::Absolute),
             Mechanism::Spin => (Wait::Spin, Sleeper::Absolute),
-            Mechanism::Nanosleep => return None,
-            Mechanism::Evl => return Some(self.on_core(Backend::Evl)),
-            Mechanism::Cobalt => return Some(self.on_core(Backend::Cobalt)),
+            Mechanism::Evl => return Some(self.on_core(Backend::Evl, Sleeper::Absolute)),
+            Mechanism::Cobalt => return Some(self.on_core(Backend::Cobalt, Sleeper::Absolute)),
+            Mechanism::CobaltTimer => return Some(self.on_core(Backend::Cobalt, Sleeper::Timerfd)),
+            Mechanism::Nanosleep
+            | Mechanism::EvlKernel
+            | Mechanism::EvlIrq
+            | Mechanism::CobaltKernel
+            | Mechanism::CobaltIrq => return None,
         };
         Some(Pacer::new(Grid::new(now(), self.thread.period), &wait, sleeper))
     }
 
-    fn on_core(&self, core: Backend) -> Result<Pacer, punctual_rt::Error> {
-        // Cores pace only threads of `SCHED_FIFO`, which a checked scenario has.
-        let priority = if let Policy::Fifo(priority) = self.policy { priority } else { 1 };
-        Pacer::on_backend(Grid::new(now(), self.thread.period), &Wait::Sleep, core, priority)
+    fn on_core(&self, core: Backend, sleeper: Sleeper) -> Result<Pacer, punctual_rt::Error> {
+        Pacer::on_backend(Grid::new(now(), self.thread.period), &Wait::Sleep, sleeper, core, self.priority())
+    }
+
+    /// The priority on a core. Cores pace only threads of `SCHED_FIFO`, which a checked scenario has.
+    const fn priority(&self) -> u8 {
+        if let Policy::Fifo(priority) = self.policy { priority } else { 1 }
     }
 
     fn verify(&self, wanted: punctual_rt::Policy, pinned: bool, granted: &setup::Granted) -> Result<(), ProbeError> {
@@ -242,7 +281,7 @@ impl ThreadPlan {
 
     /// Refuses a period shorter than one sleep, because it would leave no time for other work on the CPU.
     fn check_period(&self) -> Result<(), ProbeError> {
-        if self.mechanism == Mechanism::Spin || self.mechanism.is_out_of_band() {
+        if self.mechanism == Mechanism::Spin || self.mechanism.core().is_some() {
             return Ok(());
         }
         let mut costs = [Nanos::MAX; 15];
@@ -258,13 +297,17 @@ impl ThreadPlan {
         if period <= needs { Err(ProbeError::PeriodTooShort { cpu, period, needs }) } else { Ok(()) }
     }
 
-    fn measure(&self, pacer: &mut Option<Pacer>, go: Go) {
+    fn measure(&self, way: &mut Way, go: Go) {
         let Go { warm_up_from, from, end, mut warm_up, mut recorder } = go;
-        let Some(pacer) = pacer else {
-            self.sleep_from_here(warm_up_from..from, Nanos::MAX, &mut warm_up);
-            recorder.arm();
-            self.sleep_from_here(from..end, self.limit, &mut recorder);
-            return recorder.finish();
+        let pacer = match way {
+            Way::Paced(pacer) => pacer,
+            Way::FromHere => {
+                self.sleep_from_here(warm_up_from..from, Nanos::MAX, &mut warm_up);
+                recorder.arm();
+                self.sleep_from_here(from..end, self.limit, &mut recorder);
+                return recorder.finish();
+            }
+            Way::Driver(driver) => return self.by_driver(driver, warm_up_from..end, &mut recorder),
         };
         self.on_grid(pacer, warm_up_from..from, Nanos::MAX, &mut warm_up, |_| ());
         recorder.arm();
@@ -274,6 +317,24 @@ impl ThreadPlan {
         self.on_grid(pacer, from..end, self.limit, &mut recorder, count);
         count(pacer.count_in_band_switches());
         recorder.finish();
+    }
+
+    /// Lets a driver measure, which warms up by itself. A long span is measured in parts.
+    fn by_driver(&self, driver: &Driver, span: Range<MonoTime>, recorder: &mut Recorder) {
+        kernel::sleep_until(span.start);
+        while now().plus(DRIVER_WARM_UP) < span.end && !self.control.stopped() {
+            let measured = driver.measure(span.end, &mut Telling { plan: self, recorder });
+            match measured {
+                Ok((cells, whole)) => recorder.tell_end(&cells, &whole),
+                Err(error) => {
+                    if let Ok(mut refused) = self.control.driver_refused.lock() {
+                        *refused = Some(format!("{error}: {}", error.remedy()));
+                    }
+                    self.control.core_lost.store(true, Release);
+                    self.control.stop();
+                }
+            }
+        }
     }
 
     /// Waits for the releases of `span`. After each activation, `count` receives the number of in-band switches.
@@ -320,6 +381,23 @@ impl ThreadPlan {
             self.control.limit_hit.store(true, Relaxed);
             self.control.stop.store(true, Release);
         }
+    }
+}
+
+/// Passes on what a driver tells.
+struct Telling<'a> {
+    plan: &'a ThreadPlan,
+    recorder: &'a mut Recorder,
+}
+
+impl Listener for Telling<'_> {
+    fn second(&mut self, at: MonoTime, second: &Second) {
+        self.recorder.tell(at, second);
+        self.plan.check_limit(Nanos::from_ns(u64::try_from(second.max).unwrap_or(0)), self.plan.limit);
+    }
+
+    fn stops(&self) -> bool {
+        self.plan.control.stopped()
     }
 }
 

@@ -5,8 +5,8 @@ use super::causes::Causes;
 use super::runs::{Earlier, FurtherRun, RecordedRun};
 use super::tally::{CpuTallies, narrowed};
 use super::{
-    Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InBand, InForce, Interval, LoadDone,
-    Mark, RecTime, Stretch, TimeLine, WarmUp, Worst,
+    Counters, CpuInterval, CutOff, Earliest, End, Event, EventKind, Frame, Granted, Header, InBand, InForce, Interval,
+    LoadDone, Mark, RecTime, Stretch, TimeLine, WarmUp, Worst,
 };
 use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
@@ -59,6 +59,8 @@ pub struct CpuTotals {
     pub skipped: Counts,
     pub over_budget: u64,
     pub early: u64,
+    /// The longest time by which an activation preceded its release; zero if none did.
+    pub earliest: Nanos,
     /// Longest time between two wake-ups.
     pub longest_gap: Nanos,
     pub counters: Counters,
@@ -126,6 +128,12 @@ impl Recording {
                 if !self.disturbed {
                     let totals = self.cpus.entry(cpu).or_default();
                     totals.in_band_switches = totals.in_band_switches.saturating_add(switches);
+                }
+            }
+            Frame::Earliest(Earliest { cpu, by, .. }) => {
+                if !self.disturbed {
+                    let totals = self.cpus.entry(cpu).or_default();
+                    totals.earliest = totals.earliest.max(by);
                 }
             }
             // A list is written after the interval it belongs to. The list of a traced phase is dropped, because

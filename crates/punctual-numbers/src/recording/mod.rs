@@ -67,6 +67,8 @@ pub enum Frame {
     MaximaLost(MaximaLost),
     /// A measuring thread that a real-time core paces was taken in-band.
     InBand(InBand),
+    /// Activations of a CPU preceded their releases by more than before.
+    Earliest(Earliest),
     /// The worst activations so far. For each CPU a later frame replaces an earlier one, so it is enough to write the
     /// CPUs whose list has changed.
     Worst(Vec<Worst>),
@@ -339,6 +341,16 @@ pub struct InBand {
     pub at: RecTime,
     pub cpu: u32,
     pub switches: u64,
+}
+
+/// By how much activations of a CPU preceded their releases, at most. Only a clock, a timer or a core's gravity that is wrong
+/// makes a thread wake early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Earliest {
+    /// The end of the interval in which this was seen.
+    pub at: RecTime,
+    pub cpu: u32,
+    pub by: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

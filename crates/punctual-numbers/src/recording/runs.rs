@@ -5,7 +5,7 @@
 //! them. This module must not know where frames come from.
 
 use super::RecTime;
-use super::{End, Frame, Header, InBand, Interval, Mark, MaximaLost, TraceTotal, Worst};
+use super::{Earliest, End, Frame, Header, InBand, Interval, Mark, MaximaLost, TraceTotal, Worst};
 use crate::trace::{TraceEvent, TraceRecord, Window};
 use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
@@ -149,6 +149,7 @@ impl Shift {
             }
             Frame::MaximaLost(lost) => Frame::MaximaLost(MaximaLost { at: self.later(lost.at), ..lost }),
             Frame::InBand(taken) => Frame::InBand(InBand { at: self.later(taken.at), ..taken }),
+            Frame::Earliest(seen) => Frame::Earliest(Earliest { at: self.later(seen.at), ..seen }),
             Frame::End(end) => Frame::End(End { at: self.later(end.at), ..end }),
             Frame::Worst(mut worst) => {
                 for activation in worst.iter_mut().map(|worst| &mut worst.activation) {

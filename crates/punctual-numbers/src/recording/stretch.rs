@@ -77,6 +77,7 @@ impl Filter {
             Frame::Event(event) => self.saw(&event).then_some(Frame::Event(event)),
             Frame::MaximaLost(lost) => self.stretch.holds(lost.at).then_some(Frame::MaximaLost(lost)),
             Frame::InBand(taken) => self.stretch.holds(taken.at).then_some(Frame::InBand(taken)),
+            Frame::Earliest(seen) => self.stretch.holds(seen.at).then_some(Frame::Earliest(seen)),
             Frame::Worst(list) => self.latest(list),
             Frame::Window(window) => self.is_due(window.release).then_some(Frame::Window(window)),
             Frame::Late(list) => Some(Frame::Late(self.late(list))),

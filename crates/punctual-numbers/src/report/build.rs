@@ -96,6 +96,13 @@ fn need(recording: &Recording) -> Need {
     Need { period: shortest.unwrap_or_default(), budget: scenario.budget, cpus: scenario.cpus() }
 }
 
+impl Report {
+    /// The longest time by which an activation of any CPU preceded its release.
+    pub fn earliest(&self) -> Option<Nanos> {
+        self.cpus.iter().filter_map(|cpu| cpu.earliest).max()
+    }
+}
+
 /// One row for every CPU that was to be measured, even if it never ran, and for every other CPU that was measured.
 fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
     let asked = recording.header.scenario.threads.iter();
@@ -112,6 +119,7 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
             worst_at: worst_at(recording, cpu, totals).map(|at| WorstAt { at, phase: phases.name_at(at) }),
             longest_gap: totals.longest_gap,
             early: totals.early,
+            earliest: Some(totals.earliest).filter(|by| *by > Nanos::ZERO),
             in_band_switches: is_out_of_band.then_some(totals.in_band_switches),
             ran: totals.ran.clone(),
             skipped: totals.skipped.clone(),

@@ -172,6 +172,9 @@ pub struct CpuRow {
     pub longest_gap: Nanos,
     /// Number of activations that woke before their release.
     pub early: u64,
+    /// The longest time by which one did; null if none did. Such an activation counts with a latency of zero.
+    #[serde(rename = "earliest_ns")]
+    pub earliest: Option<Nanos>,
     /// How often a real-time core handed the measuring thread over to Linux; null if Linux paces it.
     pub in_band_switches: Option<u64>,
     /// Latency of the activations that ran.
@@ -435,6 +438,9 @@ pub enum Distrust {
     Early {
         cpu: u32,
         times: u64,
+        /// By how much at most; null if the recording does not tell.
+        #[serde(rename = "by_ns")]
+        by: Option<Nanos>,
     },
     /// The latencies changed over the run under this load, so the moods of the machine are longer than about a fifth of
     /// the run.

@@ -267,7 +267,7 @@ fn the_loops_own_counters_speak() {
         let counted = CpuInterval { counters, early: 2, ..cpu(3, &[], &[]) };
         trust_after(|_, frames| frames.push(interval(31, 1, vec![counted])))
     };
-    let early = vec![Distrust::Early { cpu: 3, times: 2 }];
+    let early = vec![Distrust::Early { cpu: 3, times: 2, by: None }];
     let faults = Counters { minor_faults: 1, major_faults: 2, ..Counters::default() };
     assert_eq!(with(faults), (vec![Distrust::Faults { cpu: 3, faults: 3 }], early.clone()));
     let migrations = Counters { migrations: 1, ..Counters::default() };

@@ -158,7 +158,8 @@ fn from_counters(recording: &Recording, trust: &mut Trust) {
         }
     }
     for (cpu, n) in count(|cpu| cpu.early) {
-        trust.remark(Distrust::Early { cpu, times: n });
+        let by = recording.cpus.get(&cpu).map(|totals| totals.earliest).filter(|by| *by > Nanos::ZERO);
+        trust.remark(Distrust::Early { cpu, times: n, by });
     }
 }
 

@@ -4,6 +4,7 @@ use super::out_of_band::Core;
 use crate::CoreRefusal;
 use crate::sys::{BindRefused, CobaltCalls};
 use punctual_hist::MonoTime;
+use std::os::fd::RawFd;
 
 /// Asks the core to serve this process. Safe on any kernel: a kernel without Cobalt does not know the call.
 pub(super) fn find(system: &impl CobaltCalls) -> Result<(), CoreRefusal> {
@@ -21,6 +22,8 @@ pub(super) fn find(system: &impl CobaltCalls) -> Result<(), CoreRefusal> {
 /// A Cobalt thread: the calling one.
 pub(crate) struct Cobalt<S: CobaltCalls> {
     system: S,
+    /// The timer file for which the thread waits instead of sleeping.
+    timer: Option<RawFd>,
 }
 
 impl<S: CobaltCalls> Cobalt<S> {
@@ -33,17 +36,26 @@ impl<S: CobaltCalls> Cobalt<S> {
             _ => CoreRefusal::Call(errno),
         })?;
         // From here on, dropping `cobalt` takes the thread off the core's real-time class.
-        let cobalt = Self { system };
+        let cobalt = Self { system, timer: None };
         let state = cobalt.system.state().map_err(CoreRefusal::Call)?;
         // The core moves a thread whose CPU it does not serve.
         if cpus.contains(&state.cpu) { Ok(cobalt) } else { Err(CoreRefusal::Cpus) }
+    }
+
+    /// Lets the thread wait for a timer file from now on.
+    pub(super) fn with_timer(mut self) -> Result<Self, CoreRefusal> {
+        self.timer = Some(self.system.new_timer().map_err(CoreRefusal::Call)?);
+        Ok(self)
     }
 }
 
 impl<S: CobaltCalls> Core for Cobalt<S> {
     #[inline]
     fn sleep_until(&self, at: MonoTime) -> Result<(), i32> {
-        self.system.sleep_until(at)
+        match self.timer {
+            None => self.system.sleep_until(at),
+            Some(timer) => self.system.wait_for_timer(timer, at),
+        }
     }
 
     fn switches(&self) -> Result<u64, i32> {
@@ -58,6 +70,9 @@ impl<S: CobaltCalls> Core for Cobalt<S> {
 impl<S: CobaltCalls> Drop for Cobalt<S> {
     fn drop(&mut self) {
         // A thread cannot leave Cobalt before it ends, but it can give up its priority there.
+        if let Some(timer) = self.timer {
+            self.system.close(timer);
+        }
         let _ = self.system.set_fifo(0);
         let _ = self.system.go_in_band();
     }

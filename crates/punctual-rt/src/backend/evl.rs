@@ -66,6 +66,10 @@ impl<S: EvlCalls + Clone> FoundEvl<S> {
         Ok(Self { system, control, form })
     }
 
+    pub(super) const fn form(&self) -> CallForm {
+        self.form
+    }
+
     /// Makes the calling thread an EVL thread on one of `cpus`. The memory of the process must be locked.
     pub(crate) fn attach(self, tid: u32, priority: u8, cpus: &[u32]) -> Result<Evl<S>, CoreRefusal> {
         let Self { system, control, form } = self;

@@ -7,14 +7,16 @@
 //! This module speaks the kernel's own interface and needs no library. It knows neither grids nor ways to wait.
 
 mod cobalt;
+mod core_thread;
 mod evl;
 mod out_of_band;
 #[cfg(test)]
 mod tests;
 
-use crate::sys::{self, CobaltSystem, EvlSystem};
+use crate::sys::{self, CobaltSystem, DriverCalls, EvlSystem};
 use crate::{CoreRefusal, Error, SetupError, Stopper, lock_memory, prefault_stack};
 use cobalt::Cobalt;
+pub use core_thread::CoreThread;
 use evl::{Evl, FoundEvl};
 use out_of_band::OutOfBand;
 use punctual_hist::MonoTime;
@@ -149,6 +151,14 @@ impl Found {
             Self::Cobalt(_) => Backend::Cobalt,
         }
     }
+
+    /// How the core's drivers are called.
+    const fn driver_calls(&self) -> DriverCalls {
+        match self {
+            Self::Evl(found) => DriverCalls::evl(found.form()),
+            Self::Cobalt(_) => DriverCalls::COBALT,
+        }
+    }
 }
 
 /// Looks for a core of this kernel.
@@ -183,6 +193,8 @@ pub(crate) fn find_only(backend: Backend) -> Result<Option<Found>, Error> {
 pub(crate) struct Needs {
     pub(crate) priority: u8,
     pub(crate) in_band: InBand,
+    /// Whether the thread waits for a timer file of the core instead of sleeping.
+    pub(crate) by_timer: bool,
     /// Whether the memory of the process is locked already.
     pub(crate) memory_is_locked: bool,
     pub(crate) stop: Stopper,
@@ -219,6 +231,7 @@ impl Attached {
             }
             Found::Cobalt(system) => {
                 let core = Cobalt::attach(system, needs.priority, &cpus);
+                let core = if needs.by_timer { core.and_then(Cobalt::with_timer) } else { core };
                 Self::Cobalt(OutOfBand::new(core.map_err(refused)?, needs))
             }
         };

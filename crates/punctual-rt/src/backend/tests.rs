@@ -201,7 +201,7 @@ fn paced(stub: Stub, in_band: InBand) -> (Rc<Stub>, Loop, Stopper, Arc<AtomicU64
     let (stop, shown) = (Stopper::default(), Arc::new(AtomicU64::new(u64::MAX)));
     let told = Arc::clone(&shown);
     let report = Box::new(move |switches| told.store(switches, Relaxed));
-    let needs = Needs { priority: 85, in_band, memory_is_locked: true, stop: stop.clone(), report };
+    let needs = Needs { priority: 85, in_band, by_timer: false, memory_is_locked: true, stop: stop.clone(), report };
     (stub, OutOfBand::new(evl.expect("the stub attaches"), needs), stop, shown)
 }
 
@@ -340,7 +340,10 @@ struct CobaltStub {
     bind: Result<(), BindRefused>,
     fifo: Result<(), i32>,
     state: Result<CobaltState, i32>,
+    timer: Result<RawFd, i32>,
     priorities: Rc<RefCell<Vec<u8>>>,
+    /// What was done with the timer file.
+    did: Rc<RefCell<Vec<&'static str>>>,
 }
 
 impl CobaltStub {
@@ -349,7 +352,14 @@ impl CobaltStub {
     }
 
     fn on_cpu(cpu: u32) -> Self {
-        Self { bind: Ok(()), fifo: Ok(()), state: Ok(CobaltState { switches: 4, cpu }), priorities: Rc::default() }
+        Self {
+            bind: Ok(()),
+            fifo: Ok(()),
+            state: Ok(CobaltState { switches: 4, cpu }),
+            timer: Ok(7),
+            priorities: Rc::default(),
+            did: Rc::default(),
+        }
     }
 }
 
@@ -374,6 +384,21 @@ impl CobaltCalls for CobaltStub {
     fn sleep_until(&self, at: MonoTime) -> Result<(), i32> {
         crate::kernel::sleep_until(at);
         Ok(())
+    }
+
+    fn new_timer(&self) -> Result<RawFd, i32> {
+        self.timer
+    }
+
+    fn wait_for_timer(&self, timer: RawFd, at: MonoTime) -> Result<(), i32> {
+        assert_eq!(Ok(timer), self.timer);
+        self.did.borrow_mut().push("waited");
+        self.sleep_until(at)
+    }
+
+    fn close(&self, fd: RawFd) {
+        assert_eq!(Ok(fd), self.timer);
+        self.did.borrow_mut().push("closed");
     }
 
     fn go_in_band(&self) -> Result<(), i32> {
@@ -414,6 +439,20 @@ fn a_cobalt_thread_gives_up_its_priority_at_the_end() {
     assert_eq!(core.switches(), Ok(4));
     drop(core);
     assert_eq!(*priorities.borrow(), [85, 0]);
+}
+
+#[test]
+fn a_cobalt_thread_waits_for_a_timer_file_if_asked() {
+    let stub = CobaltStub::on_cpu(3);
+    let did = Rc::clone(&stub.did);
+    let core = Cobalt::attach(stub, 85, &[3]).and_then(Cobalt::with_timer).expect("the stub has timers");
+    core.sleep_until(soon()).expect("the stub waits");
+    drop(core);
+    assert_eq!(*did.borrow(), ["waited", "closed"]);
+
+    let none_left = CobaltStub { timer: Err(libc::ENOMEM), ..CobaltStub::on_cpu(3) };
+    let refused = Cobalt::attach(none_left, 85, &[3]).and_then(Cobalt::with_timer).err();
+    assert_eq!(refused, Some(CoreRefusal::Call(libc::ENOMEM)));
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 use super::{checked, clock::timespec, thread_id};
 use punctual_hist::MonoTime;
+use std::ffi::{CStr, c_void};
+use std::os::fd::RawFd;
 
 /// The ABI of the core's calls that this module speaks. Every architecture numbers its own.
 pub(crate) const ABI: u32 = if cfg!(target_arch = "aarch64") { 20 } else { 19 };
@@ -37,6 +39,11 @@ pub(crate) trait CobaltCalls {
     /// Whether the core sends a signal when the thread leaves the out-of-band stage.
     fn warn(&self, on: bool) -> Result<(), i32>;
     fn sleep_until(&self, at: MonoTime) -> Result<(), i32>;
+    /// Makes a timer file of `CLOCK_MONOTONIC`.
+    fn new_timer(&self) -> Result<RawFd, i32>;
+    /// Arms the timer file for `at` and waits until it fires.
+    fn wait_for_timer(&self, timer: RawFd, at: MonoTime) -> Result<(), i32>;
+    fn close(&self, fd: RawFd);
     /// Moves the calling thread in-band.
     fn go_in_band(&self) -> Result<(), i32>;
 }
@@ -50,6 +57,13 @@ const SET_MODE: libc::c_long = call(3);
 const SET_SCHEDULING: libc::c_long = call(7);
 const GET_STATE: libc::c_long = call(9);
 const NANOSLEEP: libc::c_long = call(25);
+const TIMER_CREATE: libc::c_long = call(57);
+/// Takes 64-bit seconds. Call 58, without that, takes 32-bit ones even on 64-bit machines.
+const TIMER_SET: libc::c_long = call(118);
+const OPEN: libc::c_long = call(77);
+const CLOSE: libc::c_long = call(79);
+const IOCTL: libc::c_long = call(80);
+const READ: libc::c_long = call(81);
 const MIGRATE: libc::c_long = call(88);
 
 /// The system call number of a call of Cobalt.
@@ -147,10 +161,49 @@ impl CobaltCalls for CobaltSystem {
         checked(unsafe { libc::syscall(NANOSLEEP, clock, libc::TIMER_ABSTIME, &raw const at, none) }).map(drop)
     }
 
+    fn new_timer(&self) -> Result<RawFd, i32> {
+        // SAFETY: no pointers are passed.
+        let fd = checked(unsafe { libc::syscall(TIMER_CREATE, libc::CLOCK_MONOTONIC, 0) })?;
+        RawFd::try_from(fd).map_err(|_| libc::EBADF)
+    }
+
+    #[inline]
+    fn wait_for_timer(&self, timer: RawFd, at: MonoTime) -> Result<(), i32> {
+        let once = libc::itimerspec { it_interval: timespec(0), it_value: timespec(at.as_ns()) };
+        let former = std::ptr::null_mut::<libc::itimerspec>();
+        // SAFETY: the setting is valid for the call; the former one is not asked for.
+        checked(unsafe { libc::syscall(TIMER_SET, timer, libc::TFD_TIMER_ABSTIME, &raw const once, former) })?;
+        let mut expirations = 0u64;
+        // SAFETY: the buffer has the size that is passed.
+        checked(unsafe { libc::syscall(READ, timer, &raw mut expirations, size_of::<u64>()) }).map(drop)
+    }
+
+    fn close(&self, fd: RawFd) {
+        close(fd);
+    }
+
     fn go_in_band(&self) -> Result<(), i32> {
         // SAFETY: no pointers are passed.
         checked(unsafe { libc::syscall(MIGRATE, IN_BAND) }).map(drop)
     }
+}
+
+/// Opens a device of the core. An ordinary `open` gives a descriptor that only answers in-band.
+pub(super) fn open(path: &CStr) -> libc::c_long {
+    // SAFETY: the path ends with NUL.
+    unsafe { libc::syscall(OPEN, path.as_ptr(), libc::O_RDWR) }
+}
+
+pub(super) fn close(fd: RawFd) {
+    // SAFETY: the caller owns the descriptor and does not use it again.
+    unsafe { libc::syscall(CLOSE, fd) };
+}
+
+/// # Safety
+/// `argument` must be what the driver reads and writes for `request`.
+pub(super) unsafe fn ioctl(fd: RawFd, request: u32, argument: *mut c_void) -> libc::c_long {
+    // SAFETY: the caller vouches for the argument.
+    unsafe { libc::syscall(IOCTL, fd, request, argument) }
 }
 
 #[cfg(test)]

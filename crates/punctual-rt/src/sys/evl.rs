@@ -155,7 +155,7 @@ fn in_band_ioctl<T>(fd: RawFd, number: u32, argument: *mut T) -> Result<libc::c_
 
 /// An `ioctl` on the out-of-band stage. It moves the calling thread there.
 #[inline]
-fn ioctl<T>(form: CallForm, fd: RawFd, number: u32, argument: *mut T) -> Result<(), i32> {
+pub(super) fn ioctl<T>(form: CallForm, fd: RawFd, number: u32, argument: *mut T) -> Result<(), i32> {
     let fd = libc::c_long::from(fd);
     let (number, argument) = (libc::c_ulong::from(number), argument.expose_provenance() as libc::c_ulong);
     checked(match form {

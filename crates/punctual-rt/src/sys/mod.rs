@@ -5,6 +5,7 @@
 mod clock;
 mod cobalt;
 mod debug_signal;
+mod driver;
 mod evl;
 mod futex;
 mod memory;
@@ -23,6 +24,7 @@ pub(crate) use cobalt::{BindRefused, CobaltCalls, CobaltSystem};
 #[cfg(test)]
 pub(crate) use debug_signal::send_debug_signal;
 pub(crate) use debug_signal::{hear_debug_signal, take_debug_cause};
+pub use driver::DriverCalls;
 pub(crate) use evl::{CallForm, CoreInfo, EvlCalls, EvlDevice, EvlSystem};
 pub(crate) use futex::{
     Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, is_out_of_band, remembered_thread_id,

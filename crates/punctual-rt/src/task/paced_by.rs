@@ -42,6 +42,7 @@ impl PacedBy {
             let needs = Needs {
                 priority,
                 in_band: config.in_band,
+                by_timer: false,
                 memory_is_locked: matches!(config.setup.memory, Memory::Lock { .. }) && !lock_refused,
                 stop: stop.clone(),
                 report: stats.tells_switches(),

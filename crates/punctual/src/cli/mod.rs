@@ -30,7 +30,7 @@ pub use fleet::{FleetCommand, FleetRunArgs};
 pub use inspect::InspectArgs;
 pub use lab::{GuestArgs, LabArgs, LabBisectArgs, LabCompareArgs, LabGateArgs, LabVerb};
 pub use long::{MergeArgs, ResumeArgs};
-pub use names::{Printed, mechanisms};
+pub use names::{GravityWish, Printed, mechanisms};
 pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
@@ -43,13 +43,13 @@ pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, WhichDay, parse_cpus
 pub use watch::WatchArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KERNELS, MECHANISMS, one_of};
+use names::{ARCHES, CONTEXTS, ENGINES, FINDING_LEVELS, FLAVOURS, GRAVITIES, KERNELS, MECHANISMS, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour, Version};
 use punctual_hist::Nanos;
 use punctual_linux::trace::EngineChoice;
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism};
+use punctual_numbers::scenario::{Amount, Core, CoreContext, LoadPhase, Mechanism};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use value::{parse_amount, parse_period, parse_trace_buffer, parse_version};
@@ -397,7 +397,7 @@ pub struct MeasureArgs {
     /// Run time per period for deadline [default: a fifth of the shortest period]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub runtime: Option<Nanos>,
-    /// How the threads wait
+    /// How the threads wait; on EVL absolute, on Cobalt absolute or timerfd (a timer file of its own)
     #[arg(long, default_value = "absolute", value_parser = one_of(MECHANISMS))]
     pub mechanism: Mechanism,
     /// The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in
@@ -408,9 +408,15 @@ pub struct MeasureArgs {
         default_value = "linux",
         value_delimiter = ',',
         value_parser = one_of(KERNELS),
-        conflicts_with_all = ["mechanism", "suite"]
+        conflicts_with = "suite"
     )]
-    pub kernel: Vec<OutOfBand>,
+    pub kernel: Vec<CoreOrLinux>,
+    /// With one real-time core: where the clock is read after a release
+    #[arg(long, value_name = "CONTEXT", default_value = "user", value_parser = one_of(CONTEXTS))]
+    pub context: CoreContext,
+    /// With a real-time core: by how much its timers fire early, to make up for the way to the thread
+    #[arg(long, value_name = "HOW", default_value = "leave", value_parser = one_of(GRAVITIES))]
+    pub gravity: GravityWish,
     /// With two kernels: number of rounds, each with one stretch on either kernel
     #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub rounds: u32,
@@ -473,8 +479,8 @@ pub struct MeasureArgs {
     pub live: bool,
 }
 
-/// The way to wait on a real-time core; `None` for Linux.
-type OutOfBand = Option<Mechanism>;
+/// A real-time core, or `None` for Linux. The command-line parser would take an `Option` for an optional value.
+type CoreOrLinux = Option<Core>;
 
 impl MeasureArgs {
     pub fn priority(&self) -> u8 {

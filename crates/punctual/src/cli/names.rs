@@ -6,7 +6,7 @@ use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour};
 use punctual_linux::torture::Test;
 use punctual_linux::trace::EngineChoice;
-use punctual_numbers::scenario::Mechanism;
+use punctual_numbers::scenario::{Core, CoreContext, Mechanism};
 use punctual_optimize::Strategy;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Artefact;
@@ -66,12 +66,34 @@ pub fn mechanisms() -> Vec<(&'static str, Mechanism)> {
     MECHANISMS.iter().map(|Word(name, mechanism, _)| (*name, *mechanism)).collect()
 }
 
-/// The kernel that paces the measuring threads, as the way in which they then wait. On Linux, `--mechanism` decides.
-pub const KERNELS: &[Word<Option<Mechanism>>] = &[
+/// The kernel that wakes the measuring threads; `None` is Linux.
+pub const KERNELS: &[Word<Option<Core>>] = &[
     Word("linux", None, "Linux, in-band"),
-    Word("evl", Some(Mechanism::Evl), "The EVL core of Xenomai 4, out-of-band"),
-    Word("cobalt", Some(Mechanism::Cobalt), "The Cobalt core of Xenomai 3, out-of-band"),
+    Word("evl", Some(Core::Evl), "The EVL core of Xenomai 4, out-of-band"),
+    Word("cobalt", Some(Core::Cobalt), "The Cobalt core of Xenomai 3, out-of-band"),
 ];
+
+/// Where on a real-time core the clock is read.
+pub const CONTEXTS: &[Word<CoreContext>] = &[
+    Word("user", CoreContext::User, "A thread of this program"),
+    Word("kernel", CoreContext::Kernel, "A task in the kernel, by the core's driver (latmus, timerbench)"),
+    Word("irq", CoreContext::Irq, "The handler of the timer, by the core's driver"),
+];
+
+/// What is done about the gravity of a real-time core before a measurement.
+pub const GRAVITIES: &[Word<GravityWish>] = &[
+    Word("leave", GravityWish::Leave, "Leave it as it is"),
+    Word("tune", GravityWish::Tune, "Let the core's driver find it, which takes up to 80 s; lasts until the next boot"),
+    Word("reset", GravityWish::Reset, "Go back to what the kernel was built with"),
+];
+
+/// What is done about the gravity of a real-time core: by how much its timers fire early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GravityWish {
+    Leave,
+    Tune,
+    Reset,
+}
 
 /// Engines that look for causes.
 pub const ENGINES: &[Word<EngineChoice>] = &[

@@ -1,6 +1,6 @@
 //! `punctual measure`: measures without an audit, with every option of the measurement.
 
-use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
+use crate::cli::{GravityWish, MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::kernels::Kernels;
 use crate::commands::need::{Stated, Terms};
@@ -9,14 +9,17 @@ use crate::commands::resume;
 use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
 use crate::render;
+use crate::render::words;
 use anyhow::{Result, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
-use punctual_linux::measure::{Explain, Setting};
+use punctual_linux::measure::{Explain, Gravities, Setting, reset_gravity, tune_gravity};
 use punctual_linux::trace;
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::scenario::{
+    Amount, Core, CoreContext, DRIVER_WARM_UP, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase,
+};
 
 const DEFAULT_LENGTH: Nanos = Nanos::from_secs(30);
 const GRAPHICS: &str = "x11perf";
@@ -26,7 +29,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         render::print(&render::for_people(render::loads::list))?;
         return Ok(Exit::Fine);
     }
-    let machine = Here::read();
+    let mut machine = Here::read();
     if let Some(path) = &args.resume.resume {
         return resume::run(args, path, &machine);
     }
@@ -36,9 +39,12 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let scenario = scenario(args, mechanism, phases, &machine.cpus)?;
     let kernels = second.map(|second| Kernels::of(args, [mechanism, second], scenario.clone())).transpose()?;
     for stretch in kernels.as_ref().map_or_else(|| vec![scenario.clone()], |kernels| kernels.scenarios().to_vec()) {
-        stretch.checked(&machine.cpus).map_err(render::words::scenario_error)?;
+        stretch.checked(&machine.cpus).map_err(words::scenario_error)?;
     }
     fits(&args.explain, &scenario)?;
+    if args.explain.explain && mechanism.driver_of().is_some() {
+        bail!("--explain needs single activations, which a driver of a core does not tell: use --context user");
+    }
     let outputs = Outputs {
         html: args.html.clone(),
         progress: !args.form.brief && !args.form.json,
@@ -47,6 +53,12 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
+    let measured: Vec<Mechanism> = [Some(mechanism), second].into_iter().flatten().collect();
+    if let Some(note) = settle_gravity(args, &measured, &scenario.cpus())? {
+        notes.push(note);
+        // The recording states the gravity with the facts about the machine.
+        machine = Here::read();
+    }
     if args.explain.explain_engine == Some(trace::EngineChoice::Bpf) && !cfg!(feature = "bpf") {
         notes.push(super::left_out("BPF"));
     }
@@ -108,13 +120,65 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
 
 /// How the threads wait, and how they wait on the second of two kernels.
 fn mechanisms(args: &MeasureArgs) -> Result<(Mechanism, Option<Mechanism>)> {
-    let of = |kernel: &Option<Mechanism>| kernel.unwrap_or(args.mechanism);
     match args.kernel.as_slice() {
         _ if args.suite.is_some() => Ok((Mechanism::Nanosleep, None)),
-        [one] => Ok((of(one), None)),
-        [one, two] if one != two => Ok((of(one), Some(of(two)))),
+        [one] => Ok((mechanism_on(args, *one)?, None)),
+        [_, _] if args.context != CoreContext::User => {
+            bail!("--context {} measures one kernel: leave the other out of --kernel", context_word(args.context))
+        }
+        [one, two] if one != two => Ok((mechanism_on(args, *one)?, Some(mechanism_on(args, *two)?))),
         _ => bail!("--kernel takes one kernel, or two different ones, as in --kernel linux,evl"),
     }
+}
+
+/// How the threads wait on Linux or on a core.
+fn mechanism_on(args: &MeasureArgs, kernel: Option<Core>) -> Result<Mechanism> {
+    let context = context_word(args.context);
+    match (kernel, args.context, args.mechanism) {
+        (None, CoreContext::User, mechanism) => Ok(mechanism),
+        (None, ..) => bail!("--context {context} is for a real-time core: add --kernel evl or --kernel cobalt"),
+        (Some(core), context, Mechanism::Absolute) => Ok(Mechanism::on(core, context)),
+        (Some(Core::Cobalt), CoreContext::User, Mechanism::Timerfd) => Ok(Mechanism::CobaltTimer),
+        _ => bail!(
+            "on a real-time core threads sleep until the release (--mechanism absolute); only on Cobalt, and in context \
+             user, they can wait for a timer file instead (--mechanism timerfd)"
+        ),
+    }
+}
+
+const fn context_word(context: CoreContext) -> &'static str {
+    match context {
+        CoreContext::User => "user",
+        CoreContext::Kernel => "kernel",
+        CoreContext::Irq => "irq",
+    }
+}
+
+/// Does what is asked about the gravity of the core that is to be measured. Returns a note for the recording.
+fn settle_gravity(args: &MeasureArgs, mechanisms: &[Mechanism], cpus: &CpuSet) -> Result<Option<String>> {
+    let core = mechanisms.iter().find_map(|mechanism| mechanism.core()).map(|(core, _)| core);
+    let (core, cpu) = match (args.gravity, core, cpus.iter().next()) {
+        (GravityWish::Leave, ..) => return Ok(None),
+        (_, Some(core), Some(cpu)) => (core, cpu),
+        _ => bail!("--gravity is for a real-time core: add --kernel evl or --kernel cobalt"),
+    };
+    let settled = match args.gravity {
+        GravityWish::Tune => {
+            if !args.form.brief && !args.form.json {
+                render::say("The driver of the core looks for its gravity, which takes up to 80 s.");
+            }
+            tune_gravity(core, cpu).map(|found| {
+                let Gravities { irq_ns, kernel_ns, user_ns } = found;
+                format!(
+                    "the gravity of the core was tuned on CPU {cpu} before the run: irq {irq_ns} ns, kernel {kernel_ns} ns, \
+                     user {user_ns} ns; it stays until the next boot or until --gravity reset"
+                )
+            })
+        }
+        _ => reset_gravity(core, cpu)
+            .map(|()| "the gravity of the core was set back to that of its kernel before the run".to_owned()),
+    };
+    settled.map(Some).map_err(|error| words::measure_error(error.into()))
 }
 
 fn scenario(args: &MeasureArgs, mechanism: Mechanism, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {
@@ -125,7 +189,11 @@ fn scenario(args: &MeasureArgs, mechanism: Mechanism, load_phases: Vec<LoadPhase
         policy: policy(args, shortest),
         mechanism,
         phase: phase(args),
-        warm_up: if args.suite.is_some() { Amount::Activations(2) } else { args.warm_up },
+        warm_up: match mechanism.driver_of() {
+            Some(_) => Amount::Time(DRIVER_WARM_UP),
+            None if args.suite.is_some() => Amount::Activations(2),
+            None => args.warm_up,
+        },
         length: if args.suite.is_some() { Amount::Activations(998 * load_phases.len() as u64) } else { length },
         budget: args.budget,
         limit: args.limit,

@@ -146,7 +146,7 @@ fn numbers(report: &Report) -> Value {
     let many = report.cpus.len() > 1;
     let mut cpus: Vec<Value> = Vec::new();
     for (number, cpu) in report.cpus.iter().enumerate() {
-        let (worst, row) = (words::worst_at(cpu), row(cpu.cpu.to_string(), &cpu.row, budget));
+        let (worst, row) = (words::worst_at(cpu), row(cpu.cpu.to_string(), &cpu.row, cpu.earliest, budget));
         cpus.push(if many {
             context! { key => chart::series(number), worst, ..row }
         } else {
@@ -154,7 +154,9 @@ fn numbers(report: &Report) -> Value {
         });
     }
     if let Some(total) = &report.total {
-        cpus.push(context! { worst => "", all => true, ..row(tr!("all").to_owned(), total, budget) });
+        cpus.push(
+            context! { worst => "", all => true, ..row(tr!("all").to_owned(), total, report.earliest(), budget) },
+        );
     }
     context! {
         cpus,
@@ -169,7 +171,8 @@ fn numbers(report: &Report) -> Value {
     }
 }
 
-fn row(name: String, row: &LatencyRow, budget: Option<Nanos>) -> Value {
+/// `earliest` is by how much an activation preceded its release, which makes the smallest latency negative.
+fn row(name: String, row: &LatencyRow, earliest: Option<Nanos>, budget: Option<Nanos>) -> Value {
     context! {
         name,
         all => false,
@@ -177,15 +180,19 @@ fn row(name: String, row: &LatencyRow, budget: Option<Nanos>) -> Value {
         ran => units::count(row.ran),
         skipped => units::count(row.skipped),
         skips => row.skipped > 0,
-        points => points(&row.latency, budget),
-        points_due => points(&row.latency_due, budget),
+        points => points(&row.latency, earliest, budget),
+        points_due => points(&row.latency_due, None, budget),
     }
 }
 
-fn points(p: &Percentiles, budget: Option<Nanos>) -> Vec<Value> {
-    let over = |point: Option<Nanos>| budget.is_some_and(|b| point.is_some_and(|p| p > b));
-    let points = [p.min, p.p50, p.p99, p.p99_9, p.p99_99, p.max];
-    points.map(|point| context! { text => units::column_us(point), over => over(point) }).to_vec()
+fn points(p: &Percentiles, earliest: Option<Nanos>, budget: Option<Nanos>) -> Vec<Value> {
+    let point = |point: Option<Nanos>| {
+        let over = budget.is_some_and(|b| point.is_some_and(|p| p > b));
+        context! { text => units::column_us(point), over }
+    };
+    let least = earliest.map_or_else(|| point(p.min), |by| context! { text => units::early_us(by), over => false });
+    let others = [p.p50, p.p99, p.p99_9, p.p99_99, p.max].map(point);
+    std::iter::once(least).chain(others).collect()
 }
 
 fn phases(report: &Report) -> Vec<Value> {
@@ -199,7 +206,7 @@ fn phases(report: &Report) -> Vec<Value> {
         let name = own.first().map_or("", |phase| words::phase_name(&phase.name));
         let title = own.first().map(|phase| words::phase_title(report, phase));
         let span = report.spans.get(usize::from(*number)).filter(|span| words::phase_name(&span.name) == name);
-        let rows: Vec<Value> = own.iter().map(|p| row(p.cpu.to_string(), &p.row, report.need.budget)).collect();
+        let rows: Vec<Value> = own.iter().map(|p| row(p.cpu.to_string(), &p.row, None, report.need.budget)).collect();
         context! { name => title, from => span.map(|s| units::moment(s.from)), to => span.map(|s| units::moment(s.to)), rows }
     };
     numbers.iter().map(group).collect()

@@ -163,7 +163,7 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::MaximaLost { maxima: 3 },
         Distrust::ChangedDuring { path: "/proc/sys/kernel/sched_rt_runtime_us".to_owned() },
         Distrust::Tracing { tracer: "function".to_owned() },
-        Distrust::Early { cpu: 1, times: 4 },
+        Distrust::Early { cpu: 1, times: 4, by: Some(Nanos::from_ns(1_250)) },
         Distrust::LoadMissing { load: "net".to_owned(), why: "no peer".to_owned() },
         Distrust::Drifts { load: LOADS.join("+") },
     ]

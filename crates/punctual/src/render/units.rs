@@ -78,6 +78,11 @@ pub fn column_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 1))
 }
 
+/// A latency of an activation that came early by this time, in microseconds without the unit: `-1.3`.
+pub fn early_us(by: Nanos) -> String {
+    format!("-{}", column_us(Some(by)))
+}
+
 /// A latency in microseconds to the nanosecond, without the unit: `12.345`.
 pub fn exact_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 3))

@@ -34,7 +34,7 @@ use punctual_hist::Nanos;
 use punctual_linux::measure::{OtherProgram, OtherWork, WallTime, wall_time};
 use punctual_numbers::recording::{CutOff, CutReason, EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_numbers::report::{CpuRow, PhaseRow, Report};
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
+use punctual_numbers::scenario::{Amount, Core, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
 pub fn cpus(set: &CpuSet) -> String {
@@ -180,10 +180,10 @@ pub fn policy(policy: Policy) -> String {
 
 /// The kernel that wakes threads which wait like this.
 pub fn kernel(mechanism: Mechanism) -> &'static str {
-    match mechanism {
-        Mechanism::Evl => "EVL",
-        Mechanism::Cobalt => "Cobalt",
-        _ => "Linux",
+    match mechanism.core() {
+        Some((Core::Evl, _)) => "EVL",
+        Some((Core::Cobalt, _)) => "Cobalt",
+        None => "Linux",
     }
 }
 
@@ -198,6 +198,11 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Nanosleep => tr!("sleeping one period from wherever it is"),
         Mechanism::Evl => tr!("a sleep out-of-band on EVL to the release"),
         Mechanism::Cobalt => tr!("a sleep out-of-band on Cobalt to the release"),
+        Mechanism::CobaltTimer => tr!("a timer file of Cobalt, waited for out-of-band"),
+        Mechanism::EvlKernel => tr!("a task in the kernel that EVL's driver latmus wakes"),
+        Mechanism::EvlIrq => tr!("the timer handler of EVL's driver latmus"),
+        Mechanism::CobaltKernel => tr!("a task in the kernel that Cobalt's driver timerbench wakes"),
+        Mechanism::CobaltIrq => tr!("the timer handler of Cobalt's driver timerbench"),
     }
 }
 
@@ -208,6 +213,14 @@ pub fn timer_phase(phase: TimerPhase) -> &'static str {
         TimerPhase::Aligned => tr!("together, at multiples of the period"),
         TimerPhase::Staggered => tr!("spread over the period, CPU by CPU"),
         TimerPhase::Random(_) => tr!("at random"),
+    }
+}
+
+/// Where the releases of a measurement lie.
+fn releases(scenario: &Scenario) -> &'static str {
+    match scenario.mechanism.driver_of() {
+        Some(_) => tr!("where the driver puts them"),
+        None => timer_phase(scenario.phase),
     }
 }
 
@@ -247,7 +260,7 @@ pub fn scenario(report: &Report) -> String {
         },
         cpus = cpus(&scenario.cpus()),
         mechanism = mechanism(scenario.mechanism),
-        phase = timer_phase(scenario.phase),
+        phase = releases(scenario),
         length = amount(scenario.length),
         warm_up = amount(scenario.warm_up)
     );

@@ -45,6 +45,13 @@ fn a_core_that_this_kernel_does_not_have() {
     refused(&["--kernel", "evl"], &["SCHED_FIFO", "--policy"]);
     refused(&["--kernel", "evl", "--mechanism", "spin"], &["--mechanism"]);
     refused(&["--kernel", "evil"], &["evil", "linux, evl, cobalt"]);
+    refused(&["--kernel", "cobalt", "--mechanism", "futex"], &["--mechanism absolute", "timerfd"]);
+    refused(&["--kernel", "evl", "--mechanism", "timerfd"], &["only on Cobalt"]);
+    refused(&["--context", "kernel"], &["--context kernel", "--kernel evl or --kernel cobalt"]);
+    refused(&["--kernel", "linux,evl", "--context", "irq"], &["--context irq measures one kernel"]);
+    refused(&["--kernel", "cobalt", "--context", "irq", "--explain"], &["--explain", "--context user"]);
+    refused(&["--kernel", "evl", "--context", "kernel", "--period", "2s"], &["periods up to 1 s"]);
+    refused(&["--gravity", "tune"], &["--gravity", "--kernel evl or --kernel cobalt"]);
     for kernels in ["evl,evl", "linux,evl,cobalt"] {
         refused(&["--kernel", kernels], &["two different ones", "--kernel linux,evl"]);
     }

@@ -122,7 +122,7 @@ macro_rules! kinds {
 kinds! {
     1 => Header, 2 => Threads, 3 => Findings, 4 => InForce, 5 => WarmUp, 6 => Interval, 7 => Mark,
     9 => Worst, 10 => LoadDone, 11 => End, 12 => Tracing, 13 => Window, 14 => Late, 15 => TraceTotals,
-    16 => FurtherRun, 17 => InBand
+    16 => FurtherRun, 17 => InBand, 18 => Earliest
 }
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
         }
 
         #[test]
-        fn any_payload_is_decoded_or_refused(kind in 0u8..19, payload in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn any_payload_is_decoded_or_refused(kind in 0u8..20, payload in prop::collection::vec(any::<u8>(), 0..300)) {
             // Every frame that `decode` accepts must also be one that `encode` can write.
             if let Ok(Some(frame)) = decode(kind, &payload) {
                 let mut again = Vec::new();

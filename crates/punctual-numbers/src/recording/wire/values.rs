@@ -8,8 +8,8 @@ use super::bits::{BitReader, BitWriter, Damage};
 use super::strategies::{Made, Numbers};
 use crate::placement::Placement;
 use crate::recording::{
-    Clock, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InBand, InForce, LoadDone, Mark,
-    MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
+    Clock, Earliest, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InBand, InForce, LoadDone,
+    Mark, MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -127,6 +127,7 @@ fields! {
     }
     ProbeThread { cpu, period }
     InBand { at, cpu, switches }
+    Earliest { at, cpu, by }
     LoadPhase { loads, parts }
 }
 
@@ -142,7 +143,10 @@ variants! {
     State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why), 4 => Advice(why) }
     Confidence { 0 => Low, 1 => Medium, 2 => High }
     Policy { 0 => Fifo(priority), 1 => RoundRobin(priority), 2 => Deadline { runtime }, 3 => Other }
-    Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid, 7 => Evl, 8 => Cobalt }
+    Mechanism {
+        0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid, 7 => Evl,
+        8 => Cobalt, 9 => CobaltTimer, 10 => EvlKernel, 11 => EvlIrq, 12 => CobaltKernel, 13 => CobaltIrq
+    }
     TimerPhase { 0 => Auto, 1 => Aligned, 2 => Staggered, 3 => Random(seed) }
     Amount { 0 => Time(length), 1 => Activations(n) }
 }

@@ -39,7 +39,7 @@ fn every_doubt() -> Vec<Distrust> {
                 Distrust::LoadMissing { load: "net".to_owned(), why: "no peer".to_owned() }
             }
             Distrust::LoadMissing { .. } => Distrust::Tracing { tracer: "function".to_owned() },
-            Distrust::Tracing { .. } => Distrust::Early { cpu, times },
+            Distrust::Tracing { .. } => Distrust::Early { cpu, times, by: None },
             Distrust::Early { .. } => Distrust::Drifts { load: "idle".to_owned() },
             Distrust::Drifts { .. } => return None,
         })

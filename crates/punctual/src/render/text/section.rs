@@ -56,10 +56,11 @@ pub fn latencies(sheet: &mut Sheet, report: &Report) {
     sheet.paragraph(2, &format!("{} {}", words::asked(report), words::scenario(report)));
     let mut table = Table::new(&[&NUMBERS[..], &[tr!("<worst moment, load then")]].concat());
     for cpu in &report.cpus {
-        both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, [words::worst_at(cpu)]);
+        let least = cpu.earliest.map(units::early_us);
+        both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, least, [words::worst_at(cpu)]);
     }
     if let Some(total) = &report.total {
-        both_views(&mut table, tr!("all"), total, []);
+        both_views(&mut table, tr!("all"), total, report.earliest().map(units::early_us), []);
     }
     sheet.table(&table);
     if report.cpus.is_empty() {
@@ -92,15 +93,23 @@ pub fn phase_table<'a>(report: &Report, rows: impl Iterator<Item = &'a PhaseRow>
             table.title(&words::phase_title(report, phase));
             titled = Some(phase.phase);
         }
-        both_views(&mut table, &phase.cpu.to_string(), &phase.row, []);
+        both_views(&mut table, &phase.cpu.to_string(), &phase.row, None, []);
     }
     table
 }
 
-/// Adds a row over the activations that ran and, if releases were skipped, a second one over all releases due.
-fn both_views<const N: usize>(table: &mut Table, name: &str, row: &LatencyRow, rest: [String; N]) {
+/// Adds a row over the activations that ran and, if releases were skipped, a second one over all releases due. `least` is the
+/// smallest latency if it is negative.
+fn both_views<const N: usize>(
+    table: &mut Table,
+    name: &str,
+    row: &LatencyRow,
+    least: Option<String>,
+    rest: [String; N],
+) {
     let counts = [name.to_owned(), units::count(row.due), units::count(row.ran), units::count(row.skipped)];
-    table.row(counts.into_iter().chain(points(&row.latency)).chain(rest));
+    let [min, others @ ..] = points(&row.latency);
+    table.row(counts.into_iter().chain([least.unwrap_or(min)]).chain(others).chain(rest));
     if row.skipped > 0 {
         let counts = [tr!("{name} due", name), String::new(), String::new(), String::new()];
         table.row(counts.into_iter().chain(points(&row.latency_due)));

@@ -7,7 +7,7 @@ use punctual_linux::recording::{RecordingError, Unresumable};
 use punctual_linux::result_file::ResultError;
 use punctual_numbers::foreign::{self, Problem, Unit};
 use punctual_numbers::recording::Unreadable;
-use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
+use punctual_numbers::scenario::{DRIVER_PERIOD_MAX, LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 use std::io::{self, ErrorKind};
 
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
@@ -46,6 +46,11 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
         ScenarioError::Runtime(runtime) => {
             format!("a deadline run time of {} does not fit into the period", units::latency(runtime))
         }
+        ScenarioError::DriverPeriod(period) => format!(
+            "a core's driver that measures in the kernel takes periods up to {}, and not {}",
+            units::duration(DRIVER_PERIOD_MAX),
+            units::duration(period)
+        ),
         ScenarioError::OnlyFifo => "a real-time core paces only threads of SCHED_FIFO: leave --policy out".to_owned(),
     })
 }

@@ -5,6 +5,7 @@ use crate::render::lang::tr;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Mismatch, RecTime, RecordedRun, Stretch, Unmergeable};
 use punctual_numbers::report::Report;
+use punctual_numbers::scenario::Core;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
@@ -29,13 +30,31 @@ pub fn notes(report: &Report) -> Vec<String> {
 /// A sentence about the real-time core that paced the threads: `EVL woke the threads out-of-band, and took none of them
 /// in-band`. `None` if Linux paced them.
 fn out_of_band(report: &Report) -> Option<String> {
-    let core = Some(report.scenario.mechanism).filter(|mechanism| mechanism.is_out_of_band()).map(kernel)?;
+    let mechanism = report.scenario.mechanism;
+    let core = mechanism.core().map(|_| kernel(mechanism))?;
+    if let Some((core, _)) = mechanism.driver_of() {
+        return Some(by_driver(core));
+    }
     let switches = report.cpus.iter().filter_map(|cpu| cpu.in_band_switches).fold(0, u64::saturating_add);
     let taken = match switches {
         0 => tr!("took none of them in-band").to_owned(),
         n => tr!("took them in-band {times}", times = units::counted(n, "time")),
     };
     Some(tr!("{core} woke the threads out-of-band, and {taken}", core, taken))
+}
+
+/// What can be known of latencies that a driver of a core counted.
+fn by_driver(core: Core) -> String {
+    let (driver, cell) = match core {
+        Core::Evl => (tr!("latmus of EVL"), "1 us"),
+        Core::Cobalt => (tr!("timerbench of Cobalt"), "100 ns"),
+    };
+    tr!(
+        "the driver {driver} measured in the kernel: least, mean and largest latency are exact, the others are counted in \
+         cells of {cell} (each at the upper end of its cell), and single activations are not known",
+        driver,
+        cell
+    )
 }
 
 /// Sentences about the runs that a recording is made of, and the gaps between them. Empty for a single run.

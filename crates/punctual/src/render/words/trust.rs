@@ -78,7 +78,9 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
             return Some(tr!("make load {load} run, or leave it out of --load", load));
         }
         Distrust::Tracing { .. } => tr!("switch tracing off (current_tracer: nop)"),
-        Distrust::Early { .. } => tr!("find the clock or timer that is wrong (dmesg, clocksource)"),
+        Distrust::Early { .. } => tr!(
+            "find the clock or timer that is wrong (dmesg, clocksource); on a real-time core, measure with --gravity tune"
+        ),
         Distrust::Drifts { .. } => tr!("find what changes over the run: heat, a job, a load that grows"),
         Distrust::TooFew { .. } | Distrust::MaximaLost { .. } => return None,
     };
@@ -177,10 +179,14 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
             tr!("the kernel granted the thread of CPU {cpu} something else than was asked", cpu),
             tr!("the table of threads in the full report shows what"),
         ),
-        Distrust::Early { cpu, times: n } => (
-            tr!("the thread of CPU {cpu} woke before its release {times}", cpu, times = times(*n)),
-            tr!("a clock or a timer is wrong"),
-        ),
+        Distrust::Early { cpu, times: n, by } => {
+            let times = times(*n);
+            let seen = match by.map(units::latency) {
+                Some(by) => tr!("CPU {cpu} woke before the release {times}, by up to {by}", cpu, times, by),
+                None => tr!("the thread of CPU {cpu} woke before its release {times}", cpu, times),
+            };
+            (seen, tr!("a clock or a timer is wrong, or the gravity of a real-time core is too large"))
+        }
         Distrust::TooFew { due: 0 } => (tr!("no release came due").to_owned(), tr!("nothing can be said")),
         Distrust::TooFew { due } => (
             tr!("only {releases} came due", releases = units::counted(*due, "release")),

@@ -1,0 +1,64 @@
+//! A thread that belongs to a real-time core without being paced, for calls to the core's drivers.
+
+use super::{Attached, Backend, InBand, Needs, find_only};
+use crate::sys::DriverCalls;
+use crate::{ConfigError, Error, Stopper};
+
+/// The calling thread as a thread of a real-time core, for calls to the core's drivers (RTDM of Cobalt, out-of-band
+/// `ioctl` of EVL).
+///
+/// Tasks that a core paces belong to it already. This is for threads that only wait in a driver. The thread belongs to the
+/// core until this value is dropped, and the value cannot leave the thread.
+///
+/// ```no_run
+/// use punctual_rt::{Backend, CoreThread};
+///
+/// let thread = CoreThread::attach(Backend::Cobalt, 50)?;
+/// let device = thread.calls().open(c"/dev/rtdm/timerbench");
+/// # Ok::<(), punctual_rt::Error>(())
+/// ```
+pub struct CoreThread {
+    calls: DriverCalls,
+    /// Not `Send`, because it stands for the thread that made it.
+    _attached: (Attached, std::marker::PhantomData<*const ()>),
+}
+
+impl CoreThread {
+    /// Attaches the calling thread with `SCHED_FIFO` at this priority. Locks the memory of the process.
+    ///
+    /// # Errors
+    /// [`SetupError::Evl`](crate::SetupError::Evl) or [`SetupError::Cobalt`](crate::SetupError::Cobalt) with the reason why
+    /// the core cannot be used; [`ConfigError::OnlyInBand`] for [`Backend::Linux`], which has no such threads.
+    ///
+    /// # Real-time
+    /// Enters the kernel, allocates, and may fault: call before the loop.
+    ///
+    /// # Kernel
+    /// See [`Backend`].
+    pub fn attach(backend: Backend, priority: u8) -> Result<Self, Error> {
+        let found = find_only(backend)?.ok_or(Error::Config(ConfigError::OnlyInBand))?;
+        let calls = found.driver_calls();
+        let (in_band, stop, report) = (InBand::Count, Stopper::default(), Box::new(|_| ()));
+        let needs = Needs { priority, in_band, by_timer: false, memory_is_locked: false, stop, report };
+        Ok(Self { calls, _attached: (Attached::new(found, needs)?, std::marker::PhantomData) })
+    }
+
+    /// How the drivers of the core are called. Other threads of the core may use it, too.
+    ///
+    /// # Real-time
+    /// Reads memory.
+    pub const fn calls(&self) -> DriverCalls {
+        self.calls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_has_no_threads_of_a_core() {
+        let refused = CoreThread::attach(Backend::Linux, 1).err();
+        assert_eq!(refused.map(|error| error.to_string()), Some(Error::Config(ConfigError::OnlyInBand).to_string()));
+    }
+}
