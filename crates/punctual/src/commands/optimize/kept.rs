@@ -5,6 +5,7 @@ use crate::commands::tune::is_roots_alone;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_optimize::format::{Kept, read, write};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -72,10 +73,12 @@ impl Folder {
     fn hold(path: &Path) -> Result<Self> {
         let path = path.canonicalize().with_context(|| format!("open the folder {}", path.display()))?;
         let held = File::open(&path).with_context(|| format!("open the folder {}", path.display()))?;
-        if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(InUse(path).into());
+        match flock(&held, FlockOperation::NonBlockingLockExclusive) {
+            // Small kernels are built without CONFIG_FILE_LOCKING. There, nothing keeps a second process away.
+            Ok(()) | Err(Errno::NOSYS) => Ok(Self { path, held }),
+            Err(Errno::WOULDBLOCK) => Err(InUse(path).into()),
+            Err(error) => Err(error).with_context(|| format!("lock the folder {}", path.display())),
         }
-        Ok(Self { path, held })
     }
 
     /// Refuses a folder that another user owns or may write to, because its file says which programs to run and which
