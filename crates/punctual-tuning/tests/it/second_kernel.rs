@@ -117,3 +117,47 @@ fn advice_fits_the_kernel() {
         }
     }
 }
+
+/// The options that `evl check` of libevl 0.49 looks at on x86-64, the value that it wants of each, and our knob.
+const EVL_CHECK: [(&str, &str, &str); 12] = [
+    ("CPU_FREQ_DEFAULT_GOV_PERFORMANCE", "y", "kconf.default_gov"),
+    ("DEBUG_HARD_LOCKS", "n", "dual.hard_locks"),
+    ("ACPI_PROCESSOR_IDLE", "n", "dual.acpi_idle"),
+    ("LOCKDEP", "n", "dual.lockdep"),
+    ("DEBUG_LIST", "n", "dual.debug_list"),
+    ("DEBUG_VM", "n", "dual.debug_vm"),
+    ("DEBUG_PER_CPU_MAPS", "n", "dual.per_cpu_maps"),
+    ("KASAN", "n", "kconf.debug_heavy"),
+    ("DEBUG_ENTRY", "n", "dual.debug_entry"),
+    ("EVL_DEBUG_CORE", "n", "evl.debug_core"),
+    ("EVL_DEBUG_MEMORY", "n", "evl.debug_memory"),
+    ("FTRACE", "n", "dual.ftrace"),
+];
+
+/// The configuration of a kernel in which all options but `wrong` are as `evl check` wants them.
+fn configuration(wrong: Option<&str>) -> String {
+    let mut text =
+        "punctual:/kernel/config =\n    CONFIG_X86_64=y\n    CONFIG_EVL=y\n    CONFIG_EVL_DEBUG=y\n    CONFIG_CPU_FREQ=y\n"
+            .to_owned();
+    for (option, wanted, _) in EVL_CHECK {
+        let is_on = (wanted == "y") != (wrong == Some(option));
+        let line = if is_on { format!("CONFIG_{option}=y") } else { format!("# CONFIG_{option} is not set") };
+        writeln!(text, "    {line}").unwrap();
+    }
+    let governor = if wrong == Some(EVL_CHECK[0].0) { "schedutil" } else { "performance" };
+    text + &format!("/sys/module/cpufreq/parameters/default_governor = {governor}\n")
+}
+
+/// `evl check` was run on the same 13 configurations, and named the one wrong option of each.
+#[test]
+fn the_audit_names_the_option_that_evl_check_names_and_no_other() {
+    let text = std::fs::read_to_string(repository("fixtures/machines/evl-5.10.machine")).unwrap();
+    for wrong in EVL_CHECK.iter().map(|(option, ..)| Some(*option)).chain([None]) {
+        let findings = findings(&text, &configuration(wrong));
+        for (option, _, id) in EVL_CHECK {
+            let finding = findings.iter().find(|finding| finding.id == id).unwrap();
+            let expected = if wrong == Some(option) { State::Bad } else { State::Good };
+            assert_eq!(finding.state, expected, "{id} with {wrong:?} wrong: {:?}", finding.evidence);
+        }
+    }
+}
