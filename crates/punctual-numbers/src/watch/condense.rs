@@ -110,7 +110,9 @@ impl Condensing {
                 self.out.extend(last);
                 self.out.push(Frame::End(end));
             }
-            kept @ (Frame::Threads(_)
+            // It is written only when the earliest wake-up of a CPU becomes earlier, so a run has few of it.
+            kept @ (Frame::Earliest(_)
+            | Frame::Threads(_)
             | Frame::Findings(_)
             | Frame::InForce(_)
             | Frame::WarmUp(_)
