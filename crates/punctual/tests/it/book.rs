@@ -6,11 +6,12 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Verbs whose commands on the pages are not run here, and the reason.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 12] = [
     ("check", "it measures for half a minute or more"),
     ("measure", "it measures for minutes"),
     ("inspect", "it needs a program that runs"),
     ("fleet", "it needs other hosts"),
+    ("lab", "it needs QEMU and kernels"),
     ("optimize", "it changes the machine, for hours"),
     ("torture", "it loads all CPUs for minutes"),
     ("revert", "it changes the machine"),

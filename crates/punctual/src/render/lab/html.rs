@@ -33,7 +33,7 @@ pub fn html(shown: &Shown<'_>) -> Result<String, minijinja::Error> {
         matrix => kernels.iter().enumerate().map(|(n, row)| matrix(n, row)).collect::<Vec<_>>(),
         figures => figures(shown),
         band => plot::BAND,
-        thresholds => shown.table.thresholds.iter().map(|level| units::duration(*level)).collect::<Vec<_>>(),
+        thresholds => shown.table.thresholds.iter().map(|level| format!("> {}", units::duration(*level))).collect::<Vec<_>>(),
         tables => tables(shown),
         paths => kernels.iter().flat_map(paths).collect::<Vec<_>>(),
         missing => shown.not_measured.iter().map(|one| {
