@@ -14,7 +14,11 @@ use std::sync::LazyLock;
 /// How deep a value of a text may hold a text with values, as `On the host: Kernel command line: quiet` does.
 const DEPTH: usize = 3;
 /// The letters that a pattern must have outside its places. One with fewer would recognise texts by accident.
-const LETTERS: usize = 3;
+const LETTERS: usize = 6;
+/// A value with this number of plain words is English prose. A text is not recognised if one of its values would stay so.
+const PROSE: usize = 4;
+/// What stands between the texts of a list.
+const LIST: &str = "; ";
 /// What joins texts, and what joins their translations.
 const JOINTS: [(&str, &str); 5] = [(". ", "。"), ("; ", "；"), (": ", "："), (", ", "，"), (" -> ", " -> ")];
 
@@ -85,7 +89,10 @@ impl Pattern {
             rest = behind;
         }
         values.push(rest);
-        values.iter().all(|value| !value.is_empty()).then_some(values)
+        // A place of this name holds a number.
+        let is_number = |value: &str| value.starts_with(|c: char| c.is_ascii_digit());
+        let mut named = self.names.iter().zip(&values);
+        named.all(|(name, value)| !value.is_empty() && (name != "n" || is_number(value))).then_some(values)
     }
 }
 
@@ -105,24 +112,52 @@ impl Catalogue {
             return Some(Cow::Owned(format!("{chinese}。")));
         }
         let depth = depth.checked_sub(1)?;
+        // Several texts in a list are taken one by one, if all are known. Else the first would swallow the others as a value.
+        let listed = self.split(english, LIST);
+        if listed.len() > 1 {
+            let said: Option<Vec<Cow<'_, str>>> = listed.iter().map(|part| self.whole(part, depth)).collect();
+            if let Some(said) = said {
+                return Some(Cow::Owned(said.join("；").replace("。；", "；")));
+            }
+        }
         // A text without a space is a name, a number or a path.
         let _ = english.split_once(' ')?;
         self.patterns.0.iter().find_map(|pattern| {
-            let values: Vec<Cow<'_, str>> =
-                pattern.values(english)?.into_iter().map(|value| self.value(value, depth)).collect();
-            let named = pattern.names.iter().zip(&values);
+            let values = pattern.values(english)?;
+            let said: Option<Vec<Cow<'_, str>>> = values.into_iter().map(|value| self.value(value, depth)).collect();
+            let said = said?;
+            let named = pattern.names.iter().zip(&said);
             let named: Vec<(&str, &dyn Display)> =
                 named.map(|(name, value)| (name.as_str(), value as &dyn Display)).collect();
             Some(Cow::Owned(filled(&pattern.chinese, &named)))
         })
     }
 
-    /// A value is a text, several texts, or what needs no translation. A single word is a name.
-    fn value<'t>(&'t self, value: &'t str, depth: usize) -> Cow<'t, str> {
+    /// A value is a text, several texts, or what needs no translation, such as a name or a command. `None` if it is English
+    /// prose that the catalogue lacks.
+    fn value<'t>(&'t self, value: &'t str, depth: usize) -> Option<Cow<'t, str>> {
         if !value.trim().contains(' ') {
-            return Cow::Borrowed(value);
+            return Some(Cow::Borrowed(value));
         }
-        self.whole(value, depth).or_else(|| self.joined(value, depth)).unwrap_or(Cow::Borrowed(value))
+        let is_plain = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_prose = value.split(' ').filter(is_plain).count() >= PROSE;
+        let said = self.whole(value, depth).or_else(|| self.joined(value, depth));
+        said.or((!is_prose).then_some(Cow::Borrowed(value)))
+    }
+
+    /// The parts between joints. A part may hold joints of its own if the catalogue has it as a whole.
+    fn split<'t>(&self, english: &'t str, joint: &str) -> Vec<&'t str> {
+        let mut ends: Vec<usize> = english.match_indices(joint).map(|(at, _)| at).collect();
+        ends.push(english.len());
+        let mut parts = Vec::new();
+        let mut start = 0;
+        while let Some(first) = ends.iter().copied().find(|end| *end >= start) {
+            let known = |end: &usize| english.get(start..*end).is_some_and(|part| self.texts.contains_key(part));
+            let end = ends.iter().rev().copied().find(known).unwrap_or(first);
+            parts.extend(english.get(start..end));
+            start = end + joint.len();
+        }
+        parts
     }
 
     /// The translation of texts one after the other; `None` if no part has a translation.
@@ -130,23 +165,76 @@ impl Catalogue {
         let depth = depth.checked_sub(1)?;
         JOINTS.into_iter().find_map(|(joint, chinese)| {
             // A full stop belongs to the sentence before it.
-            let parts: Vec<&str> = english.split(joint).collect();
+            let parts = self.split(english, joint);
             if parts.len() < 2 {
                 return None;
             }
+            // A single word is a name, or the `done` of a command.
+            let told = |part: &&'t str| part.contains(' ').then(|| self.whole(part, depth)).flatten();
             let said: Vec<Option<Cow<'_, str>>> =
-                parts.iter().map(|part| self.whole(part, depth).or_else(|| self.joined(part, depth))).collect();
+                parts.iter().map(|part| told(part).or_else(|| self.joined(part, depth))).collect();
             if said.iter().all(Option::is_none) {
                 return None;
             }
             let mut text = String::with_capacity(english.len() * 2);
-            for (place, (part, said)) in parts.iter().zip(&said).enumerate() {
-                if place > 0 {
-                    text = text.trim_end_matches('。').to_owned() + chinese;
+            let mut before = None;
+            for (part, said) in parts.iter().zip(&said) {
+                match before {
+                    None => {}
+                    // Between two Chinese texts stands a Chinese mark. Beside a command its own mark stays, which a shell reads.
+                    Some(true) if said.is_some() => text = text.trim_end_matches('。').to_owned() + chinese,
+                    Some(_) => text.push_str(joint),
                 }
                 text.push_str(said.as_deref().unwrap_or(part));
+                before = Some(said.is_some());
             }
             Some(Cow::Owned(text))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(english: &str) -> String {
+        let texts = [
+            ("Kernel command line: {1}", "内核命令行：{1}"),
+            ("Boot again.", "重新启动。"),
+            ("{a} and {b}", "{a}和{b}"),
+            ("{n} result", "{n} 个结果"),
+            ("cannot read {path}: {why}", "无法读取 {path}：{why}"),
+            ("it is too long", "太长"),
+            ("done", "完成"),
+        ];
+        let texts: HashMap<String, String> = texts.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
+        Catalogue { patterns: Patterns::of(&texts), texts }.said(english).into_owned()
+    }
+
+    #[test]
+    fn a_text_is_recognised_with_its_values_and_beside_others() {
+        assert_eq!(said("Boot again."), "重新启动。");
+        assert_eq!(
+            said("Kernel command line: a; Kernel command line: b; Boot again."),
+            "内核命令行：a；内核命令行：b；重新启动。"
+        );
+
+        assert_eq!(said("Kernel command line: quiet; Boot again."), "内核命令行：quiet；重新启动。");
+        assert_eq!(said("cannot read /a b: it is too long"), "无法读取 /a b：太长");
+    }
+
+    #[test]
+    fn a_command_beside_a_text_can_still_be_pasted() {
+        let text = "Boot again.; for c in 1 2; do echo 0 > /sys/x$c; done";
+        assert_eq!(said(text), "重新启动。; for c in 1 2; do echo 0 > /sys/x$c; done");
+    }
+
+    #[test]
+    fn what_the_catalogue_lacks_stays_english_as_a_whole() {
+        for english in
+            ["Check the name and that you may read it", "read result", "cannot read x: nobody knows why this is"]
+        {
+            assert_eq!(said(english), english);
+        }
     }
 }
