@@ -39,9 +39,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('trend', 'trend', [CompletionResultType]::ParameterValue, 'Find where a series of runs shifted or drifts, and what else changed there')
-            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: pack their recordings into tables, and ask what the bad ones share')
+            [CompletionResult]::new('campaign', 'campaign', [CompletionResultType]::ParameterValue, 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
-            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
+            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
             [CompletionResult]::new('lab', 'lab', [CompletionResultType]::ParameterValue, 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
@@ -330,12 +330,59 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'punctual;campaign' {
+            [CompletionResult]::new('--shorten', '--shorten', [CompletionResultType]::ParameterName, 'Divide all lengths by this factor, to see whether a campaign runs to its end')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME, with boots below /var/lib]')
+            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Continue the campaign in this folder, or show its result again if it is complete')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Also write the page with all cells to this file; the campaign''s folder has one in any case')
+            [CompletionResult]::new('--at-boot', '--at-boot', [CompletionResultType]::ParameterName, 'Continues unattended after a boot')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be measured and how long it takes; change nothing')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask for confirmation')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask for confirmation')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;snapshot' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'punctual;fleet' {
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
             [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that engines of SQL read')
             [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;fleet;run' {
+            [CompletionResult]::new('--hosts', '--hosts', [CompletionResultType]::ParameterName, 'List of hosts: on each line one, as ssh takes it; what follows a # is left out')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]')
+            [CompletionResult]::new('--at-once', '--at-once', [CompletionResultType]::ParameterName, 'Hosts at the same time')
+            [CompletionResult]::new('--time-limit', '--time-limit', [CompletionResultType]::ParameterName, 'Longest time for the command on one host; then it is ended there [default: no limit]')
+            [CompletionResult]::new('--connect-limit', '--connect-limit', [CompletionResultType]::ParameterName, 'Longest time for reaching a host')
+            [CompletionResult]::new('--stop-after', '--stop-after', [CompletionResultType]::ParameterName, 'Start no further host after N of them have failed [default: try all]')
+            [CompletionResult]::new('--program', '--program', [CompletionResultType]::ParameterName, 'Name or path of punctual on the hosts')
+            [CompletionResult]::new('--bring', '--bring', [CompletionResultType]::ParameterName, 'Bring this static program along and leave nothing there; once for each architecture among the hosts')
+            [CompletionResult]::new('--ssh-config', '--ssh-config', [CompletionResultType]::ParameterName, 'Configuration of ssh in place of ~/.ssh/config')
+            [CompletionResult]::new('--sudo', '--sudo', [CompletionResultType]::ParameterName, 'Run the command by sudo, which must not ask for a password')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'punctual;fleet;pack' {
@@ -363,62 +410,19 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;fleet;help' {
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
             [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that engines of SQL read')
             [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;fleet;help;run' {
             break
         }
         'punctual;fleet;help;pack' {
             break
         }
         'punctual;fleet;help;ask' {
-            break
-        }
-        'punctual;fleet;help;help' {
-            break
-        }
-        'punctual;snapshot' {
-            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
-            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
-            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
-            break
-        }
-        'punctual;fleet' {
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
-            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
-            break
-        }
-        'punctual;fleet;run' {
-            [CompletionResult]::new('--hosts', '--hosts', [CompletionResultType]::ParameterName, 'List of hosts: on each line one, as ssh takes it; what follows a # is left out')
-            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]')
-            [CompletionResult]::new('--at-once', '--at-once', [CompletionResultType]::ParameterName, 'Hosts at the same time')
-            [CompletionResult]::new('--time-limit', '--time-limit', [CompletionResultType]::ParameterName, 'Longest time for the command on one host; then it is ended there [default: no limit]')
-            [CompletionResult]::new('--connect-limit', '--connect-limit', [CompletionResultType]::ParameterName, 'Longest time for reaching a host')
-            [CompletionResult]::new('--stop-after', '--stop-after', [CompletionResultType]::ParameterName, 'Start no further host after N of them have failed [default: try all]')
-            [CompletionResult]::new('--program', '--program', [CompletionResultType]::ParameterName, 'Name or path of punctual on the hosts')
-            [CompletionResult]::new('--bring', '--bring', [CompletionResultType]::ParameterName, 'Bring this static program along and leave nothing there; once for each architecture among the hosts')
-            [CompletionResult]::new('--ssh-config', '--ssh-config', [CompletionResultType]::ParameterName, 'Configuration of ssh in place of ~/.ssh/config')
-            [CompletionResult]::new('--sudo', '--sudo', [CompletionResultType]::ParameterName, 'Run the command by sudo, which must not ask for a password')
-            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
-            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
-            break
-        }
-        'punctual;fleet;help' {
-            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
-            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
-            break
-        }
-        'punctual;fleet;help;run' {
             break
         }
         'punctual;fleet;help;help' {
@@ -441,9 +445,6 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;lab' {
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Measure several kernels under the same loads, and show them side by side')
@@ -468,11 +469,11 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page to this file')
             [CompletionResult]::new('--real', '--real', [CompletionResultType]::ParameterName, 'Several CPUs and the host''s time, to see that everything works; the numbers are no measure of a kernel')
             [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print every number of every kernel and load')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -494,10 +495,10 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Changes smaller than this share are no alarm')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI: one case for each load')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page to this file')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document, that of compare')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -520,10 +521,10 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Longest time that one guest may work, in the host''s time')
             [CompletionResult]::new('--seeds', '--seeds', [CompletionResultType]::ParameterName, 'Number of measurements of each kernel, each with a seed of its own')
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Good and bad must differ by more than this share')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and CI logs')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -672,9 +673,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Show the report of a recording, or of another program''s result')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('trend', 'trend', [CompletionResultType]::ParameterValue, 'Find where a series of runs shifted or drifts, and what else changed there')
-            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: pack their recordings into tables, and ask what the bad ones share')
+            [CompletionResult]::new('campaign', 'campaign', [CompletionResultType]::ParameterValue, 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
-            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them')
+            [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
             [CompletionResult]::new('lab', 'lab', [CompletionResultType]::ParameterValue, 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Install man pages where `man` finds them')
@@ -727,15 +728,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         'punctual;help;trend' {
             break
         }
-        'punctual;help;fleet' {
-            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that engines of SQL read')
-            [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it')
-            break
-        }
-        'punctual;help;fleet;pack' {
-            break
-        }
-        'punctual;help;fleet;ask' {
+        'punctual;help;campaign' {
             break
         }
         'punctual;help;snapshot' {
@@ -743,9 +736,17 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         }
         'punctual;help;fleet' {
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that engines of SQL read')
+            [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it')
             break
         }
         'punctual;help;fleet;run' {
+            break
+        }
+        'punctual;help;fleet;pack' {
+            break
+        }
+        'punctual;help;fleet;ask' {
             break
         }
         'punctual;help;torture' {

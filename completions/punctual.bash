@@ -25,6 +25,9 @@ _punctual() {
             punctual,audit)
                 cmd="punctual__subcmd__audit"
                 ;;
+            punctual,campaign)
+                cmd="punctual__subcmd__campaign"
+                ;;
             punctual,check)
                 cmd="punctual__subcmd__check"
                 ;;
@@ -85,23 +88,44 @@ _punctual() {
             punctual,torture)
                 cmd="punctual__subcmd__torture"
                 ;;
+            punctual,trend)
+                cmd="punctual__subcmd__trend"
+                ;;
             punctual,tune)
                 cmd="punctual__subcmd__tune"
+                ;;
+            punctual,watch)
+                cmd="punctual__subcmd__watch"
+                ;;
+            punctual__subcmd__fleet,ask)
+                cmd="punctual__subcmd__fleet__subcmd__ask"
                 ;;
             punctual__subcmd__fleet,help)
                 cmd="punctual__subcmd__fleet__subcmd__help"
                 ;;
+            punctual__subcmd__fleet,pack)
+                cmd="punctual__subcmd__fleet__subcmd__pack"
+                ;;
             punctual__subcmd__fleet,run)
                 cmd="punctual__subcmd__fleet__subcmd__run"
                 ;;
+            punctual__subcmd__fleet__subcmd__help,ask)
+                cmd="punctual__subcmd__fleet__subcmd__help__subcmd__ask"
+                ;;
             punctual__subcmd__fleet__subcmd__help,help)
                 cmd="punctual__subcmd__fleet__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__fleet__subcmd__help,pack)
+                cmd="punctual__subcmd__fleet__subcmd__help__subcmd__pack"
                 ;;
             punctual__subcmd__fleet__subcmd__help,run)
                 cmd="punctual__subcmd__fleet__subcmd__help__subcmd__run"
                 ;;
             punctual__subcmd__help,audit)
                 cmd="punctual__subcmd__help__subcmd__audit"
+                ;;
+            punctual__subcmd__help,campaign)
+                cmd="punctual__subcmd__help__subcmd__campaign"
                 ;;
             punctual__subcmd__help,check)
                 cmd="punctual__subcmd__help__subcmd__check"
@@ -163,8 +187,20 @@ _punctual() {
             punctual__subcmd__help,torture)
                 cmd="punctual__subcmd__help__subcmd__torture"
                 ;;
+            punctual__subcmd__help,trend)
+                cmd="punctual__subcmd__help__subcmd__trend"
+                ;;
             punctual__subcmd__help,tune)
                 cmd="punctual__subcmd__help__subcmd__tune"
+                ;;
+            punctual__subcmd__help,watch)
+                cmd="punctual__subcmd__help__subcmd__watch"
+                ;;
+            punctual__subcmd__help__subcmd__fleet,ask)
+                cmd="punctual__subcmd__help__subcmd__fleet__subcmd__ask"
+                ;;
+            punctual__subcmd__help__subcmd__fleet,pack)
+                cmd="punctual__subcmd__help__subcmd__fleet__subcmd__pack"
                 ;;
             punctual__subcmd__help__subcmd__fleet,run)
                 cmd="punctual__subcmd__help__subcmd__fleet__subcmd__run"
@@ -209,7 +245,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help"
+            opts="-h -V --help --version init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -267,6 +303,36 @@ _punctual() {
                     ;;
                 --explain)
                     COMPREPLY=($(_punctual_knobs "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__campaign)
+            opts="-y -q -h --shorten --out --resume --at-boot --dry-run --yes --json --html --quiet --brief --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --shorten)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -455,12 +521,16 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__explain)
-            opts="-q -h --full --quiet --brief --json --html --perfetto --top --spike --help"
+            opts="-q -h --day --full --quiet --brief --json --html --perfetto --top --spike --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --day)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -535,7 +605,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__fleet)
-            opts="-h --help run help"
+            opts="-h --help run pack ask help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -548,9 +618,57 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__fleet__subcmd__help)
-            opts="run help"
+        punctual__subcmd__fleet__subcmd__ask)
+            opts="-q -h --budget --misses-per-million --machine --by --sql --json --csv --quiet --help worst shared brought changed percentiles newest"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --misses-per-million)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -W "machine model kernel-release kernel-flavour architecture program configuration phase cpu month" -- "${cur}"))
+                    return 0
+                    ;;
+                --sql)
+                    COMPREPLY=($(compgen -W "duckdb datafusion clickhouse" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__fleet__subcmd__help)
+            opts="run pack ask help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__fleet__subcmd__help__subcmd__ask)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -576,6 +694,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__fleet__subcmd__help__subcmd__pack)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__fleet__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -583,6 +715,28 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__fleet__subcmd__pack)
+            opts="-o -q -h --out --names --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -641,7 +795,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help"
+            opts="init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -655,6 +809,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__audit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__campaign)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -739,8 +907,36 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__fleet)
-            opts="run"
+            opts="run pack ask"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__fleet__subcmd__ask)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__fleet__subcmd__pack)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1004,7 +1200,35 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__trend)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__tune)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__watch)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1095,7 +1319,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab)
-            opts="-q -h --quiet --brief --help compare gate bisect help"
+            opts="-h --help compare gate bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1109,7 +1333,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab__subcmd__bisect)
-            opts="-q -h --kernel --good-words --bad-words --good-config --bad-config --build --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --json --quiet --brief --help"
+            opts="-q -h --kernel --good-words --bad-words --good-config --bad-config --build --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1191,7 +1415,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab__subcmd__compare)
-            opts="-q -h --kernel --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --real --margin --no-explain --html --full --json --quiet --brief --help"
+            opts="-q -h --kernel --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --real --margin --no-explain --html --quiet --brief --full --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1257,7 +1481,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab__subcmd__gate)
-            opts="-q -h --kernel --baseline --save --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --junit --html --json --quiet --brief --help"
+            opts="-q -h --kernel --baseline --save --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --junit --html --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1731,7 +1955,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__report)
-            opts="-q -h --from --unit --period --html --full --quiet --brief --json --text --between --plot --chart --with --help"
+            opts="-q -h --from --unit --period --html --full --quiet --brief --json --text --between --day --plot --chart --with --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1754,6 +1978,10 @@ _punctual() {
                     return 0
                     ;;
                 --between)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --day)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1864,6 +2092,36 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__trend)
+            opts="-q -h --margin --false-alarms --fail-on --html --json --csv --quiet --brief --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --margin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --false-alarms)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -W "worse shift never" -- "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__tune)
             opts="-y -q -h --cpus --profile --config --period --budget --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --root --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --quiet --brief --json --for --only --except --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1957,6 +2215,68 @@ _punctual() {
                     ;;
                 --except)
                     COMPREPLY=($(_punctual_knobs "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__watch)
+            opts="-q -h --profile --config --cpus --period --budget --priority --store --keep --cost --on-late --metrics --no-trace --duration --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cost)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-late)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

@@ -36,9 +36,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand trend 'Find where a series of runs shifted or drifts, and what else changed there'
-            cand fleet 'Many machines: pack their recordings into tables, and ask what the bad ones share'
+            cand campaign 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
-            cand fleet 'Many machines: run a command on all of them'
+            cand fleet 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
             cand lab 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it'
             cand man 'Install man pages where `man` finds them'
@@ -312,12 +312,56 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'punctual;campaign'= {
+            cand --shorten 'Divide all lengths by this factor, to see whether a campaign runs to its end'
+            cand --out 'Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME, with boots below /var/lib]'
+            cand --resume 'Continue the campaign in this folder, or show its result again if it is complete'
+            cand --html 'Also write the page with all cells to this file; the campaign''s folder has one in any case'
+            cand --at-boot 'Continues unattended after a boot'
+            cand --dry-run 'Show what would be measured and how long it takes; change nothing'
+            cand -y 'Do not ask for confirmation'
+            cand --yes 'Do not ask for confirmation'
+            cand --json 'Print one JSON document'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;snapshot'= {
+            cand -o 'File to write [default: standard output]'
+            cand --out 'File to write [default: standard output]'
+            cand --raw 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
         &'punctual;fleet'= {
             cand -h 'Print help'
             cand --help 'Print help'
+            cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
             cand pack 'Pack the recordings and audits of many machines into tables that engines of SQL read'
             cand ask 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
             cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;fleet;run'= {
+            cand --hosts 'List of hosts: on each line one, as ssh takes it; what follows a # is left out'
+            cand --out 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]'
+            cand --at-once 'Hosts at the same time'
+            cand --time-limit 'Longest time for the command on one host; then it is ended there [default: no limit]'
+            cand --connect-limit 'Longest time for reaching a host'
+            cand --stop-after 'Start no further host after N of them have failed [default: try all]'
+            cand --program 'Name or path of punctual on the hosts'
+            cand --bring 'Bring this static program along and leave nothing there; once for each architecture among the hosts'
+            cand --ssh-config 'Configuration of ssh in place of ~/.ssh/config'
+            cand --sudo 'Run the command by sudo, which must not ask for a password'
+            cand --json 'Print one JSON document'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
         }
         &'punctual;fleet;pack'= {
             cand -o 'Folder of the tables; what is packed there already is not packed again'
@@ -342,54 +386,16 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'punctual;fleet;help'= {
+            cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
             cand pack 'Pack the recordings and audits of many machines into tables that engines of SQL read'
             cand ask 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
+        &'punctual;fleet;help;run'= {
+        }
         &'punctual;fleet;help;pack'= {
         }
         &'punctual;fleet;help;ask'= {
-        }
-        &'punctual;fleet;help;help'= {
-        }
-        &'punctual;snapshot'= {
-            cand -o 'File to write [default: standard output]'
-            cand --out 'File to write [default: standard output]'
-            cand --raw 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
-            cand -q 'Print no messages but errors'
-            cand --quiet 'Print no messages but errors'
-            cand -h 'Print help'
-            cand --help 'Print help'
-        }
-        &'punctual;fleet'= {
-            cand -h 'Print help'
-            cand --help 'Print help'
-            cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
-            cand help 'Print this message or the help of the given subcommand(s)'
-        }
-        &'punctual;fleet;run'= {
-            cand --hosts 'List of hosts: on each line one, as ssh takes it; what follows a # is left out'
-            cand --out 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]'
-            cand --at-once 'Hosts at the same time'
-            cand --time-limit 'Longest time for the command on one host; then it is ended there [default: no limit]'
-            cand --connect-limit 'Longest time for reaching a host'
-            cand --stop-after 'Start no further host after N of them have failed [default: try all]'
-            cand --program 'Name or path of punctual on the hosts'
-            cand --bring 'Bring this static program along and leave nothing there; once for each architecture among the hosts'
-            cand --ssh-config 'Configuration of ssh in place of ~/.ssh/config'
-            cand --sudo 'Run the command by sudo, which must not ask for a password'
-            cand --json 'Print one JSON document'
-            cand -q 'Print one line and no progress, for scripts and CI logs'
-            cand --brief 'Print one line and no progress, for scripts and CI logs'
-            cand --quiet 'Print one line and no progress, for scripts and CI logs'
-            cand -h 'Print help'
-            cand --help 'Print help'
-        }
-        &'punctual;fleet;help'= {
-            cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
-            cand help 'Print this message or the help of the given subcommand(s)'
-        }
-        &'punctual;fleet;help;run'= {
         }
         &'punctual;fleet;help;help'= {
         }
@@ -409,9 +415,6 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'punctual;lab'= {
-            cand -q 'Print one line, for scripts and CI logs'
-            cand --brief 'Print one line, for scripts and CI logs'
-            cand --quiet 'Print one line, for scripts and CI logs'
             cand -h 'Print help'
             cand --help 'Print help'
             cand compare 'Measure several kernels under the same loads, and show them side by side'
@@ -435,11 +438,11 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --html 'Write an HTML page to this file'
             cand --real 'Several CPUs and the host''s time, to see that everything works; the numbers are no measure of a kernel'
             cand --no-explain 'Do not look for causes'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand --full 'Print every number of every kernel and load'
             cand --json 'Print one JSON document'
-            cand -q 'Print one line, for scripts and CI logs'
-            cand --brief 'Print one line, for scripts and CI logs'
-            cand --quiet 'Print one line, for scripts and CI logs'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -460,10 +463,10 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --margin 'Changes smaller than this share are no alarm'
             cand --junit 'Write JUnit XML to this file, for CI: one case for each load'
             cand --html 'Write an HTML page to this file'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand --json 'Print one JSON document, that of compare'
-            cand -q 'Print one line, for scripts and CI logs'
-            cand --brief 'Print one line, for scripts and CI logs'
-            cand --quiet 'Print one line, for scripts and CI logs'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -485,10 +488,10 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --limit 'Longest time that one guest may work, in the host''s time'
             cand --seeds 'Number of measurements of each kernel, each with a seed of its own'
             cand --margin 'Good and bad must differ by more than this share'
+            cand -q 'Print one line and no progress, for scripts and CI logs'
+            cand --brief 'Print one line and no progress, for scripts and CI logs'
+            cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand --json 'Print one JSON document'
-            cand -q 'Print one line, for scripts and CI logs'
-            cand --brief 'Print one line, for scripts and CI logs'
-            cand --quiet 'Print one line, for scripts and CI logs'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -626,9 +629,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand report 'Show the report of a recording, or of another program''s result'
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand trend 'Find where a series of runs shifted or drifts, and what else changed there'
-            cand fleet 'Many machines: pack their recordings into tables, and ask what the bad ones share'
+            cand campaign 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
-            cand fleet 'Many machines: run a command on all of them'
+            cand fleet 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
             cand lab 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it'
             cand man 'Install man pages where `man` finds them'
@@ -666,20 +669,20 @@ set edit:completion:arg-completer[punctual] = {|@words|
         }
         &'punctual;help;trend'= {
         }
-        &'punctual;help;fleet'= {
-            cand pack 'Pack the recordings and audits of many machines into tables that engines of SQL read'
-            cand ask 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
-        }
-        &'punctual;help;fleet;pack'= {
-        }
-        &'punctual;help;fleet;ask'= {
+        &'punctual;help;campaign'= {
         }
         &'punctual;help;snapshot'= {
         }
         &'punctual;help;fleet'= {
             cand run 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
+            cand pack 'Pack the recordings and audits of many machines into tables that engines of SQL read'
+            cand ask 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
         }
         &'punctual;help;fleet;run'= {
+        }
+        &'punctual;help;fleet;pack'= {
+        }
+        &'punctual;help;fleet;ask'= {
         }
         &'punctual;help;torture'= {
         }

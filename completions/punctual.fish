@@ -40,11 +40,14 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Meas
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "merge" -d 'Merge several runs of one scenario into one recording'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Rank the causes of latency in a recording: who made it late'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "inspect" -d 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "watch" -d 'Measure for months beside other work, into a store of bounded size'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "export" -d 'Write a recording, or another program\'s result, in another program\'s format'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Show the report of a recording, or of another program\'s result'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Compare recordings with a first one: better or worse, and how sure that is'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "trend" -d 'Find where a series of runs shifted or drifts, and what else changed there'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "campaign" -d 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "fleet" -d 'Many machines: run a command on all of them'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "fleet" -d 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "torture" -d 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "lab" -d 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "man" -d 'Install man pages where `man` finds them'
@@ -197,6 +200,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand merge" -s o -l out -d 
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -l json -d 'Print one JSON document: the report of the merged recording'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l day -d 'Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22' -r
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write an HTML page with charts of the worst activations to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Number of causes to show; with --full all' -r
@@ -220,6 +224,29 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l dry-run -d
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cpus -d 'CPUs to watch, for example 2-3 [default: the isolated ones, or all but the first core]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l period -d 'Time between releases; it becomes longer where the watch would cost too much [default: the profile\'s, or 1ms]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l budget -d 'Largest latency you can live with: activations beyond it are counted, and cause the actions of --on-late' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l priority -d 'SCHED_FIFO priority, 1 to 95: that of the work whose latency is of interest [default: the profile\'s, or 90]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l store -d 'Folder that keeps what was seen [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l keep -d 'Largest size of that folder; when it is full, the oldest days lose detail' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cost -d 'Largest share of one CPU, for each watched CPU, that the watch itself may take' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l on-late -d 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l duration -d 'How long to watch [default: until it is ended]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l no-trace -d 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes'
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -s q -l quiet -d 'Print no messages but errors'
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'Format to write' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'
 rt-tests-json\t'The JSON of rt-tests, for KernelCI and OpenShift'
 gnuplot\t'Columns for gnuplot, with a heading'
@@ -244,6 +271,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -l unit -d 'Un
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l period -d 'Time between releases, if the file does not say it' -r
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l between -d 'Report only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l day -d 'Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22' -r
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l plot -d 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l chart -d 'Which chart' -r -f -a "histogram\t'How often which latency occurred; both axes logarithmic'
 exceedance\t'The share of activations later than each latency, with the limits of its confidence; both axes logarithmic'
@@ -292,13 +320,35 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l full -d 'P
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l margin -d 'Shifts smaller than this share of the value before are not reported' -r
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l false-alarms -d 'Number of false alarms that are accepted in a thousand runs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l fail-on -d 'Exit with 2 when the series ends like this' -r -f -a "worse\t'A series that became worse'
+shift\t'Also one that became better: something changed that nobody noticed'
+never\t'None'"
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l html -d 'Write an HTML page with the runs over time to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l csv -d 'Print the runs as CSV, one line each, as Apache Otava reads it'
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l shorten -d 'Divide all lengths by this factor, to see whether a campaign runs to its end' -r
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l out -d 'Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME, with boots below /var/lib]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l resume -d 'Continue the campaign in this folder, or show its result again if it is complete' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l html -d 'Also write the page with all cells to this file; the campaign\'s folder has one in any case' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l at-boot -d 'Continues unattended after a boot'
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l dry-run -d 'Show what would be measured and how long it takes; change nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -s y -l yes -d 'Do not ask for confirmation'
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run help" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "pack" -d 'Pack the recordings and audits of many machines into tables that engines of SQL read'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l hosts -d 'List of hosts: on each line one, as ssh takes it; what follows a # is left out' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l out -d 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l at-once -d 'Hosts at the same time' -r
@@ -312,7 +362,33 @@ complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -s o -l out -d 'Folder of the tables; what is packed there already is not packed again' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -l names -d 'Write the names of machines into the tables; without this they are masked, and stand in PATH/private alone'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -s q -l quiet -d 'Print no messages but errors'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l budget -d 'Latency beyond which an activation is a miss [default: the budget of each recording]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l misses-per-million -d 'A machine is bad if more than this many of a million releases are missed' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l machine -d 'Machine to ask about, as the other answers name it [default: all, or the worst one]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l by -d 'Column by which percentiles are grouped' -r -f -a "machine\t''
+model\t''
+kernel-release\t''
+kernel-flavour\t''
+architecture\t''
+program\t''
+configuration\t''
+phase\t''
+cpu\t''
+month\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l sql -d 'Print the question in SQL instead of asking it' -r -f -a "duckdb\t''
+datafusion\t''
+clickhouse\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l csv -d 'Print the rows as CSV'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s q -l quiet -d 'Print no messages but errors'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "pack" -d 'Pack the recordings and audits of many machines into tables that engines of SQL read'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l cpus -d 'CPUs to test; one CPU of the machine always has plain threads only [default: every CPU this process may use]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l duration -d 'How long to test' -r
@@ -324,7 +400,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand torture" -l own-tests 
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -s q -l brief -l quiet -d 'Print one line, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -f -a "compare" -d 'Measure several kernels under the same loads, and show them side by side'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -f -a "gate" -d 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse'
@@ -345,9 +420,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l html -d 'Write an HTML page to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l real -d 'Several CPUs and the host\'s time, to see that everything works; the numbers are no measure of a kernel'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l no-explain -d 'Do not look for causes'
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l full -d 'Print every number of every kernel and load'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s q -l brief -l quiet -d 'Print one line, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge, named as for compare' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l baseline -d 'Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file' -r -F
@@ -365,8 +440,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l margin -d 'Changes smaller than this share are no alarm' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Write JUnit XML to this file, for CI: one case for each load' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l html -d 'Write an HTML page to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Print one JSON document, that of compare'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -s q -l brief -l quiet -d 'Print one line, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l kernel -d 'Kernels in order, the first good and the last bad; or one kernel, with --good-words and --bad-words' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l good-words -d 'Words of the command line with which the kernel is good' -r
@@ -385,8 +460,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l limit -d 'Longest time that one guest may work, in the host\'s time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l seeds -d 'Number of measurements of each kernel, each with a seed of its own' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l margin -d 'Good and bad must differ by more than this share' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -s q -l brief -l quiet -d 'Print one line, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Measure several kernels under the same loads, and show them side by side'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse'
@@ -519,29 +594,34 @@ complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s y -l yes 
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "init" -d 'Write a project file that states the need once, from four questions or from options'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "lint" -d 'Tell what the kernel makes of each word of a command line'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "status" -d 'Show what was changed, and whether it is configured, booted and in force'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "revert" -d 'Put back exactly what was there'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "measure" -d 'Measure latency in a stated scenario, into a recording'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "merge" -d 'Merge several runs of one scenario into one recording'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "explain" -d 'Rank the causes of latency in a recording: who made it late'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "inspect" -d 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "export" -d 'Write a recording, or another program\'s result, in another program\'s format'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "report" -d 'Show the report of a recording, or of another program\'s result'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "compare" -d 'Compare recordings with a first one: better or worse, and how sure that is'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "snapshot" -d 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "fleet" -d 'Many machines: run a command on all of them'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "torture" -d 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "lab" -d 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "man" -d 'Install man pages where `man` finds them'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "completions" -d 'Install completions where bash, zsh and fish look for them'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "audit" -d 'List what on this machine stands in the way of real time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect export report compare snapshot fleet torture lab man completions audit tune optimize help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "init" -d 'Write a project file that states the need once, from four questions or from options'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "lint" -d 'Tell what the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "status" -d 'Show what was changed, and whether it is configured, booted and in force'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "revert" -d 'Put back exactly what was there'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "measure" -d 'Measure latency in a stated scenario, into a recording'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "merge" -d 'Merge several runs of one scenario into one recording'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "explain" -d 'Rank the causes of latency in a recording: who made it late'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "inspect" -d 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "watch" -d 'Measure for months beside other work, into a store of bounded size'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "export" -d 'Write a recording, or another program\'s result, in another program\'s format'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "report" -d 'Show the report of a recording, or of another program\'s result'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "compare" -d 'Compare recordings with a first one: better or worse, and how sure that is'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "trend" -d 'Find where a series of runs shifted or drifts, and what else changed there'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "campaign" -d 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "snapshot" -d 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "fleet" -d 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "torture" -d 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "lab" -d 'Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "man" -d 'Install man pages where `man` finds them'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "completions" -d 'Install completions where bash, zsh and fish look for them'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "audit" -d 'List what on this machine stands in the way of real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "pack" -d 'Pack the recordings and audits of many machines into tables that engines of SQL read'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "compare" -d 'Measure several kernels under the same loads, and show them side by side'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Hold a kernel against an earlier one, for CI: exits with 2 if it is worse'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "bisect" -d 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'

@@ -10,18 +10,23 @@ if [ "${3:-}" != inside ]; then
     command -v "$needed" >/dev/null || { echo "NOT RUN: $needed is not installed" >&2; exit 3; }
   done
   [ "$(id -u)" = 0 ] || { echo "NOT RUN: not root" >&2; exit 3; }
-  exec unshare --mount --pid --fork --net --uts --propagation private "$0" "$(realpath "$1")" "$2" inside
+  # The system is fetched before the network is gone.
+  fetched=$(mktemp -d /tmp/punctual-suite.XXXXXX)
+  trap 'rm -rf "$fetched"' EXIT
+  case $2 in
+    *.tar) ln -s "$(realpath "$2")" "$fetched/suite.tar" ;;
+    *) mmdebstrap --quiet --variant=minbase "$2" "$fetched/suite.tar" ;;
+  esac
+  unshare --mount --pid --fork --net --uts --propagation private "$0" "$(realpath "$1")" "$fetched/suite.tar" inside
+  exit
 fi
 
 package=$1 suite=$2
 work=$(mktemp -d /tmp/punctual-try.XXXXXX)
 root=$work/root
-trap 'umount -R "$root" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'umount -R "$root" 2>/dev/null || true; rm -rf "$work"' EXIT
 mkdir "$root"
-case $suite in
-  *.tar) tar -xf "$suite" -C "$root" ;;
-  *) mmdebstrap --variant=minbase "$suite" "$root" ;;
-esac
+tar -xf "$suite" -C "$root"
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
@@ -39,7 +44,7 @@ dpkg-deb -R "$package" "$work/newer"
 sed -i 's/^Version: .*/&+1/' "$work/newer/DEBIAN/control"
 dpkg-deb --root-owner-group -Zgzip -b "$work/newer" "$root/tmp/newer.deb" >/dev/null
 
-within() { PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C chroot "$root" "$@"; }
+within() { PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv LC_ALL=C chroot "$root" "$@"; }
 setting() { cat "$work/compaction_proactiveness"; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
 say() { echo "ok: $*"; }
@@ -63,22 +68,22 @@ within dpkg -i /tmp/punctual.deb >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log
 start=$(date +%s%N)
 within punctual --version
 say "it starts, $((($(date +%s%N) - start) / 1000000)) ms with chroot"
-within sh -c 'cd /root && punctual check --brief --duration 2s --load none --no-explain --out first.punctual' || [ $? -ge 2 ] || fail check
-within rm -f /root/first.punctual /root/first.html
+within sh -c 'cd /srv && punctual check --brief --duration 2s --load none --no-explain --out first.punctual' || [ $? -ge 2 ] || fail check
+within rm -f /srv/first.punctual /srv/first.html
 say "check answers"
 within dpkg -i /tmp/newer.deb >"$work/dpkg.log" 2>&1 || fail "upgrade"
 say "upgrade"
 
 # Not by `within`: a signal must reach the program itself.
-env PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" punctual measure --brief --duration 1h --policy other --cpus 0 --out /root/long.punctual &
+env PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" punctual measure --brief --duration 1h --policy other --cpus 0 --out /srv/long.punctual &
 measuring=$!
-await "a measurement has begun" '[ -s "$root/root/long.punctual" ]'
+await "a measurement has begun" '[ -s "$root/srv/long.punctual" ]'
 within dpkg -i --force-downgrade /tmp/punctual.deb >"$work/dpkg.log" 2>&1 || fail "downgrade while it measures"
 kill -0 "$measuring" || fail "the upgrade ended a measurement"
 kill -TERM "$measuring"
 wait "$measuring" || [ $? -ge 2 ] || fail "the measurement did not end in order"
-within punctual report --brief /root/long.punctual >/dev/null || [ $? -ge 2 ] || fail "the recording is damaged"
-within rm -f /root/long.punctual /root/long.html
+within punctual report --brief /srv/long.punctual >/dev/null || [ $? -ge 2 ] || fail "the recording is damaged"
+within rm -f /srv/long.punctual /srv/long.html
 say "upgrade while it measures: the recording is whole"
 
 within $tune --for sh -c 'while [ ! -e /tmp/enough ]; do sleep 0.1; done' &

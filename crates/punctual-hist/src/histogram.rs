@@ -98,7 +98,7 @@ impl HistogramCells<'_> {
         let min = u64::MAX.saturating_sub(self.extremes.min_from_top.load(Relaxed));
         Counts {
             buckets: buckets.into_boxed_slice(),
-            min: min.min(bucket_high(first)).max(bucket_low(first)),
+            min: min.min(bucket_high(first)),
             max: self.extremes.max.load(Relaxed),
             sum: self.extremes.sum.load(Relaxed),
         }

@@ -5,9 +5,10 @@ use crate::explain::Explanation;
 use crate::foreign::Cell;
 use crate::recording::{CpuTallies, Moment, Recording, Tally};
 use crate::scenario::{LoadPhase, Scenario};
+use crate::trend::Run;
 use punctual_facts::finding::Finding;
 use punctual_facts::machine::{MachineFacts, MachineLine};
-use punctual_hist::Nanos;
+use punctual_hist::{Counts, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a row of the runs was made from.
@@ -138,6 +139,22 @@ pub fn of_recording(recording: &Recording, machine: String, version: u64) -> Pac
         findings,
         settings,
         causes: causes(recording),
+    }
+}
+
+impl Packed {
+    /// This recording as a run of a series, over all CPUs, without traced phases that are kept apart.
+    pub fn as_run(&self, name: String, recording: &Recording) -> Run {
+        let mut counts = Counts::new();
+        recording.cpus.values().for_each(|cpu| counts.merge(&cpu.ran));
+        let due = self.run.ran.saturating_add(self.run.skipped);
+        let missed = self.run.over_budget.saturating_add(self.run.skipped);
+        let mut settings: BTreeMap<String, String> = BTreeMap::new();
+        settings.extend(self.settings.iter().map(|SettingRow { name, value }| (name.clone(), value.clone())));
+        settings.extend(self.findings.iter().map(|FindingRow { finding, state, .. }| (finding.clone(), state.clone())));
+        settings.extend(self.run.program.clone().map(|program| ("program".to_owned(), program)));
+        let started_unix_ns = recording.header.started_unix_ns;
+        Run { name, started_unix_ns, due, missed, settings, ..Run::of_counts(&counts) }
     }
 }
 

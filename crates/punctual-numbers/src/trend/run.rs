@@ -1,7 +1,5 @@
 //! One run of a series: percentiles of its whole histogram, and its settings.
 
-use crate::fleet::{FindingRow, Packed, SettingRow};
-use crate::recording::Recording;
 use punctual_hist::{Counts, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,21 +52,6 @@ pub struct Changed {
 }
 
 impl Run {
-    /// The run of a recording, over all CPUs, without traced phases that are kept apart.
-    pub fn of(name: String, recording: &Recording, packed: &Packed) -> Self {
-        let mut counts = Counts::new();
-        recording.cpus.values().for_each(|cpu| counts.merge(&cpu.ran));
-        let due = packed.run.ran.saturating_add(packed.run.skipped);
-        let missed = packed.run.over_budget.saturating_add(packed.run.skipped);
-        let mut settings: BTreeMap<String, String> = BTreeMap::new();
-        settings.extend(packed.settings.iter().map(|SettingRow { name, value }| (name.clone(), value.clone())));
-        settings
-            .extend(packed.findings.iter().map(|FindingRow { finding, state, .. }| (finding.clone(), state.clone())));
-        settings.extend(packed.run.program.clone().map(|program| ("program".to_owned(), program)));
-        let started_unix_ns = recording.header.started_unix_ns;
-        Self { name, started_unix_ns, due, missed, settings, ..Self::of_counts(&counts) }
-    }
-
     /// A run of which only the histogram is known.
     pub fn of_counts(counts: &Counts) -> Self {
         let n = counts.count();

@@ -1,13 +1,14 @@
 //! Series with planted shifts, drifts and odd runs. `truth` measures alarms and finds on long series of known law.
 
 use super::{Options, Run, Trend, Verdict};
+use crate::stats::float::whole;
 use punctual_hist::{Counts, Nanos, SplitMix};
 
 /// A run of 30 000 activations with an exponential tail of this scale above 4 us.
 fn run(number: u64, scale_us: f64, dice: &mut SplitMix) -> Run {
     let mut counts = Counts::new();
     for _ in 0..30_000 {
-        counts.record(Nanos::from_ns((4_000.0 - scale_us * 1_000.0 * dice.unit().max(1e-12).ln()) as u64));
+        counts.record(Nanos::from_ns(whole(4_000.0 - scale_us * 1_000.0 * dice.unit().max(1e-12).ln())));
     }
     Run { name: format!("run {number:03}"), started_unix_ns: number, ..Run::of_counts(&counts) }
 }

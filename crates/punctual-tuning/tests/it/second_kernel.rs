@@ -136,9 +136,10 @@ const EVL_CHECK: [(&str, &str, &str); 12] = [
 
 /// The configuration of a kernel in which all options but `wrong` are as `evl check` wants them.
 fn configuration(wrong: Option<&str>) -> String {
-    let mut text =
-        "punctual:/kernel/config =\n    CONFIG_X86_64=y\n    CONFIG_EVL=y\n    CONFIG_EVL_DEBUG=y\n    CONFIG_CPU_FREQ=y\n"
-            .to_owned();
+    let mut text = "punctual:/kernel/config =\n".to_owned();
+    for line in ["CONFIG_X86_64=y", "CONFIG_HZ=250", "CONFIG_EVL=y", "CONFIG_EVL_DEBUG=y", "CONFIG_CPU_FREQ=y"] {
+        writeln!(text, "    {line}").unwrap();
+    }
     for (option, wanted, _) in EVL_CHECK {
         let is_on = (wanted == "y") != (wrong == Some(option));
         let line = if is_on { format!("CONFIG_{option}=y") } else { format!("# CONFIG_{option} is not set") };

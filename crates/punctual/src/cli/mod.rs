@@ -35,7 +35,9 @@ pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
-pub use tables::{AskArgs, By, Dialect, PackArgs, Question};
+#[cfg(feature = "parquet")]
+pub use tables::PackArgs;
+pub use tables::{AskArgs, By, Dialect, Question};
 pub use torture::TortureArgs;
 pub use trend::{TrendArgs, TrendLevel};
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};

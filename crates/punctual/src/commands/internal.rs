@@ -109,6 +109,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["punctual report", "punctual report run.punctual --html run.html", "punctual report --plot run.svg"],
     ),
     ("punctual-optimize", &["sudo punctual optimize --cpus 3 --time 30m --budget 50us"]),
+    (
+        "punctual-campaign",
+        &["sudo punctual campaign suite.toml --dry-run", "sudo punctual campaign suite.toml --html suite.html"],
+    ),
     ("punctual-lint", &["punctual lint", "punctual lint --file /etc/default/grub"]),
     ("punctual-init", &["punctual init --profile ethercat --cpus 2-3"]),
     ("punctual-revert", &["sudo punctual revert"]),

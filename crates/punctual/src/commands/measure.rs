@@ -36,15 +36,15 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let args = &filled(args)?;
     let (phases, mut notes) = if args.suite.is_some() { classic() } else { (args.phases(), Vec::new()) };
     let (mechanism, second) = mechanisms(args)?;
+    if args.explain.explain && mechanism.driver_of().is_some() {
+        bail!("--explain needs single activations, which a driver of a core does not tell: use --context user");
+    }
     let scenario = scenario(args, mechanism, phases, &machine.cpus)?;
     let kernels = second.map(|second| Kernels::of(args, [mechanism, second], scenario.clone())).transpose()?;
     for stretch in kernels.as_ref().map_or_else(|| vec![scenario.clone()], |kernels| kernels.scenarios().to_vec()) {
         stretch.checked(&machine.cpus).map_err(words::scenario_error)?;
     }
     fits(&args.explain, &scenario)?;
-    if args.explain.explain && mechanism.driver_of().is_some() {
-        bail!("--explain needs single activations, which a driver of a core does not tell: use --context user");
-    }
     let outputs = Outputs {
         html: args.html.clone(),
         progress: !args.form.brief && !args.form.json,

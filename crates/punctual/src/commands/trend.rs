@@ -82,7 +82,7 @@ fn paths(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn one(path: &Path) -> Result<(Alike, Run)> {
     let recording = read_file(path)?;
     let packed = of_recording(&recording, String::new(), 0);
-    Ok((alike(&recording), Run::of(path.display().to_string(), &recording, &packed)))
+    Ok((alike(&recording), packed.as_run(path.display().to_string(), &recording)))
 }
 
 fn alike(recording: &Recording) -> Alike {

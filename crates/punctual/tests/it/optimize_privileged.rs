@@ -111,7 +111,7 @@ fn beside_a_campaign_nothing_else_is_measured() {
     let optimize = ["optimize", "--cpus", "0", "--knobs", KNOBS, "--yes"];
     for words in [measure.as_slice(), &check, &optimize] {
         other.punctual(words).refused(&[
-            "a campaign of punctual optimize or compare measures",
+            "a campaign of punctual optimize, campaign or compare measures",
             "kill -INT",
             "--resume",
         ]);

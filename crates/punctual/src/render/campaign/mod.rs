@@ -169,7 +169,7 @@ pub struct CellResult {
     pub runs: usize,
     /// All CPUs together; null if nothing was measured.
     pub whole: Option<LatencyRow>,
-    /// Each measured CPU.
+    /// One entry for each measured CPU, in the order of their numbers.
     pub cpus: Vec<CpuNumbers>,
     /// Published figures of this cell.
     pub published: Vec<PublishedFigure>,
@@ -195,11 +195,11 @@ pub struct CpuNumbers {
 pub struct PublishedFigure {
     /// The machine that was measured by its publisher.
     pub of: String,
-    /// The CPU; null for all of them.
+    /// The CPU that the figure is of; null if it is of all of them.
     pub cpu: Option<u32>,
     /// Which figure it is: min, mean, p50, p99, p99.9 or max.
     pub what: &'static str,
-    /// The published figure.
+    /// The figure that was published, in nanoseconds.
     #[serde(rename = "published_ns")]
     pub published: Nanos,
     /// The same figure of this campaign; null if that CPU was not measured here.
@@ -207,7 +207,7 @@ pub struct PublishedFigure {
     pub here: Option<Nanos>,
 }
 
-/// Two cells compared.
+/// How one cell differs from another, with the confidence of that.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PairResult {

@@ -1,7 +1,7 @@
 //! Writes runs as rows of one Parquet table for a fleet of machines, which `DuckDB`, Arrow and Spark read. All programs
 //! that measure share its schema.
 //!
-//! [`table`] encodes the columns; this module names and fills them. Names and meanings of columns stay the same within
+//! [`super::table`] encodes the columns; this module names and fills them. Names and meanings of columns stay the same within
 //! one version. The file holds the version.
 
 use crate::render::export::table::{Column, Table};

@@ -57,9 +57,7 @@ pub fn in_full(sheet: &mut Sheet, thread: &ThreadReport, inspection: &Inspection
 /// The process of a thread, if it is not the one that was named.
 pub fn other_process(thread: &ThreadReport, inspection: &Inspection) -> String {
     let other = inspection.children.iter().find(|child| child.pid == thread.pid);
-    other
-        .map(|child| tr!(", of {name}, process {pid}", name = child.name, pid = child.pid))
-        .unwrap_or_default()
+    other.map(|child| tr!(", of {name}, process {pid}", name = child.name, pid = child.pid)).unwrap_or_default()
 }
 
 /// A thread that has no cycles, or that there is no room for.

@@ -153,23 +153,11 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
             own("sched_setattr() with sched_util_max 1024"),
             None,
         ),
-        Finding::RelativeSleep => (
-            own(tr!("it sleeps for a length of time: its period grows by what each cycle takes")),
-            own("clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next release)"),
-            None,
-        ),
-        Finding::CorrectedSleep => (
-            own(tr!("it sleeps for a length of time that it computes anew: what delays it in between delays the release")),
-            own("clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next release)"),
-            None,
-        ),
-        Finding::RealtimeClock => (
-            own(tr!("it sleeps on the real-time clock, which can be set")),
-            own(tr!("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep")),
-            None,
-        ),
         Finding::WokenByLower(name) => (
-            tr!("{name} often wakes it, although its priority is lower: all that delays that one delays this one", name),
+            tr!(
+                "{name} often wakes it, although its priority is lower: all that delays that one delays this one",
+                name
+            ),
             tr!("give {name} at least the priority of this thread", name),
             None,
         ),
@@ -178,11 +166,30 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
             own(tr!("look for who calls sched_setscheduler() on it: rtkit and the program itself do")),
             None,
         ),
-        Finding::PacedByTimeOut => (
-            own(tr!("the time limit of a wait paces it: its period grows by what each cycle takes")),
-            own(tr!("wait until an absolute time, or use clock_nanosleep with TIMER_ABSTIME")),
-            None,
+        Finding::RelativeSleep | Finding::CorrectedSleep | Finding::RealtimeClock | Finding::PacedByTimeOut => {
+            let (found, change) = of_the_wait(finding);
+            (own(found), own(change), None)
+        }
+    }
+}
+
+/// What is wrong with the wait that paces a thread, and what to wait by instead.
+fn of_the_wait(finding: &Finding) -> (&'static str, &'static str) {
+    let next_release = "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next release)";
+    match finding {
+        Finding::RealtimeClock => (
+            tr!("it sleeps on the real-time clock, which can be set"),
+            tr!("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep"),
         ),
+        Finding::PacedByTimeOut => (
+            tr!("the time limit of a wait paces it: its period grows by what each cycle takes"),
+            tr!("wait until an absolute time, or use clock_nanosleep with TIMER_ABSTIME"),
+        ),
+        Finding::CorrectedSleep => (
+            tr!("it sleeps for a length of time that it computes anew: what delays it in between delays the release"),
+            next_release,
+        ),
+        _ => (tr!("it sleeps for a length of time: its period grows by what each cycle takes"), next_release),
     }
 }
 

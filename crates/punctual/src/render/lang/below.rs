@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 /// How deep a value of a text may hold a text with values, as `On the host: Kernel command line: quiet` does.
 const DEPTH: usize = 3;
 /// The letters that a pattern must have outside its places. One with fewer would recognise texts by accident.
-const LETTERS: usize = 6;
+const LETTERS: usize = 5;
 /// A value with this number of plain words is English prose. A text is not recognised if one of its values would stay so.
 const PROSE: usize = 4;
 /// What stands between the texts of a list.

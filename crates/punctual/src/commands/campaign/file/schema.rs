@@ -78,7 +78,7 @@ struct Cell {
 struct Published {
     /// The machine that was measured.
     of: Option<String>,
-    /// min, mean, p50, p99, p99.9 or max.
+    /// The published figure: min, mean, p50, p99, p99.9 or max.
     what: String,
     /// A time as text with a unit.
     value: String,
