@@ -562,7 +562,7 @@ _punctual() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "cyclictest rt-tests-json gnuplot csv hdr prometheus ktap lava junit parquet" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "cyclictest rt-tests-json gnuplot csv hdr prometheus influx ktap lava junit parquet" -- "${cur}"))
                     return 0
                     ;;
                 --out)

@@ -218,6 +218,27 @@ fn a_recording_keeps_its_skips_its_misses_and_its_machine() {
     assert_eq!(unknown["sysinfo"].get("realtime"), None, "nobody said that it is none");
 }
 
+/// The lines are what the parser of `InfluxDB` takes: tags with escapes, whole numbers with `i`, one time.
+#[test]
+fn a_point_of_influxdb_has_its_tags_escaped_and_its_lengths_whole() {
+    let recording = skipping();
+    let line = influx(&run_of(&recording), Some(1_790_000_000_000_000_000));
+    assert!(
+        line.starts_with("punctual_latency,cpu=1,series=CPU\\ 1 ran=3000i,skipped=40i,over_budget=1000i,"),
+        "{line}"
+    );
+    assert!(line.contains(",max_ns=70000i") && line.ends_with(" 1790000000000000000\n"), "{line}");
+    let mut counts = Counts::new();
+    counts.record(Nanos::from_us(5));
+    let one = Series { context: Some("a=b,\\\n".to_owned()), ..Series::of_counts("x".to_owned(), None, &counts) };
+    let run = ForeignRun { series: vec![one.clone(), one, Series::default()], ..ForeignRun::default() };
+    let text = influx(&run, None);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "a series without numbers is no point: {text}");
+    assert!(lines[0].starts_with("punctual_latency,context=a\\=b\\,/\\ ,series=x ran=1i,"), "{text}");
+    assert!(lines[1].contains(",series=x_2 ran=1i,"), "equal points would replace each other: {text}");
+}
+
 /// Three seconds with 1000 activations each, a third of them late, and 40 skipped releases, whose thread ran 3 ms after
 /// them.
 fn skipping() -> Recording {

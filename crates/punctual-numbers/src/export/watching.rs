@@ -159,6 +159,7 @@ fn buckets(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
 mod tests {
     use super::*;
     use crate::recording::{CpuInterval, RecTime};
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_recent_maximum_is_forgotten_and_the_counts_stay() {
@@ -180,5 +181,24 @@ mod tests {
         assert!(last.contains("punctual_watch_latency_seconds_count{cpu=\"2\"} 410\n"), "{last}");
         assert!(last.contains("punctual_watch_watched_seconds_total 410\n"), "{last}");
         assert!(last.ends_with("# EOF\n"));
+    }
+
+    /// A rule about a metric that nobody writes never fires, and a panel of it stays empty.
+    #[test]
+    fn rules_and_panels_name_metrics_that_a_watch_writes() {
+        let mut watching = Watching::default();
+        let cpu = CpuInterval::of(2, &Counts::new(), &Counts::new());
+        let start = RecTime::from_secs(0);
+        watching.add(&Frame::Interval(Interval { start, length: Nanos::from_secs(10), phase: 0, cpus: vec![cpu] }));
+        let names = |text: &str| -> BTreeSet<String> {
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            words.filter(|word| word.starts_with("punctual_watch_")).map(str::to_owned).collect()
+        };
+        let written = names(&watching.text());
+        for file in ["prometheus/punctual.rules.yml", "grafana/punctual-watch.json"] {
+            let used = names(&std::fs::read_to_string(fixtures::repository("contrib").join(file)).unwrap());
+            assert!(used.len() > 4, "{file}: {used:?}");
+            assert_eq!(used.difference(&written).collect::<Vec<_>>(), Vec::<&String>::new(), "{file}");
+        }
     }
 }

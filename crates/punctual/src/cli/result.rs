@@ -106,6 +106,8 @@ pub enum ExportFormat {
     Hdr,
     /// Metrics for the textfile collector of Prometheus; a file is replaced in one step
     Prometheus,
+    /// Line protocol of InfluxDB, for Telegraf and VictoriaMetrics as well
+    Influx,
     /// KTAP, version 1, as tests of the kernel print
     Ktap,
     /// Test cases as LAVA collects them

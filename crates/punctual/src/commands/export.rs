@@ -9,7 +9,7 @@ use anyhow::{Context, Error, Result, bail};
 use punctual_hist::Nanos;
 use punctual_linux::recording::read_file;
 use punctual_linux::result_file::{ResultFile, replace};
-use punctual_numbers::export::{Gate, doubts, gate, hdr_over_time, run_of};
+use punctual_numbers::export::{Gate, doubts, gate, hdr_over_time, influx, run_of};
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::Recording;
 use punctual_numbers::report::{DUE_WANTED, Report};
@@ -47,6 +47,9 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
         // HDR is the only export format that stores times, so it is written from the recording.
         ResultFile::Recording(recording) if args.format == ExportFormat::Hdr => {
             hdr_over_time(recording, run).map_err(Error::from)
+        }
+        ResultFile::Recording(recording) if args.format == ExportFormat::Influx => {
+            Ok(influx(run, Some(recording.header.started_unix_ns)))
         }
         ResultFile::Recording(recording) if args.format == ExportFormat::Junit => {
             let mut recording = recording.clone();

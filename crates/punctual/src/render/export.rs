@@ -12,7 +12,9 @@ use super::{units, words};
 use crate::cli::ExportFormat;
 use anyhow::{Result, bail};
 use punctual_hist::Nanos;
-use punctual_numbers::export::{Gate, csv, cyclictest, doubts, gate, gnuplot, hdr, ktap, lava, prometheus, rt_tests};
+use punctual_numbers::export::{
+    Gate, csv, cyclictest, doubts, gate, gnuplot, hdr, influx, ktap, lava, prometheus, rt_tests,
+};
 use punctual_numbers::foreign::{ForeignRun, Series};
 use punctual_numbers::report::{DUE_WANTED, PhaseRow, Report};
 
@@ -24,6 +26,7 @@ pub fn text(format: ExportFormat, run: &ForeignRun, budget: Option<Nanos>) -> Re
         ExportFormat::Csv => csv(run)?,
         ExportFormat::Hdr => hdr(run)?,
         ExportFormat::Prometheus => prometheus(run)?,
+        ExportFormat::Influx => influx(run, None),
         ExportFormat::Ktap => ktap(run, budget),
         ExportFormat::Lava => lava(run, budget),
         ExportFormat::Junit => junit(run, budget)?,
