@@ -40,6 +40,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('trend', 'trend', [CompletionResultType]::ParameterValue, 'Find where a series of runs shifted or drifts, and what else changed there')
             [CompletionResult]::new('campaign', 'campaign', [CompletionResultType]::ParameterValue, 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published')
+            [CompletionResult]::new('share', 'share', [CompletionResultType]::ParameterValue, 'Write a result, with what the machine looks like, into one masked file that can be shown to anybody')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
@@ -343,6 +344,30 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;share' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: share-DATE-TIME.json]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write [default: share-DATE-TIME.json]')
+            [CompletionResult]::new('--title', '--title', [CompletionResultType]::ParameterName, 'What was measured on what, in one line [default: model and kernel]')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'What the machine did meanwhile, for the result of another program')
+            [CompletionResult]::new('--published', '--published', [CompletionResultType]::ParameterName, 'Where the numbers were published, if they are not yours')
+            [CompletionResult]::new('--day', '--day', [CompletionResultType]::ParameterName, 'Day of the measurement or the publication, as 2026-11-27 [default: that of the recording]')
+            [CompletionResult]::new('--fact', '--fact', [CompletionResultType]::ParameterName, 'A fact about the machine that the result does not state, as in "model=RK3588 board"; may be given several times')
+            [CompletionResult]::new('--doubt', '--doubt', [CompletionResultType]::ParameterName, 'Something that speaks against the numbers; may be given several times')
+            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'A snapshot of the machine that was measured [default: this machine, if the result is of it]')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Check files that others share instead: whether they are whole, and hold nothing private')
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies')
+            [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of the numbers, if the file does not say it: ns, us, ms or s')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, if the file does not say it')
+            [CompletionResult]::new('--no-snapshot', '--no-snapshot', [CompletionResultType]::ParameterName, 'Leave out the snapshot')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the file instead of writing it')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Write without asking')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Write without asking')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -674,6 +699,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare recordings with a first one: better or worse, and how sure that is')
             [CompletionResult]::new('trend', 'trend', [CompletionResultType]::ParameterValue, 'Find where a series of runs shifted or drifts, and what else changed there')
             [CompletionResult]::new('campaign', 'campaign', [CompletionResultType]::ParameterValue, 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published')
+            [CompletionResult]::new('share', 'share', [CompletionResultType]::ParameterValue, 'Write a result, with what the machine looks like, into one masked file that can be shown to anybody')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('fleet', 'fleet', [CompletionResultType]::ParameterValue, 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share')
             [CompletionResult]::new('torture', 'torture', [CompletionResultType]::ParameterValue, 'Try to break what the kernel promises: registers over switches, locks, memory, timers')
@@ -729,6 +755,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;campaign' {
+            break
+        }
+        'punctual;help;share' {
             break
         }
         'punctual;help;snapshot' {

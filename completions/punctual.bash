@@ -79,6 +79,9 @@ _punctual() {
             punctual,revert)
                 cmd="punctual__subcmd__revert"
                 ;;
+            punctual,share)
+                cmd="punctual__subcmd__share"
+                ;;
             punctual,snapshot)
                 cmd="punctual__subcmd__snapshot"
                 ;;
@@ -178,6 +181,9 @@ _punctual() {
             punctual__subcmd__help,revert)
                 cmd="punctual__subcmd__help__subcmd__revert"
                 ;;
+            punctual__subcmd__help,share)
+                cmd="punctual__subcmd__help__subcmd__share"
+                ;;
             punctual__subcmd__help,snapshot)
                 cmd="punctual__subcmd__help__subcmd__snapshot"
                 ;;
@@ -245,7 +251,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help"
+            opts="-h -V --help --version init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -795,7 +801,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="init check lint status revert measure merge explain inspect watch export report compare trend campaign snapshot fleet torture lab man completions audit tune optimize help"
+            opts="init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1145,6 +1151,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__revert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__share)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2012,6 +2032,72 @@ _punctual() {
             fi
             case "${prev}" in
                 --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__share)
+            opts="-o -y -q -h --out --title --load --published --day --fact --doubt --machine --no-snapshot --dry-run --yes --check --from --unit --period --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --title)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --published)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --day)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fact)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --doubt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --check)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -37,6 +37,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand trend 'Find where a series of runs shifted or drifts, and what else changed there'
             cand campaign 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published'
+            cand share 'Write a result, with what the machine looks like, into one masked file that can be shown to anybody'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
             cand fleet 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
@@ -325,6 +326,29 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -q 'Print one line and no progress, for scripts and CI logs'
             cand --brief 'Print one line and no progress, for scripts and CI logs'
             cand --quiet 'Print one line and no progress, for scripts and CI logs'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;share'= {
+            cand -o 'File to write [default: share-DATE-TIME.json]'
+            cand --out 'File to write [default: share-DATE-TIME.json]'
+            cand --title 'What was measured on what, in one line [default: model and kernel]'
+            cand --load 'What the machine did meanwhile, for the result of another program'
+            cand --published 'Where the numbers were published, if they are not yours'
+            cand --day 'Day of the measurement or the publication, as 2026-11-27 [default: that of the recording]'
+            cand --fact 'A fact about the machine that the result does not state, as in "model=RK3588 board"; may be given several times'
+            cand --doubt 'Something that speaks against the numbers; may be given several times'
+            cand --machine 'A snapshot of the machine that was measured [default: this machine, if the result is of it]'
+            cand --check 'Check files that others share instead: whether they are whole, and hold nothing private'
+            cand --from 'Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies'
+            cand --unit 'Unit of the numbers, if the file does not say it: ns, us, ms or s'
+            cand --period 'Time between releases, if the file does not say it'
+            cand --no-snapshot 'Leave out the snapshot'
+            cand --dry-run 'Print the file instead of writing it'
+            cand -y 'Write without asking'
+            cand --yes 'Write without asking'
+            cand -q 'Print no messages but errors'
+            cand --quiet 'Print no messages but errors'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -630,6 +654,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand compare 'Compare recordings with a first one: better or worse, and how sure that is'
             cand trend 'Find where a series of runs shifted or drifts, and what else changed there'
             cand campaign 'Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published'
+            cand share 'Write a result, with what the machine looks like, into one masked file that can be shown to anybody'
             cand snapshot 'Write this machine into one readable file, to be audited elsewhere or shown in a bug report'
             cand fleet 'Many machines: run a command on all of them, pack what they measured, ask what the bad ones share'
             cand torture 'Try to break what the kernel promises: registers over switches, locks, memory, timers'
@@ -670,6 +695,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;trend'= {
         }
         &'punctual;help;campaign'= {
+        }
+        &'punctual;help;share'= {
         }
         &'punctual;help;snapshot'= {
         }

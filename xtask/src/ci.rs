@@ -7,7 +7,8 @@ mod beside;
 
 use crate::step::{self, Done, StepOutcome, table, verdict};
 use crate::{
-    arrows, book, causes, codegen, duplicates, inspect_truth, lab, packages, panic_free, run, screenshots, tidy, truth,
+    arrows, atlas, book, causes, codegen, duplicates, inspect_truth, lab, packages, panic_free, run, screenshots, tidy,
+    truth,
 };
 use anyhow::{Context, Result, bail, ensure};
 use beside::Beside;
@@ -43,6 +44,7 @@ const STEPS: &[Step] = &[
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| StepOutcome::of(codegen::check(root))),
     ("book", |root, _| book::step(root)),
+    ("atlas", |root, _| atlas::step(root)),
     ("screenshots", |root, _| screenshots::step(root)),
     // In a full run, the steps from here to `truth` run in the second process.
     ("lab", |root, _| lab::step(root)),

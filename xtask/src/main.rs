@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
 
 mod arrows;
+mod atlas;
 mod bench;
 mod book;
 mod capi;
@@ -47,6 +48,7 @@ usage: cargo xtask COMMAND
                  with checksums, bill of materials and licences (target/made); with --twice,
                  a second time in another folder, which must give the same bytes
   book [FOLDER]  build the book, to be served from anywhere, and follow its links (target/book)
+  atlas          one page of all entries of the atlas (target/atlas)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
                  (bench waits --seconds 30 --json)
   causes [--quick] [--kind KIND]...
@@ -81,6 +83,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["codegen"] => codegen::write(&root),
         ["capi", options @ ..] => capi::run(&root, options),
         ["dist", names @ ..] => dist::run(&root, names),
+        ["atlas"] => atlas::run(&root),
         ["book", rest @ ..] => book::run(&root, rest),
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["causes", rest @ ..] => causes::run(&root, rest),

@@ -3,11 +3,12 @@
 //! Modules in reading order: the definition of a measurement ([`scenario`], [`placement`]), its results ([`recording`],
 //! [`trace`], [`foreign`]), statistics ([`stats`]), the causes of latency ([`explain`]), claims about one run
 //! ([`claims`]), the report ([`report`]), the comparison of runs ([`compare`]) and of kernels ([`kernels`]), what a
-//! [`watch`] keeps of months, a series of runs ([`trend`]), the rows of a fleet ([`fleet`]) and the formats of other
-//! programs ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
+//! [`watch`] keeps of months, a series of runs ([`trend`]), the rows of a fleet ([`fleet`]), what users share
+//! ([`atlas`]) and the formats of other programs ([`export`]). This crate has no access to the machine, and knows knobs only by their ids.
 
 #![forbid(unsafe_code)]
 
+pub mod atlas;
 pub mod claims;
 pub mod compare;
 pub mod explain;

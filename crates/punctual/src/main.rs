@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Optimize(args) => commands::optimize::run(&args),
         Command::Campaign(args) => commands::campaign::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Share(args) => commands::share::run(&args),
         Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Fleet(command) => commands::fleet::run(&command),
         Command::Torture(args) => commands::torture::run(&args),

@@ -20,11 +20,12 @@ const PURE: [&str; 5] = [
 /// Modules that may define formats that are read back (`Deserialize`). There is one module for each format, because
 /// formats outlive the code. Campaigns are the exception: their types are the format, and `fixtures/campaigns` holds
 /// its versions. Types that are only published derive `Serialize` anywhere.
-const FORMATS: [&str; 7] = [
+const FORMATS: [&str; 8] = [
     "crates/punctual/src/commands/lab/baseline.rs",
     "crates/punctual-lab/src/inside.rs",
     "crates/punctual/src/commands/need.rs",
     "crates/punctual-optimize/src/",
+    "crates/punctual-numbers/src/atlas/",
     "crates/punctual-numbers/src/recording/",
     "crates/punctual-linux/src/fleet/",
     "crates/punctual-linux/src/journal/format/",

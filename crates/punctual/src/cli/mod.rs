@@ -16,6 +16,7 @@ mod need;
 mod optimize;
 mod plot;
 mod result;
+mod share;
 mod tables;
 mod torture;
 mod trend;
@@ -35,6 +36,7 @@ pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
+pub use share::ShareArgs;
 #[cfg(feature = "parquet")]
 pub use tables::PackArgs;
 pub use tables::{AskArgs, By, Dialect, Question};
@@ -130,6 +132,8 @@ pub enum Command {
     Optimize(Box<OptimizeArgs>),
     /// Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published
     Campaign(CampaignArgs),
+    /// Write a result, with what the machine looks like, into one masked file that can be shown to anybody
+    Share(ShareArgs),
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
     /// Many machines: run a command on all of them, pack what they measured, ask what the bad ones share

@@ -127,6 +127,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-trend", &["punctual trend nightly/", "punctual trend nightly/ --html trend.html --fail-on shift"]),
     ("punctual-fleet-pack", &["punctual fleet pack results/ --out fleet/"]),
     ("punctual-fleet-ask", &["punctual fleet ask fleet/ worst", "punctual fleet ask fleet/ newest --json"]),
+    ("punctual-share", &["punctual share run.punctual", "punctual share --check their.json"]),
     ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 

@@ -29,6 +29,7 @@ pub mod report;
 mod resume;
 pub mod revert;
 mod session;
+pub mod share;
 pub mod snapshot;
 mod source;
 pub mod status;

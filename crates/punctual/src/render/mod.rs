@@ -33,6 +33,7 @@ pub mod progress;
 #[cfg(test)]
 mod sample;
 pub mod sarif;
+pub mod share;
 pub mod sheet;
 mod snapshot;
 pub mod text;

@@ -34,6 +34,7 @@ mod optimize;
 mod optimize_privileged;
 mod privileged;
 mod run;
+mod share;
 mod snapshot;
 mod torture;
 mod tune;

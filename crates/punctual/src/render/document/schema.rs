@@ -5,7 +5,8 @@
 
 use super::{Published, glossary};
 use crate::render::{
-    audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, torture, trend, tune, watch, why_not,
+    audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, share, torture, trend, tune, watch,
+    why_not,
 };
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -212,6 +213,7 @@ fn schemas() -> Vec<(String, String)> {
         file::<lab::Published<'_>>(),
         file::<lab::Bisected>(),
         file::<trend::TrendDocument<'_>>(),
+        file::<share::Shared<'_>>(),
         file::<why_not::WhyNot<'_>>(),
         file::<campaign::Result>(),
         file::<campaign::Intended>(),
