@@ -23,11 +23,13 @@ struct Law {
     must_be_found: bool,
 }
 
-const LAWS: [Law; 4] = [
+const LAWS: [Law; 6] = [
     Law { name: "independent", wanders: 0.0, resembles: 0.0, must_be_found: true },
     Law { name: "independent, runs differ by 2 %", wanders: 0.02, resembles: 0.0, must_be_found: true },
     Law { name: "AR(1) 0.5, runs differ by 2 %", wanders: 0.02, resembles: 0.5, must_be_found: true },
+    Law { name: "independent, runs differ by 5 %", wanders: 0.05, resembles: 0.0, must_be_found: false },
     Law { name: "AR(1) 0.7, runs differ by 5 %", wanders: 0.05, resembles: 0.7, must_be_found: false },
+    Law { name: "AR(1) 0.9, runs differ by 5 %", wanders: 0.05, resembles: 0.9, must_be_found: false },
 ];
 
 /// Activations of a run: 30 s of 4 CPUs at 1 kHz.

@@ -4,7 +4,7 @@
 //! measuring thread ever takes.
 
 use crate::result_file::replace;
-use punctual_numbers::export::{OPEN_METRICS, Watching};
+use punctual_numbers::export::{OPEN_METRICS, PROTOBUF, Watching};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -150,11 +150,17 @@ fn reply(stream: &mut (impl Read + Write), figures: &Figures) -> io::Result<()> 
     if !request.starts_with("GET ") {
         return stream.write_all(head("405 Method Not Allowed", "text/plain", 0).as_bytes());
     }
-    let text = with(figures, |watching| watching.text());
-    let is_open = request.to_ascii_lowercase().contains("application/openmetrics-text");
-    let kind = if is_open { OPEN_METRICS } else { "text/plain; version=0.0.4; charset=utf-8" };
-    stream.write_all(head("200 OK", kind, text.len()).as_bytes())?;
-    stream.write_all(text.as_bytes())
+    let asked = request.to_ascii_lowercase();
+    let accepts = |kind: &str| asked.contains(kind);
+    let (kind, body) = if accepts("proto=io.prometheus.client.metricfamily") {
+        (PROTOBUF, with(figures, |watching| watching.messages()))
+    } else {
+        let is_open = accepts("application/openmetrics-text");
+        let kind = if is_open { OPEN_METRICS } else { "text/plain; version=0.0.4; charset=utf-8" };
+        (kind, with(figures, |watching| watching.text()).into_bytes())
+    };
+    stream.write_all(head("200 OK", kind, body.len()).as_bytes())?;
+    stream.write_all(&body)
 }
 
 #[cfg(test)]
@@ -184,6 +190,14 @@ mod tests {
             text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains(OPEN_METRICS) && text.ends_with("# EOF\n"),
             "{text}"
         );
+        let request = format!("GET /metrics HTTP/1.1\r\nAccept: {PROTOBUF};q=0.7,text/plain;q=0.3\r\n\r\n");
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let body = answer.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4;
+        assert!(String::from_utf8_lossy(&answer[..body]).contains(PROTOBUF));
+        assert_eq!(&answer[body..], with(&figures, |watching| watching.messages()));
         let refused = ask(&mut UnixStream::connect(&path).unwrap(), "POST / HTTP/1.1\r\n\r\n");
         assert!(refused.starts_with("HTTP/1.1 405"), "{refused}");
         drop(UnixStream::connect(&path).unwrap());

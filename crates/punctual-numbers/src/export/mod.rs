@@ -6,12 +6,14 @@
 //! goes.
 
 mod cyclictest;
+mod family;
 mod fleet;
 mod gate;
 mod hdr;
 mod influx;
 mod ours;
 mod prometheus;
+mod protobuf;
 mod results;
 mod rt_tests;
 #[cfg(test)]
@@ -20,16 +22,18 @@ mod values;
 mod watching;
 
 pub use cyclictest::cyclictest;
+pub use family::OPEN_METRICS;
 pub use fleet::{FleetHead, FleetRow, fleet_head, fleet_rows, foreign_fleet_head, foreign_fleet_rows};
 pub use gate::{Gate, doubts, gate};
 pub use hdr::{hdr, hdr_over_time};
 pub use influx::influx;
 pub use ours::run_of;
 pub use prometheus::{BUCKETS_NS, prometheus};
+pub use protobuf::PROTOBUF;
 pub use results::{ktap, lava};
 pub use rt_tests::rt_tests;
 pub use values::{csv, gnuplot};
-pub use watching::{OPEN_METRICS, Watching};
+pub use watching::Watching;
 
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;

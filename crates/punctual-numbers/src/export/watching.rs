@@ -1,20 +1,16 @@
-//! Writes what a watch has seen since it began, as `OpenMetrics` text for Prometheus.
+//! What a watch has seen since it began, as metrics for Prometheus.
 //!
 //! Counters and buckets only grow while the process runs, and begin at zero when it is started anew, which Prometheus takes
-//! for a restart. The histogram has classic buckets, and a summary has the quantiles of the exact cells.
+//! for a restart. The histogram has classic or native buckets, and a summary has the quantiles of the exact cells.
 
-use super::prometheus::{BUCKETS_NS, head, seconds};
+use super::family::{Family, Number, Samples, open_metrics};
+use super::protobuf::delimited;
 use crate::recording::{EventKind, Frame, Interval};
-use punctual_hist::{Counts, Nanos, bucket_high};
+use punctual_hist::{Counts, Nanos};
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write as _;
 
-/// The media type of the text.
-pub const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The recent maximum is that of this time. It covers several scrapes, so that none misses it.
 const RECENT: Nanos = Nanos::from_secs(300);
-/// Quantiles of the summary, in millionths.
-const QUANTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
 
 /// Sums over all runs of one watch.
 #[derive(Clone, Debug, Default)]
@@ -73,86 +69,81 @@ impl Watching {
         }
     }
 
+    /// As `OpenMetrics` text, with classic buckets.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        let name = "punctual_watch_latency_seconds";
-        head(&mut text, name, "histogram", "Latency of the activations that ran");
-        for (cpu, of) in &self.cpus {
-            buckets(&mut text, name, *cpu, &of.ran);
-        }
-        let name = "punctual_watch_latency_quantiles_seconds";
-        head(&mut text, name, "summary", "Quantiles of the latency since the watch began");
-        for (cpu, of) in &self.cpus {
-            for ppm in QUANTILES_PPM {
-                let quantile = seconds(Nanos::from_us(u64::from(ppm)));
-                if let Some(value) = of.ran.percentile_ppm(ppm) {
-                    let _ = writeln!(text, "{name}{{cpu=\"{cpu}\",quantile=\"{quantile}\"}} {}", seconds(value));
-                }
-            }
-            let _ = writeln!(text, "{name}_sum{{cpu=\"{cpu}\"}} {}", seconds(of.ran.sum()));
-            let _ = writeln!(text, "{name}_count{{cpu=\"{cpu}\"}} {}", of.ran.count());
-        }
-        let recent = |of: &OfCpu| of.recent.iter().map(|(_, max)| *max).max().unwrap_or_default();
-        let mut by_cpu = |name: &str, kind: &str, help: &str, value: &dyn Fn(&OfCpu) -> String| {
-            head(&mut text, name, kind, help);
-            let suffix = if kind == "counter" { "_total" } else { "" };
-            for (cpu, of) in &self.cpus {
-                let _ = writeln!(text, "{name}{suffix}{{cpu=\"{cpu}\"}} {}", value(of));
-            }
-        };
-        by_cpu(
-            "punctual_watch_recent_latency_max_seconds",
-            "gauge",
-            "Largest latency of the last five minutes",
-            &|of| seconds(recent(of)),
-        );
-        by_cpu("punctual_watch_skipped_releases", "counter", "Releases that passed without running", &|of| {
-            of.skipped.to_string()
-        });
-        by_cpu("punctual_watch_over_budget", "counter", "Activations with a latency above the budget", &|of| {
-            of.over_budget.to_string()
-        });
-        self.of_the_watch(&mut text);
-        text.push_str("# EOF\n");
-        text
+        open_metrics(&self.families())
     }
 
-    fn of_the_watch(&self, text: &mut String) {
-        let counters = [
-            ("punctual_watch_watched_seconds", "Time that was watched", seconds(self.watched)),
-            ("punctual_watch_own_cpu_seconds", "CPU time that the watch itself used", seconds(self.own_cpu)),
-            ("punctual_watch_actions", "Actions that late activations caused", self.actions.to_string()),
-            (
+    /// As messages of Protocol Buffers, with native buckets as well.
+    pub fn messages(&self) -> Vec<u8> {
+        delimited(&self.families())
+    }
+
+    fn families(&self) -> Vec<Family<'_>> {
+        let ran = || self.cpus.iter().map(|(cpu, of)| (*cpu, &of.ran)).collect();
+        let by_cpu = |value: fn(&OfCpu) -> Number| self.cpus.iter().map(|(cpu, of)| (Some(*cpu), value(of))).collect();
+        let one = |number: Number| vec![(None, number)];
+        let family = |name: &'static str, help: &'static str, samples| Family { name, help, samples };
+        vec![
+            family("punctual_watch_latency_seconds", "Latency of the activations that ran", Samples::Histogram(ran())),
+            family(
+                "punctual_watch_latency_quantiles_seconds",
+                "Quantiles of the latency since the watch began",
+                Samples::Summary(ran()),
+            ),
+            family(
+                "punctual_watch_recent_latency_max_seconds",
+                "Largest latency of the last five minutes",
+                Samples::Gauge(by_cpu(|of| Number::Length(of.recent_max()))),
+            ),
+            family(
+                "punctual_watch_skipped_releases",
+                "Releases that passed without running",
+                Samples::Counter(by_cpu(|of| Number::Count(of.skipped))),
+            ),
+            family(
+                "punctual_watch_over_budget",
+                "Activations with a latency above the budget",
+                Samples::Counter(by_cpu(|of| Number::Count(of.over_budget))),
+            ),
+            family(
+                "punctual_watch_watched_seconds",
+                "Time that was watched",
+                Samples::Counter(one(Number::Length(self.watched))),
+            ),
+            family(
+                "punctual_watch_own_cpu_seconds",
+                "CPU time that the watch itself used",
+                Samples::Counter(one(Number::Length(self.own_cpu))),
+            ),
+            family(
+                "punctual_watch_actions",
+                "Actions that late activations caused",
+                Samples::Counter(one(Number::Count(self.actions))),
+            ),
+            family(
                 "punctual_watch_releases_lost",
                 "Releases due while the machine did not run",
-                self.releases_lost.to_string(),
+                Samples::Counter(one(Number::Count(self.releases_lost))),
             ),
-        ];
-        for (name, help, value) in counters {
-            head(text, name, "counter", help);
-            let _ = writeln!(text, "{name}_total {value}");
-        }
-        let gauges = [
-            ("punctual_watch_period_seconds", "Period of the watching threads", seconds(self.period)),
-            ("punctual_watch_store_bytes", "Size of the store", self.store_bytes.to_string()),
-        ];
-        for (name, help, value) in gauges {
-            head(text, name, "gauge", help);
-            let _ = writeln!(text, "{name} {value}");
-        }
+            family(
+                "punctual_watch_period_seconds",
+                "Period of the watching threads",
+                Samples::Gauge(one(Number::Length(self.period))),
+            ),
+            family(
+                "punctual_watch_store_bytes",
+                "Size of the store",
+                Samples::Gauge(one(Number::Count(self.store_bytes))),
+            ),
+        ]
     }
 }
 
-/// A cell is counted in the first bucket that contains the whole cell.
-fn buckets(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
-    for edge in BUCKETS_NS {
-        let within = ran.nonzero().filter(|(cell, _)| bucket_high(*cell) <= edge);
-        let count = within.fold(0_u64, |sum, (_, n)| sum.saturating_add(n));
-        let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"{}\"}} {count}", seconds(Nanos::from_ns(edge)));
+impl OfCpu {
+    fn recent_max(&self) -> Nanos {
+        self.recent.iter().map(|(_, max)| *max).max().unwrap_or_default()
     }
-    let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"+Inf\"}} {}", ran.count());
-    let _ = writeln!(text, "{name}_sum{{cpu=\"{cpu}\"}} {}", seconds(ran.sum()));
-    let _ = writeln!(text, "{name}_count{{cpu=\"{cpu}\"}} {}", ran.count());
 }
 
 #[cfg(test)]

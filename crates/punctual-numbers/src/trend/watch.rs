@@ -1,8 +1,10 @@
 //! Looks for shifts: after each run, the latest two to eight are held against those before.
 //!
-//! The test is Student's on logarithms of percentiles. Neighbouring runs resemble each other, because machines have
-//! moods that outlast a run; the variance of a mean allows for it as for an autoregressive series of first order, whose
-//! coefficient is estimated from the runs before and corrected for its bias (Marriott and Pope 1954).
+//! Neighbouring runs resemble each other, because machines have moods that outlast a run. The logarithms of a percentile
+//! are therefore taken for an autoregressive series of first order, and the test looks at what each run adds to the part
+//! of its neighbour that it shares: a mood comes and goes in small steps, a shift comes at once and stays. This is
+//! Student's test by generalised least squares. The coefficient is estimated from the runs before, corrected for its bias
+//! (Marriott and Pope 1954) and taken larger by [`FEW_RUNS`], because one that is too small makes false alarms.
 
 use super::{Moved, Options, Run, Shift, WATCHED_PPM, logs};
 use crate::stats::dependence::autocorrelations;
@@ -19,7 +21,10 @@ const WINDOWS: [usize; 4] = [2, 3, 5, 8];
 /// Least standard deviation of a logarithm: about a third of a bucket of the histogram.
 const GRAIN: f64 = 0.005;
 /// Largest coefficient of resemblance. A series beyond it has no level that could shift.
-const RESEMBLANCE_MAX: f64 = 0.9;
+const RESEMBLANCE_MAX: f64 = 0.95;
+/// Over the number of runs before: by how much the coefficient may have come out too small. `truth` measures the alarms of
+/// series that resemble their neighbours by 0.9.
+const FEW_RUNS: f64 = 6.0;
 /// By how much the odds of one test may exceed an equal part of the accepted false alarms. The tests of one run, and of
 /// runs beside it, share most of their data, so that their number overstates the error. `truth` measures the alarms.
 const SHARED: f64 = 1.0;
@@ -49,21 +54,33 @@ impl Against {
 
 /// Holds the latest values against those before. `None` if there are too few before.
 pub fn against(before: &[f64], latest: &[f64]) -> Option<Against> {
-    if before.len() < BASE_MIN || latest.is_empty() {
+    let (earliest, last) = (*before.first()?, *before.last()?);
+    let n = float(before.len());
+    if before.len() < BASE_MIN {
         return None;
     }
-    let n = float(before.len());
-    let middle = mean(before);
-    let resemblance = resemblance(before);
-    let inflation = inflation(before.len(), resemblance);
-    let sum: f64 = before.iter().map(|value| (value - middle).powi(2)).sum();
-    // Values that resemble each other lie closer to their own mean than to the true one.
-    let variance = (sum / (n - inflation).max(1.0)).max(GRAIN * GRAIN);
-    let of_mean = |n: usize| variance * self::inflation(n, resemblance) / float(n);
+    let shared = (resemblance(before) + FEW_RUNS / n).min(RESEMBLANCE_MAX);
+    let own = 1.0 - shared;
+    let alone = (1.0 - shared * shared).sqrt();
+    let added = |was: &f64, is: &f64| is - shared * was;
+    // The level before, from what each run adds to the part that it shares with its neighbour. The first has none.
+    let steps: Vec<f64> = before.iter().zip(before.iter().skip(1)).map(|(was, is)| added(was, is)).collect();
+    let weight = alone * alone + (n - 1.0) * own * own;
+    let sum = alone * alone * earliest + own * steps.iter().sum::<f64>();
+    let level = sum / weight;
+    let rest = steps.iter().map(|step| (step - own * level).powi(2)).sum::<f64>();
+    let squares = (alone * (earliest - level)).powi(2) + rest;
+    let variance = (squares / (n - 2.0)).max(GRAIN * GRAIN * alone * alone);
+    // A shift is whole in the first of the latest runs, and in later ones as far as they do not share it.
+    let first = added(&last, latest.first()?);
+    let later: f64 = latest.iter().zip(latest.iter().skip(1)).map(|(was, is)| added(was, is)).sum();
+    let more = (float(latest.len()) - 1.0) * own * own;
+    let (weight, both, shifted) = (weight + own * own + more, own + more, 1.0 + more);
+    let determinant = weight * shifted - both * both;
     Some(Against {
-        by: mean(latest) - middle,
-        error: (of_mean(before.len()) + of_mean(latest.len())).sqrt(),
-        freedom: (n / inflation - 1.0).max(1.0),
+        by: (weight * (first + own * later) - both * (sum + own * (first + later))) / determinant,
+        error: (variance * weight / determinant).sqrt(),
+        freedom: n - 3.0,
     })
 }
 
@@ -79,20 +96,6 @@ fn resemblance(values: &[f64]) -> f64 {
         return 0.0;
     }
     ((n * seen + 1.0) / (n - 3.0)).clamp(0.0, RESEMBLANCE_MAX)
-}
-
-/// How much larger the variance of the mean of `n` values is than if they were independent.
-fn inflation(n: usize, resemblance: f64) -> f64 {
-    let n = float(n);
-    let mut power = 1.0;
-    let mut sum = 1.0;
-    let mut lag = 1.0;
-    while lag < n && power > 1e-6 {
-        power *= resemblance;
-        sum += 2.0 * (1.0 - lag / n) * power;
-        lag += 1.0;
-    }
-    sum
 }
 
 /// All shifts in order, and the index of the first run after the last of them.

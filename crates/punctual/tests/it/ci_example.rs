@@ -1,8 +1,9 @@
-//! Runs the commands of the CI example.
+//! Runs the commands of the CI examples, and of the test definition for LAVA.
 
-use crate::run::Run;
+use crate::run::{Run, Said};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 /// The commands of `run:` lines that call this program, without `sudo`.
 fn steps() -> Vec<Vec<String>> {
@@ -55,4 +56,22 @@ fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
     run.punctual(&again).refused(&["latency.xml is there already", "another --junit"]);
     let newest = run.punctual(&["report", "--brief"]);
     assert!(newest.err.contains("the newest here: ") && newest.out.lines().count() == 1, "{newest:?}");
+}
+
+/// The steps run in one shell that ends at the first error, as LAVA runs them.
+#[test]
+fn every_step_of_the_lava_definition_runs_and_each_test_case_has_a_result() {
+    let run = Run::new();
+    let text = fs::read_to_string(fixtures::repository("contrib/lava/punctual.yaml")).unwrap();
+    let (_, steps) = text.split_once("  steps:\n").unwrap();
+    let steps = steps.lines().map(|line| line.strip_prefix("    - ").unwrap()).collect::<Vec<_>>().join("\n");
+    let params = "PERIOD=1s BUDGET=900ms DURATION=2s\nlava-test-case() { echo \"case: $*\"; }\n";
+    let program = format!("punctual() {{ {} \"$@\"; }}\n", env!("CARGO_BIN_EXE_punctual"));
+    let mut shell = Command::new("bash");
+    shell.args(["-ec", &format!("{params}{program}{steps}")]).current_dir(run.path(".")).env("LC_ALL", "C");
+    let said = Said::of(shell.output().unwrap());
+    let cases =
+        |name: &str| said.out.lines().filter(|line| line.starts_with(&format!("case: {name} --result "))).count();
+    assert_eq!((said.code, cases("punctual-check"), cases("punctual-audit")), (0, 1, 1), "{said:?}");
+    assert!(said.out.contains("<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=") && said.out.contains("UNITS=us"), "{said:?}");
 }

@@ -1,0 +1,106 @@
+//! Metrics as Prometheus knows them, and their `OpenMetrics` text. [`super::protobuf`] writes the same with native buckets.
+
+use super::prometheus::{BUCKETS_NS, head, seconds};
+use punctual_hist::{Counts, Nanos, bucket_high};
+use std::fmt::Write as _;
+
+/// The media type of the text.
+pub const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Quantiles of a summary, in millionths.
+pub const QUANTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
+
+/// All samples of one metric.
+pub struct Family<'a> {
+    pub name: &'static str,
+    pub help: &'static str,
+    pub samples: Samples<'a>,
+}
+
+/// The samples, each with the CPU that it is of, if it is of one.
+pub enum Samples<'a> {
+    Counter(Vec<(Option<u32>, Number)>),
+    Gauge(Vec<(Option<u32>, Number)>),
+    Summary(Vec<(u32, &'a Counts)>),
+    Histogram(Vec<(u32, &'a Counts)>),
+}
+
+#[derive(Clone, Copy)]
+pub enum Number {
+    Length(Nanos),
+    Count(u64),
+}
+
+impl Number {
+    fn text(self) -> String {
+        match self {
+            Self::Length(length) => seconds(length),
+            Self::Count(count) => count.to_string(),
+        }
+    }
+}
+
+/// The text, which ends with the mark that all of it was written.
+pub fn open_metrics(families: &[Family]) -> String {
+    let mut text = String::new();
+    for Family { name, help, samples } in families {
+        match samples {
+            Samples::Counter(of) => {
+                head(&mut text, name, "counter", help);
+                numbers(&mut text, &format!("{name}_total"), of);
+            }
+            Samples::Gauge(of) => {
+                head(&mut text, name, "gauge", help);
+                numbers(&mut text, name, of);
+            }
+            Samples::Summary(of) => {
+                head(&mut text, name, "summary", help);
+                of.iter().for_each(|(cpu, counts)| summary(&mut text, name, *cpu, counts));
+            }
+            Samples::Histogram(of) => {
+                head(&mut text, name, "histogram", help);
+                of.iter().for_each(|(cpu, counts)| buckets(&mut text, name, *cpu, counts));
+            }
+        }
+    }
+    text.push_str("# EOF\n");
+    text
+}
+
+fn numbers(text: &mut String, name: &str, of: &[(Option<u32>, Number)]) {
+    for (cpu, number) in of {
+        let label = cpu.map_or_else(String::new, |cpu| format!("{{cpu=\"{cpu}\"}}"));
+        let _ = writeln!(text, "{name}{label} {}", number.text());
+    }
+}
+
+fn summary(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
+    for ppm in QUANTILES_PPM {
+        let quantile = seconds(Nanos::from_us(u64::from(ppm)));
+        if let Some(value) = ran.percentile_ppm(ppm) {
+            let _ = writeln!(text, "{name}{{cpu=\"{cpu}\",quantile=\"{quantile}\"}} {}", seconds(value));
+        }
+    }
+    sum_and_count(text, name, cpu, ran);
+}
+
+/// A cell is counted in the first bucket that contains the whole cell.
+fn buckets(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
+    for (edge, count) in classic(ran) {
+        let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"{}\"}} {count}", seconds(edge));
+    }
+    let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"+Inf\"}} {}", ran.count());
+    sum_and_count(text, name, cpu, ran);
+}
+
+/// The upper edges of the classic buckets, with the number of values up to each.
+pub fn classic(ran: &Counts) -> impl Iterator<Item = (Nanos, u64)> {
+    BUCKETS_NS.into_iter().map(|edge| {
+        let within = ran.nonzero().filter(|(cell, _)| bucket_high(*cell) <= edge);
+        (Nanos::from_ns(edge), within.fold(0_u64, |sum, (_, n)| sum.saturating_add(n)))
+    })
+}
+
+fn sum_and_count(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
+    let _ = writeln!(text, "{name}_sum{{cpu=\"{cpu}\"}} {}", seconds(ran.sum()));
+    let _ = writeln!(text, "{name}_count{{cpu=\"{cpu}\"}} {}", ran.count());
+}
