@@ -54,11 +54,15 @@ pub fn open_metrics(families: &[Family]) -> String {
             }
             Samples::Summary(of) => {
                 head(&mut text, name, "summary", help);
-                of.iter().for_each(|(cpu, counts)| summary(&mut text, name, *cpu, counts));
+                for (cpu, counts) in of {
+                    summary(&mut text, name, *cpu, counts);
+                }
             }
             Samples::Histogram(of) => {
                 head(&mut text, name, "histogram", help);
-                of.iter().for_each(|(cpu, counts)| buckets(&mut text, name, *cpu, counts));
+                for (cpu, counts) in of {
+                    buckets(&mut text, name, *cpu, counts);
+                }
             }
         }
     }

@@ -37,7 +37,9 @@ pub fn delimited(families: &[Family]) -> Vec<u8> {
         message.bytes(NAME, format!("{}{suffix}", family.name).as_bytes());
         message.bytes(HELP, family.help.as_bytes());
         message.whole(TYPE, kind);
-        metrics.iter().for_each(|metric| message.message(METRIC, metric));
+        for metric in &metrics {
+            message.message(METRIC, metric);
+        }
         all.varint(message.0.len() as u64);
         all.0.extend(message.0);
     }
@@ -157,10 +159,10 @@ struct Message(Vec<u8>);
 impl Message {
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
-            self.0.push((value & 0x7f) as u8 | 0x80);
+            self.0.push(value.to_le_bytes()[0] | 0x80);
             value >>= 7;
         }
-        self.0.push(value as u8);
+        self.0.push(value.to_le_bytes()[0]);
     }
 
     fn key(&mut self, field: u32, way: u32) {
@@ -174,7 +176,8 @@ impl Message {
 
     /// Written so that small negative numbers are short.
     fn signed(&mut self, field: u32, value: i64) {
-        self.whole(field, (value.wrapping_shl(1) ^ (value >> 63)).cast_unsigned());
+        let folded = value.unsigned_abs().wrapping_mul(2);
+        self.whole(field, if value < 0 { folded.wrapping_sub(1) } else { folded });
     }
 
     fn number(&mut self, field: u32, value: f64) {
@@ -199,7 +202,9 @@ mod tests {
 
     fn counts(values: &[(u64, u64)]) -> Counts {
         let mut counts = Counts::new();
-        values.iter().for_each(|(ns, n)| counts.record_n(Nanos::from_ns(*ns), *n));
+        for (ns, n) in values {
+            counts.record_n(Nanos::from_ns(*ns), *n);
+        }
         counts
     }
 
@@ -207,12 +212,14 @@ mod tests {
     #[test]
     fn a_native_bucket_holds_the_values_between_its_edges() {
         for ns in [2_u64, 999, 1_000, 4_321, 50_000, 1_000_000, 123_456_789, 10_000_000_000] {
+            let value = float(ns);
             let (zero, buckets) = native(&counts(&[(0, 3), (ns, 7)]));
             let [(number, 7)] = buckets[..] else { panic!("{ns}: {buckets:?}") };
-            let edge = |number: i64| (number as f64 / 32.0).exp2() * 1e9;
+            let edge =
+                |number: i64| 1e9 / (float(number.unsigned_abs()) / 32.0).exp2().powi(if number < 0 { 1 } else { -1 });
             assert_eq!(zero, 3);
-            assert!(ns as f64 <= edge(number) * 1.000_000_1, "{ns} lies above {}", edge(number));
-            assert!(ns as f64 >= edge(number - 1) / 1.016, "{ns} lies far below {}", edge(number - 1));
+            assert!(value <= edge(number) * 1.000_000_1, "{ns} lies above {}", edge(number));
+            assert!(value >= edge(number - 1) / 1.016, "{ns} lies far below {}", edge(number - 1));
         }
     }
 
