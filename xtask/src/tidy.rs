@@ -4,6 +4,7 @@
 //! path and a text, so that each can be tested on strings. Rules that Clippy can check (length of functions, printing,
 //! `unwrap`) are in the lint table instead.
 
+mod commands;
 mod prose;
 mod real_time;
 mod rust;
@@ -88,6 +89,7 @@ pub fn run(root: &Path) -> Result<()> {
         complaints.extend(text::named_paths(path, text, &paths));
     }
     complaints.extend(rust::check_all(&texts));
+    complaints.extend(commands::unknown(&texts));
     if complaints.is_empty() {
         println!("{} files, no complaint", files.len());
         return Ok(());

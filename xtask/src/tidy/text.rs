@@ -27,7 +27,7 @@ const KNOWS_HOMES: &str = "crates/punctual-facts/src/tree/mask/";
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Pages of the repository that name paths and tests.
-pub const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "INVARIANTS.md"];
+pub const PAGES: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "INVARIANTS.md", super::commands::PAGE];
 /// Folders of the repository: a word on these pages that begins with one of them is a path.
 const TOP_FOLDERS: [&str; 10] =
     ["benches/", "book/", "crates/", "examples/", "fixtures/", "lab/", "proofs/", "schemas/", "truth/", "xtask/"];
@@ -127,7 +127,8 @@ pub fn promised_tests(text: &str) -> Vec<(usize, String)> {
     let lines = text.lines().enumerate();
     lines
         .flat_map(|(at, line)| {
-            line.split('`').skip(1).step_by(2).filter(is_name).map(move |name| (at + 1, name.to_owned()))
+            let words = line.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+            words.filter(is_name).map(move |name| (at + 1, name.to_owned()))
         })
         .collect()
 }
