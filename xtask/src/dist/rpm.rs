@@ -18,7 +18,8 @@ const ZSH: &str = "usr/share/zsh/site-functions";
 pub fn write(package: &Package, platform: &Platform, folder: &Path, made: u64) -> Result<PathBuf> {
     let tree = Tree::of(package, folder, made)?;
     tree.settle()?;
-    let work = folder.join("tree/rpm");
+    // RPM's own scripts take a path with a space for two, so it works in a folder without one.
+    let work = std::env::temp_dir().join(format!("punctual-rpm-{}", std::process::id()));
     fs::create_dir_all(&work).with_context(|| format!("create {}", work.display()))?;
     let spec = work.join("package.spec");
     fs::write(&spec, text(package, &tree.top)).context("write the description of the package")?;
@@ -38,6 +39,7 @@ pub fn write(package: &Package, platform: &Platform, folder: &Path, made: u64) -
         rpmbuild.args(["--define", &define(name, value)]);
     }
     run::read(rpmbuild.arg(&spec).env("SOURCE_DATE_EPOCH", made.to_string()))?;
+    fs::remove_dir_all(&work).with_context(|| format!("remove {}", work.display()))?;
     Ok(folder.join(format!("{}-{VERSION}-1.{}.rpm", package.name, platform.rpm)))
 }
 
@@ -60,7 +62,7 @@ fn text(package: &Package, top: &Path) -> String {
     format!(
         "Name: {}\nVersion: {VERSION}\nRelease: 1\nSummary: {}\nLicense: Apache-2.0 OR MIT\nAutoReqProv: no\n\n%global \
          __os_install_post %{{nil}}\n%global debug_package %{{nil}}\n\n%description\n{}\n\n%install\nmkdir -p %{{buildroot}}\ncp -a \
-         {}/usr %{{buildroot}}/\nrm -r %{{buildroot}}/{DEBIAN_ALONE}\nmkdir -p %{{buildroot}}/{ZSH}\nmv \
+         '{}/usr' %{{buildroot}}/\nrm -r %{{buildroot}}/{DEBIAN_ALONE}\nmkdir -p %{{buildroot}}/{ZSH}\nmv \
          %{{buildroot}}/{DEBIAN_ZSH}/* %{{buildroot}}/{ZSH}/\nrmdir %{{buildroot}}/{DEBIAN_ZSH}\n\n{removal}%files\n%defattr(644,root,root,755)\n{}\n",
         package.name,
         package.summary,

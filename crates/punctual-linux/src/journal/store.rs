@@ -285,10 +285,10 @@ pub(crate) fn sweep_folder(hand: &dyn Hand) -> Result<(), JournalError> {
         }
     }
     sweep(hand, LOCK)?;
+    // The folder stays where others have put something into it, and where somebody has mounted a file system on it.
+    let may_stay = [io::ErrorKind::DirectoryNotEmpty, io::ErrorKind::NotFound, io::ErrorKind::ResourceBusy];
     match hand.remove_folder(FOLDER) {
-        Err(reason) if !matches!(reason.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotFound) => {
-            Err(failed(FOLDER, "remove")(reason))
-        }
+        Err(reason) if !may_stay.contains(&reason.kind()) => Err(failed(FOLDER, "remove")(reason)),
         _ => Ok(()),
     }
 }
