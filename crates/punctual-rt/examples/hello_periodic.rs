@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example shows what it does")]
 
 use punctual_rt::stats::Report;
-use punctual_rt::{Backend, Control, Memory, Nanos, Policy, Require, Task, TaskConfig};
+use punctual_rt::{Backend, Control, Ended, Memory, Nanos, Policy, Require, Task, TaskConfig};
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -44,7 +44,10 @@ fn run() -> Result<(), Box<dyn Error>> {
         println!("refused: {refused}");
     }
     let stats = task.stats().clone();
-    task.join();
+    let ended = task.join();
+    if ended != Ended::Stopped {
+        println!("ended early: {ended:?}");
+    }
     print!("{}", Report::new(&stats.snapshot()));
     Ok(())
 }

@@ -3,8 +3,8 @@
 //! Nothing here changes rights. For policies, CPUs and memory, see [`setup`](crate::setup) with its rules.
 
 pub use crate::sys::{
-    ThreadUsage, boot_time, current_cpu, real_time, sleep_for, sleep_until, thread_id, thread_usage, tick_length,
-    time_stamp_counter,
+    ThreadUsage, boot_time, current_cpu, has_thread, real_time, sleep_for, sleep_until, thread_id, thread_usage,
+    tick_length, time_stamp_counter,
 };
 
 /// Blocks all signals in the calling thread. The kernel delivers them to the other threads of the process.

@@ -209,6 +209,12 @@ impl<'a> ScenarioRun<'a> {
                 self.prepared.control.stop();
             }
             self.tick(at);
+            if self.prepared.probes.iter().any(Probe::has_vanished) {
+                // The run ends here as when it is stopped: later releases were not due.
+                self.prepared.control.lose_core();
+                self.stalled = true;
+                return;
+            }
             let activations: u64 = self.collectors.iter().map(Collector::activations).sum();
             if activations != alive.0 {
                 alive = (activations, at);
@@ -399,8 +405,8 @@ impl<'a> ScenarioRun<'a> {
         let all_ended_well = !self.stalled && probes.into_iter().all(Probe::join);
         let control = &self.prepared.control;
         let reason = match (all_ended_well, control.limit_hit(), interrupted.load(Relaxed)) {
-            (false, ..) => EndReason::Stalled,
             _ if control.core_lost() => EndReason::CoreLost,
+            (false, ..) => EndReason::Stalled,
             (_, true, _) => EndReason::LimitExceeded,
             (_, _, true) => EndReason::Interrupted,
             _ => EndReason::Completed,

@@ -60,7 +60,13 @@ impl RunControl {
         self.stop.load(Acquire)
     }
 
-    /// Whether a real-time core refused to let a thread sleep.
+    /// Ends the run because a real-time core was stopped.
+    pub fn lose_core(&self) {
+        self.core_lost.store(true, Release);
+        self.stop();
+    }
+
+    /// Whether a real-time core refused to let a thread sleep, or ended it.
     pub fn core_lost(&self) -> bool {
         self.core_lost.load(Acquire)
     }
@@ -158,6 +164,13 @@ impl Probe {
     /// Whether the thread has finished what it was given, or has died.
     pub fn is_idle(&self) -> bool {
         self.done.load(Acquire) == self.sent || self.handle.is_finished()
+    }
+
+    /// Whether the kernel ended the thread, so that it can neither finish nor be joined. EVL does that to its threads when
+    /// it is stopped.
+    pub fn has_vanished(&self) -> bool {
+        // A thread that ends by itself has finished before the kernel forgets its id.
+        !kernel::has_thread(self.granted.tid) && !self.handle.is_finished()
     }
 
     /// Waits for the thread to end. Returns `false` if it panicked.
@@ -330,8 +343,7 @@ impl ThreadPlan {
                     if let Ok(mut refused) = self.control.driver_refused.lock() {
                         *refused = Some(format!("{error}: {}", error.remedy()));
                     }
-                    self.control.core_lost.store(true, Release);
-                    self.control.stop();
+                    self.control.lose_core();
                 }
             }
         }
@@ -350,8 +362,7 @@ impl ThreadPlan {
         while pacer.grid().release() < span.end && !self.control.stop.load(Relaxed) {
             let wake = pacer.wait();
             if pacer.core_lost().is_some() {
-                self.control.core_lost.store(true, Release);
-                return self.control.stop();
+                return self.control.lose_core();
             }
             recorder.record(&wake);
             count(pacer.in_band_switches());

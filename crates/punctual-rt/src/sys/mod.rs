@@ -38,8 +38,10 @@ pub use memory::{ThreadUsage, thread_usage};
 pub(crate) use page::{PageMemory, page_bytes};
 pub(crate) use pause::TimedPause;
 pub(crate) use rseq::{Poison, kernel_clears_for_switches_only};
+#[cfg(test)]
+pub(crate) use sched::vanish;
 pub(crate) use sched::{affinity, policy, set_affinity, set_policy, set_thread_name, thread_name};
-pub use sched::{current_cpu, thread_id};
+pub use sched::{current_cpu, has_thread, thread_id};
 
 /// The calling thread's `errno`. Does not use `std::io::Error`, whose destructor can reach the allocator.
 fn errno() -> i32 {

@@ -155,3 +155,24 @@ pub fn thread_id() -> u32 {
     // SAFETY: no pointers are passed.
     u32::try_from(unsafe { libc::gettid() }).unwrap_or(0)
 }
+
+/// Whether this process has a thread of this id.
+///
+/// # Real-time
+/// Enters the kernel: call on other threads than that of the loop.
+///
+/// # Kernel
+/// Any.
+pub fn has_thread(thread: u32) -> bool {
+    const NOTHING: libc::c_int = 0;
+    let process = std::process::id();
+    // SAFETY: no pointers are passed, and signal 0 is sent to nobody.
+    checked(unsafe { libc::syscall(libc::SYS_tgkill, process, thread, NOTHING) }) != Err(libc::ESRCH)
+}
+
+/// Ends the calling thread as a kernel does: nothing of it is told or cleaned up.
+#[cfg(test)]
+pub(crate) fn vanish() {
+    // SAFETY: no pointers are passed. What the thread owns is leaked, which is safe.
+    unsafe { libc::syscall(libc::SYS_exit, 0) };
+}

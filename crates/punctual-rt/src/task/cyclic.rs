@@ -25,7 +25,8 @@ pub enum Ended {
     Panicked,
     /// The real-time core took the loop in-band, and the loop was configured with [`InBand::Strict`](crate::InBand::Strict).
     InBand(SwitchCause),
-    /// The real-time core did not let the loop sleep any more, for example because it was stopped.
+    /// The real-time core did not let the loop sleep any more, for example because it was stopped. Both cores end their
+    /// threads then: nothing of the thread runs any more, and what it owned is lost.
     CoreLost {
         /// The `errno` of the core.
         errno: i32,

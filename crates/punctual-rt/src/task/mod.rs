@@ -11,6 +11,7 @@ pub use config::{Phase, PhaseClock, TaskConfig};
 pub use cyclic::{Cyclic, Ended};
 
 use crate::backend::Backend;
+use crate::kernel::{has_thread, sleep_for};
 use crate::setup::{Grants, Refusal, grants};
 use crate::stats::StatsReader;
 use crate::{Error, SetupError, Stopper, Wake};
@@ -155,8 +156,11 @@ impl Task {
     }
 
     fn wait_for_end(&mut self) -> Ended {
-        let thread = self.thread.take();
-        thread.map_or(Ended::Stopped, |thread| thread.join().unwrap_or(Ended::Panicked))
+        let Some(thread) = self.thread.take() else { return Ended::Stopped };
+        if self.backend != Backend::Linux && has_vanished(&thread, self.grants.thread.tid) {
+            return Ended::CoreLost { errno: libc::ENXIO };
+        }
+        thread.join().unwrap_or(Ended::Panicked)
     }
 }
 
@@ -165,6 +169,21 @@ impl Drop for Task {
         self.stop.stop();
         self.wait_for_end();
     }
+}
+
+/// Waits until the thread has ended. Returns whether the kernel ended it, so that it can never be joined: a core does that
+/// to its threads when it is stopped.
+fn has_vanished(thread: &JoinHandle<Ended>, tid: u32) -> bool {
+    /// Time between two looks at the thread.
+    const LOOK: Nanos = Nanos::from_ms(5);
+    while !thread.is_finished() {
+        // A thread that ends by itself has finished before the kernel forgets its id.
+        if !has_thread(tid) && !thread.is_finished() {
+            return true;
+        }
+        sleep_for(LOOK);
+    }
+    false
 }
 
 /// Tasks that start at a common epoch and keep their phases to each other.

@@ -312,3 +312,22 @@ fn budget_and_deadline_reach_the_statistics_and_the_last_activation_is_counted()
     let strict = counted(&config.budget(all).deadline(all));
     assert_eq!((strict.activations, strict.over_budget, strict.deadline_misses), (6, 6, 5));
 }
+
+#[test]
+fn a_thread_that_the_kernel_ended_is_not_waited_for() {
+    let spawned = |vanishes: bool| {
+        let (tell, told) = channel();
+        let thread = std::thread::spawn(move || {
+            tell.send(crate::kernel::thread_id()).unwrap();
+            if vanishes {
+                crate::sys::vanish();
+            }
+            Ended::Stopped
+        });
+        (thread, told.recv().unwrap())
+    };
+    for vanishes in [true, false] {
+        let (thread, tid) = spawned(vanishes);
+        assert_eq!(has_vanished(&thread, tid), vanishes);
+    }
+}
