@@ -84,13 +84,14 @@ fn initramfs(tree: &dyn Tree) -> Option<Initramfs> {
 }
 
 /// Whether a file exists, readable or not. The file is read and not listed, so that a capture does not keep the names
-/// of other files in the folder.
+/// of other files in the folder. Where nobody can tell, as of `/run` in an unpacked system, it is taken as missing.
 fn has_file(tree: &dyn Tree, path: &str) -> bool {
-    tree.read(path) != Fact::Absent
+    matches!(tree.read(path), Fact::Known(_) | Fact::Denied)
 }
 
+/// Whether a folder exists, by the same rules.
 fn has_folder(tree: &dyn Tree, path: &str) -> bool {
-    tree.list(path) != Fact::Absent
+    matches!(tree.list(path), Fact::Known(_) | Fact::Denied)
 }
 
 /// A field of `/etc/os-release`, without quotes.

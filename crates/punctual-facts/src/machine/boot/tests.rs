@@ -49,6 +49,15 @@ fn a_container_has_no_loader_and_an_image_is_made_elsewhere() {
     assert_eq!(loaders("/etc/hostname = x\n"), []);
 }
 
+/// In an unpacked system nobody can tell what was below `/run`.
+#[test]
+fn what_nobody_can_tell_is_no_sign() {
+    let unpacked = "/run/ostree-booted ! garbled not in the unpacked system\n/run/systemd/system/ ! garbled gone\n";
+    let (_, machine) = machine(&format!("{unpacked}/etc/default/grub = \\e\n/etc/debian_version = 12.1\n"));
+    assert_eq!(machine.boot.loaders.iter().map(|sign| sign.what).collect::<Vec<_>>(), [Loader::UpdateGrub]);
+    assert!(machine.boot.init.is_none(), "{:?}", machine.boot.init);
+}
+
 #[test]
 fn an_unreadable_file_is_still_a_sign() {
     assert_eq!(loaders("/boot/grub/grub.cfg ! denied\n"), [Loader::Grub]);
