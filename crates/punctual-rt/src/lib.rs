@@ -93,7 +93,7 @@ pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use setup::{Grants, LatencyQos, Prepared, Refusal, Require, Setup};
 pub use stats::{Stats, StatsConfig, StatsReader, StatsWriter};
 pub use stop::Stopper;
-pub use sys::{DriverCalls, now};
+pub use sys::{DriverCalls, SleepCall, now};
 pub use task::{Control, Cycle, Cyclic, Ended, Group, Phase, PhaseClock, Task, TaskConfig};
 pub use wait::{Event, Margin, Means, Sleeper, Wait};
 pub use wake::{Class, Wake};

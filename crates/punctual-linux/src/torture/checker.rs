@@ -16,6 +16,8 @@ const PLANT_ROUND: u32 = 3;
 pub enum ActKind {
     Yield,
     Sleep,
+    /// It slept as a thread of the real-time core.
+    CoreSleep,
     /// It waited to be woken by another thread.
     Wait,
     /// It woke another thread, which may have run at once.
@@ -33,6 +35,7 @@ impl From<&Act<'_>> for ActKind {
         match act {
             Act::Yield => Self::Yield,
             Act::Sleep(_) => Self::Sleep,
+            Act::CoreSleep(..) => Self::CoreSleep,
             Act::Wait(..) => Self::Wait,
             Act::Wake(_) => Self::Wake,
             Act::Signal(_) => Self::Signal,
@@ -84,6 +87,8 @@ pub(crate) struct Checked {
     pub corruptions: u64,
     pub kept: Vec<Corruption>,
     pub plant: Option<Plant>,
+    /// How often the thread left the real-time core for Linux.
+    pub in_band_switches: u64,
 }
 
 pub(crate) struct Checker {
@@ -98,7 +103,9 @@ impl Checker {
     /// The registers of the calling thread. With `plant`, one of them is spoilt once.
     pub(super) fn new(seat: &Seat, plant: bool) -> Self {
         let usage = Usage::of_this_thread();
-        let checked = Checked { seat: *seat, checks: 0, usage, corruptions: 0, kept: Vec::new(), plant: None };
+        let (checks, corruptions, in_band_switches) = (0, 0, 0);
+        let checked =
+            Checked { seat: *seat, checks, usage, corruptions, kept: Vec::new(), plant: None, in_band_switches };
         Self { checked, image: Image::new(), found: Image::new(), round: 0, has_plant: plant }
     }
 

@@ -7,6 +7,8 @@
 pub enum Doubt {
     /// The system refused real-time threads.
     NoRealTime,
+    /// The machine has a real-time core that refused threads.
+    NoOutOfBand,
     /// No register of this architecture is known.
     NoRegisters,
     /// The test ended before it had tried anything.

@@ -3,10 +3,11 @@
 //!
 //! [`run`] takes an [`Order`] and returns an [`Outcome`]. Every test is bounded in time, and ends early when its flag
 //! is set. No thread has a priority above [`PRIORITY_MAX`], and on a machine of several CPUs one of them keeps a share
-//! that no real-time thread takes. Only threads of Linux take part so far: a thread of a second kernel needs another
-//! [`Kind`] and its way in, in [`seat`].
+//! that no real-time thread takes. Where a real-time core runs beside Linux, [`switches`] has threads of that core among its
+//! own; all other tests are about Linux.
 
 mod checker;
+mod core;
 mod doubt;
 mod fpu;
 mod heap;
@@ -19,6 +20,7 @@ mod timers;
 
 pub use crate::sys::registers::{Unit, Writer};
 pub use checker::{ActKind, Corruption, Plant};
+pub use core::{CoreName, Share};
 pub use doubt::Doubt;
 pub use heap::{Heap, HeapRow};
 pub use mutex::{ChainRow, Mutexes};
@@ -124,8 +126,11 @@ impl Order {
 pub fn run(order: &Order, cpus: &Cpus, interrupted: &AtomicBool) -> Result<Outcome, TortureError> {
     order.checked()?;
     let refused = real_time_refused(order.priority);
-    let place = Place::of(order.cpus.as_ref(), cpus, refused.is_none())?;
+    let mut place = Place::of(order.cpus.as_ref(), cpus, refused.is_none())?;
     bound_run_away();
+    let core = if order.test == Test::Switches { Share::of(&place.real_time, order.priority) } else { Ok(None) };
+    let core_refused = core.as_ref().err().cloned();
+    place.core = core.ok().flatten();
     let started = now();
     let control = Control { interrupted, failed: AtomicBool::new(false), until: started.plus(order.length) };
     let findings = match order.test {
@@ -136,7 +141,7 @@ pub fn run(order: &Order, cpus: &Cpus, interrupted: &AtomicBool) -> Result<Outco
         Test::Timers => Findings::Timers(timers::run(order, &place, &control)?),
     };
     let end = if interrupted.load(Relaxed) { End::Interrupted } else { End::TimeUp };
-    Ok(Outcome::of(place, now().since(started), end, refused, findings))
+    Ok(Outcome::of(place, now().since(started), end, refused, findings).with_core_refused(core_refused))
 }
 
 /// Why this process may not have real-time threads of this priority, as a new thread tries it; `None` if it may.

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub place: Place,
     /// Why there was no real-time thread, as a sentence; null if there were some.
     pub real_time_refused: Option<String>,
+    /// Why no thread of the real-time core took part although the machine has one, as a sentence; null otherwise.
+    pub core_refused: Option<String>,
     /// How long the test ran.
     #[serde(rename = "took_ns")]
     pub took: Nanos,
@@ -94,6 +96,10 @@ pub struct IntegrityRow {
     pub plain: u32,
     /// Number of threads under `SCHED_FIFO`.
     pub real_time: u32,
+    /// Number of threads of the real-time core.
+    pub out_of_band: u32,
+    /// How often these left the core for Linux, as the core counts it. They come back with their next sleep.
+    pub in_band_switches: u64,
     /// How often one of these threads gave its CPU away, as the kernel counts it.
     pub switches: u64,
     /// How often all registers were filled and compared.
@@ -113,6 +119,8 @@ impl Integrity {
             let row = rows.entry(cpu).or_insert_with(|| IntegrityRow { cpu, ..IntegrityRow::default() });
             row.plain += u32::from(thread.seat.kind == Kind::Plain);
             row.real_time += u32::from(thread.seat.kind == Kind::RealTime);
+            row.out_of_band += u32::from(thread.seat.kind == Kind::OutOfBand);
+            row.in_band_switches += thread.in_band_switches;
             row.switches += thread.usage.switches;
             row.faults += thread.usage.minor_faults + thread.usage.major_faults;
             row.checks += thread.checks;
@@ -186,7 +194,14 @@ impl Outcome {
     pub(super) fn of(place: Place, took: Nanos, end: End, refused: Option<String>, findings: Findings) -> Self {
         let verdict = Verdict::Inconclusive;
         let (doubts, own_tests) = (Vec::new(), Vec::new());
-        Self { verdict, doubts, place, real_time_refused: refused, took, end, findings, own_tests }.judged()
+        let core_refused = None;
+        Self { verdict, doubts, place, real_time_refused: refused, core_refused, took, end, findings, own_tests }
+            .judged()
+    }
+
+    /// Adds why no thread of the real-time core took part, if there is a core.
+    pub(super) fn with_core_refused(self, core_refused: Option<String>) -> Self {
+        Self { core_refused, ..self }.judged()
     }
 
     /// Adds the results of the second kernel's own tests, which count as those of this one.
@@ -199,6 +214,9 @@ impl Outcome {
         self.doubts.clear();
         if self.real_time_refused.is_some() {
             self.doubts.push(Doubt::NoRealTime);
+        }
+        if self.core_refused.is_some() {
+            self.doubts.push(Doubt::NoOutOfBand);
         }
         self.findings.doubts(&mut self.doubts);
         if self.own_tests.iter().any(OwnTests::is_incomplete) {

@@ -1,5 +1,6 @@
 //! Where the threads of a test run, and as what: their CPUs, kinds and priorities.
 
+use super::core::Share;
 use super::{Control, TortureError};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
@@ -22,6 +23,9 @@ pub enum Kind {
     Plain,
     /// A thread with a fixed priority (`SCHED_FIFO`).
     RealTime,
+    /// A thread with a fixed priority that belongs to the real-time core beside Linux. It sleeps there, and each call of
+    /// Linux takes it in-band.
+    OutOfBand,
 }
 
 /// The CPUs of a test.
@@ -31,6 +35,8 @@ pub struct Place {
     pub cpus: CpuSet,
     /// Those of the CPUs that have real-time threads. One CPU of the machine has none, if there are two or more.
     pub real_time: CpuSet,
+    /// The real-time core to which some of these threads belong; null if there is none, or the test takes none of it.
+    pub core: Option<Share>,
 }
 
 impl Place {
@@ -45,7 +51,7 @@ impl Place {
         let is_whole_machine = machine.online.len() > 1 && machine.online.is_subset(&cpus);
         let kept = cpus.first().filter(|_| is_whole_machine).into_iter().collect();
         let real_time = if real_time { cpus.difference(&kept) } else { CpuSet::new() };
-        Ok(Self { cpus, real_time })
+        Ok(Self { cpus, real_time, core: None })
     }
 
     /// The kinds of threads that CPUs are tested with, one after the other.
@@ -61,6 +67,16 @@ impl Place {
             Seat { cpu, thread, kind: self.kind(cpu, thread), priority: priority.saturating_sub(below).max(1) }
         };
         self.cpus.iter().flat_map(on).map(seat).collect()
+    }
+
+    /// The threads of [`Self::mixed`], of which every other real-time one belongs to the core on the CPUs that it serves.
+    pub(super) fn with_core(&self, threads: u32, priority: u8) -> Vec<Seat> {
+        let belongs = |seat: &Seat| {
+            let is_served = self.core.as_ref().is_some_and(|core| core.cpus.contains(seat.cpu));
+            is_served && seat.kind == Kind::RealTime && seat.thread % 4 == 3
+        };
+        let seat = |seat| if belongs(&seat) { Seat { kind: Kind::OutOfBand, ..seat } } else { seat };
+        self.mixed(threads, priority).into_iter().map(seat).collect()
     }
 
     /// As many threads on each CPU as `threads` says, all of them real-time where that is possible.
@@ -88,7 +104,7 @@ impl Seat {
     pub(super) fn policy(&self) -> Policy {
         match self.kind {
             Kind::Plain => Policy::Other,
-            Kind::RealTime => Policy::Fifo(self.priority.min(PRIORITY_MAX)),
+            Kind::RealTime | Kind::OutOfBand => Policy::Fifo(self.priority.min(PRIORITY_MAX)),
         }
     }
 
@@ -139,6 +155,7 @@ fn joined<T>(ended: std::thread::Result<T>) -> T {
 
 #[cfg(test)]
 mod tests {
+    use super::super::core::CoreName;
     use super::*;
 
     fn machine(online: &str, allowed: &str) -> Cpus {
@@ -162,6 +179,17 @@ mod tests {
         assert_eq!(place(None, "0", "0").unwrap(), pair("0", "0"));
         let place = Place::of(None, &machine("0-1", "0-1"), false).unwrap();
         assert!(place.real_time.is_empty() && place.mixed(8, 50).iter().all(|seat| seat.kind == Kind::Plain));
+    }
+
+    #[test]
+    fn a_core_gets_every_other_real_time_thread_of_its_cpus() {
+        let place = Place::of(None, &machine("0-2", "0-2"), true).unwrap();
+        let core = Share { name: CoreName::Evl, cpus: [0, 2].into_iter().collect() };
+        let seats = Place { core: Some(core), ..place.clone() }.with_core(16, 50);
+        let of = |cpu, kind| seats.iter().filter(|seat| (seat.cpu, seat.kind) == (cpu, kind)).count();
+        let counts = [0, 1, 2].map(|cpu| [Kind::Plain, Kind::RealTime, Kind::OutOfBand].map(|kind| of(cpu, kind)));
+        assert_eq!(counts, [[16, 0, 0], [8, 8, 0], [8, 4, 4]]);
+        assert_eq!(place.with_core(16, 50), place.mixed(16, 50), "without a core all threads are those of Linux");
     }
 
     #[test]

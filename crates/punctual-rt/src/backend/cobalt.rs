@@ -2,7 +2,7 @@
 
 use super::out_of_band::Core;
 use crate::CoreRefusal;
-use crate::sys::{BindRefused, CobaltCalls};
+use crate::sys::{BindRefused, COBALT_SLEEP, CobaltCalls, SleepCall};
 use punctual_hist::MonoTime;
 use std::os::fd::RawFd;
 
@@ -64,6 +64,10 @@ impl<S: CobaltCalls> Core for Cobalt<S> {
 
     fn warn(&self, on: bool) -> Result<(), i32> {
         self.system.warn(on)
+    }
+
+    fn sleep_call(&self) -> SleepCall {
+        COBALT_SLEEP
     }
 }
 

@@ -1,7 +1,7 @@
 //! A thread that belongs to a real-time core without being paced, for calls to the core's drivers.
 
 use super::{Attached, Backend, InBand, Needs, find_only};
-use crate::sys::DriverCalls;
+use crate::sys::{DriverCalls, SleepCall};
 use crate::{ConfigError, Error, Stopper};
 
 /// The calling thread as a thread of a real-time core, for calls to the core's drivers (RTDM of Cobalt, out-of-band
@@ -20,7 +20,7 @@ use crate::{ConfigError, Error, Stopper};
 pub struct CoreThread {
     calls: DriverCalls,
     /// Not `Send`, because it stands for the thread that made it.
-    _attached: (Attached, std::marker::PhantomData<*const ()>),
+    attached: (Attached, std::marker::PhantomData<*const ()>),
 }
 
 impl CoreThread {
@@ -40,7 +40,7 @@ impl CoreThread {
         let calls = found.driver_calls();
         let (in_band, stop, report) = (InBand::Count, Stopper::default(), Box::new(|_| ()));
         let needs = Needs { priority, in_band, by_timer: false, memory_is_locked: false, stop, report };
-        Ok(Self { calls, _attached: (Attached::new(found, needs)?, std::marker::PhantomData) })
+        Ok(Self { calls, attached: (Attached::new(found, needs)?, std::marker::PhantomData) })
     }
 
     /// How the drivers of the core are called. Other threads of the core may use it, too.
@@ -49,6 +49,30 @@ impl CoreThread {
     /// Reads memory.
     pub const fn calls(&self) -> DriverCalls {
         self.calls
+    }
+
+    /// The system call by which this thread sleeps on the core. Only this thread may make it, and only until this value is
+    /// dropped.
+    ///
+    /// # Real-time
+    /// Reads memory.
+    ///
+    /// # Kernel
+    /// See [`Backend`].
+    pub fn sleep_call(&self) -> SleepCall {
+        self.attached.0.sleep_call()
+    }
+
+    /// How often the thread was taken in-band since the first call of this, which returns 0. A call that fails because the
+    /// core was stopped returns the number of the last one.
+    ///
+    /// # Real-time
+    /// One call of the core, which moves the thread out-of-band.
+    ///
+    /// # Kernel
+    /// See [`Backend`].
+    pub fn switches(&mut self) -> u64 {
+        self.attached.0.count_switches()
     }
 }
 

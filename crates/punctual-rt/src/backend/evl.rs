@@ -2,7 +2,7 @@
 
 use super::out_of_band::Core;
 use crate::CoreRefusal;
-use crate::sys::{CallForm, CoreInfo, EvlCalls, EvlDevice};
+use crate::sys::{CallForm, CoreInfo, EvlCalls, EvlDevice, SleepCall, evl_sleep};
 use punctual_hist::MonoTime;
 use std::ffi::CString;
 use std::os::fd::RawFd;
@@ -121,6 +121,10 @@ impl<S: EvlCalls> Core for Evl<S> {
 
     fn warn(&self, on: bool) -> Result<(), i32> {
         self.thread.system.warn(self.form, self.thread.fd, on)
+    }
+
+    fn sleep_call(&self) -> SleepCall {
+        evl_sleep(self.form, self.clock.fd)
     }
 }
 

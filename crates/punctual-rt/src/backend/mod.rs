@@ -13,7 +13,7 @@ mod out_of_band;
 #[cfg(test)]
 mod tests;
 
-use crate::sys::{self, CobaltSystem, DriverCalls, EvlSystem};
+use crate::sys::{self, CobaltSystem, DriverCalls, EvlSystem, SleepCall};
 use crate::{CoreRefusal, Error, SetupError, Stopper, lock_memory, prefault_stack};
 use cobalt::Cobalt;
 pub use core_thread::CoreThread;
@@ -270,6 +270,14 @@ impl Attached {
         match self {
             Self::Evl(core) => core.count_switches(),
             Self::Cobalt(core) => core.count_switches(),
+        }
+    }
+
+    /// The sleep of this thread as the system call that it is.
+    fn sleep_call(&self) -> SleepCall {
+        match self {
+            Self::Evl(core) => core.sleep_call(),
+            Self::Cobalt(core) => core.sleep_call(),
         }
     }
 

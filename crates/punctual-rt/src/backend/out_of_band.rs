@@ -1,6 +1,7 @@
 //! A thread that sleeps on a core: counts how often it was taken in-band, and ends the loop if that is forbidden.
 
 use super::{Departure, InBand, Needs, SwitchCause};
+use crate::sys::SleepCall;
 use crate::{Stopper, sys};
 use punctual_hist::{MonoTime, Nanos};
 
@@ -14,6 +15,8 @@ pub(crate) trait Core {
     fn switches(&self) -> Result<u64, i32>;
     /// Whether the core sends a signal when the thread is taken in-band.
     fn warn(&self, on: bool) -> Result<(), i32>;
+    /// The sleep as the system call that it is.
+    fn sleep_call(&self) -> SleepCall;
 }
 
 pub(crate) struct OutOfBand<C: Core> {
@@ -39,6 +42,10 @@ impl<C: Core> OutOfBand<C> {
 
     pub(crate) const fn departure(&self) -> Option<Departure> {
         self.departure
+    }
+
+    pub(crate) fn sleep_call(&self) -> SleepCall {
+        self.core.sleep_call()
     }
 
     pub(crate) const fn switches(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! This module holds numbers and layouts. The decisions are made in `backend/cobalt.rs`, which knows the calls only by
 //! the trait [`CobaltCalls`], so that tests can answer in place of a kernel.
 
-use super::{checked, clock::timespec, thread_id};
+use super::{SleepCall, checked, clock::timespec, thread_id};
 use punctual_hist::MonoTime;
 use std::ffi::{CStr, c_void};
 use std::os::fd::RawFd;
@@ -115,6 +115,10 @@ struct ThreadState {
     priority: i32,
     names: [[u8; 32]; 2],
 }
+
+/// The sleep of [`CobaltCalls::sleep_until`].
+pub(crate) const SLEEP_CALL: SleepCall =
+    SleepCall::new(NANOSLEEP, [libc::CLOCK_MONOTONIC as u64, libc::TIMER_ABSTIME as u64, 0, 0, 0], 2);
 
 impl CobaltCalls for CobaltSystem {
     fn bind(&self) -> Result<(), BindRefused> {

@@ -3,7 +3,7 @@
 //! This module holds numbers and layouts. The decisions are made in `backend/evl.rs`, which knows the calls only by the
 //! trait [`EvlCalls`], so that tests can answer in place of a kernel.
 
-use super::{checked, clock::timespec};
+use super::{SleepCall, checked, clock::timespec};
 use punctual_hist::MonoTime;
 use std::ffi::CStr;
 use std::os::fd::RawFd;
@@ -175,6 +175,21 @@ pub(super) fn ioctl<T>(form: CallForm, fd: RawFd, number: u32, argument: *mut T)
     .map(drop)
 }
 
+/// The sleep as [`ioctl`] makes it, by the descriptor of a clock.
+pub(crate) fn sleep_call(form: CallForm, clock: RawFd) -> SleepCall {
+    let fd = u64::from(clock.unsigned_abs());
+    let (number, call) = (u64::from(SLEEP), OOB_IOCTL.unsigned_abs());
+    match form {
+        CallForm::Number => SleepCall::new(OOB_SYSCALL_BIT | OOB_IOCTL, [fd, number, 0, 0, 0], 2),
+        CallForm::Option => {
+            SleepCall::new(libc::SYS_prctl, [OOB_SYSCALL_BIT.unsigned_abs() | call, fd, number, 0, 0], 3)
+        }
+        CallForm::OobSyscall => {
+            SleepCall::new(libc::SYS_prctl, [PR_OOB_SYSCALL.unsigned_abs(), call, fd, number, 0], 4)
+        }
+    }
+}
+
 impl EvlCalls for EvlSystem {
     fn open(&self, device: EvlDevice) -> Result<RawFd, i32> {
         let path = match device {
@@ -241,6 +256,17 @@ impl EvlCalls for EvlSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sleep_has_its_instant_where_each_generation_reads_it() {
+        const AT: u64 = 0x7f00;
+        let places = [CallForm::Number, CallForm::Option, CallForm::OobSyscall].map(|form| {
+            let arguments = sleep_call(form, 5).arguments(AT);
+            let place = |value| arguments.iter().position(|argument| *argument == value);
+            (place(5), place(SLEEP.into()), place(AT))
+        });
+        assert_eq!(places, [0, 1, 2].map(|fd| (Some(fd), Some(fd + 1), Some(fd + 2))));
+    }
 
     /// These numbers are part of the core's ABI.
     #[test]

@@ -13,6 +13,7 @@ mod page;
 mod pause;
 mod rseq;
 mod sched;
+mod sleep_call;
 #[cfg(test)]
 mod storm;
 
@@ -20,12 +21,12 @@ pub(crate) use clock::{Arrival, Timerfd, boot_and_monotonic, futex_wait_until, t
 pub use clock::{boot_time, clock_read_cost, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter};
 #[cfg(test)]
 pub(crate) use cobalt::CobaltState;
-pub(crate) use cobalt::{BindRefused, CobaltCalls, CobaltSystem};
+pub(crate) use cobalt::{BindRefused, CobaltCalls, CobaltSystem, SLEEP_CALL as COBALT_SLEEP};
 #[cfg(test)]
 pub(crate) use debug_signal::send_debug_signal;
 pub(crate) use debug_signal::{hear_debug_signal, take_debug_cause};
 pub use driver::DriverCalls;
-pub(crate) use evl::{CallForm, CoreInfo, EvlCalls, EvlDevice, EvlSystem};
+pub(crate) use evl::{CallForm, CoreInfo, EvlCalls, EvlDevice, EvlSystem, sleep_call as evl_sleep};
 pub(crate) use futex::{
     Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, is_out_of_band, remembered_thread_id,
     set_out_of_band, thread_is_gone,
@@ -42,6 +43,7 @@ pub(crate) use rseq::{Poison, kernel_clears_for_switches_only};
 pub(crate) use sched::vanish;
 pub(crate) use sched::{affinity, policy, set_affinity, set_policy, set_thread_name, thread_name};
 pub use sched::{current_cpu, has_thread, thread_id};
+pub use sleep_call::SleepCall;
 
 /// The calling thread's `errno`. Does not use `std::io::Error`, whose destructor can reach the allocator.
 fn errno() -> i32 {

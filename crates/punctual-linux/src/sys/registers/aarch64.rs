@@ -82,7 +82,7 @@ macro_rules! act {
         "ldp x9, x8, [x22]
          ldp x0, x1, [x22, #16]
          ldp x2, x3, [x22, #32]
-         ldr x10, [x22, #48]
+         ldp x4, x10, [x22, #48]
          msr fpcr, x10
          cmp x9, #1
          b.eq 3f
@@ -102,7 +102,7 @@ macro_rules! act {
          subs x8, x8, #1
          b.ne 4b
       5: mrs x10, fpcr
-         str x10, [x22, #56]
+         str x10, [x22, #64]
          msr fpcr, xzr"
     };
 }

@@ -16,6 +16,7 @@ mod machine;
 #[path = "x86_64.rs"]
 mod machine;
 
+use punctual_rt::SleepCall;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
@@ -76,6 +77,8 @@ pub struct Image([u8; IMAGE_BYTES]);
 pub enum Act<'a> {
     Yield,
     Sleep(Duration),
+    /// Sleeps as a thread of a real-time core, by the call that the core gave the calling thread.
+    CoreSleep(SleepCall, Duration),
     /// Sleeps until `word` is not 0, at most for the given time.
     Wait(&'a AtomicU32, Duration),
     /// Wakes the thread that waits on the word. If that thread has a higher priority, it runs before the call returns.

@@ -15,7 +15,8 @@ pub(super) fn hold(_: &[u8; IMAGE_BYTES], _: &mut [u8; IMAGE_BYTES], act: Act<'_
     const LOOK: Duration = Duration::from_micros(50);
     match act {
         Act::Yield | Act::Wake(_) => std::thread::yield_now(),
-        Act::Sleep(length) => std::thread::sleep(length),
+        // No thread of a core takes part where no register is known.
+        Act::Sleep(length) | Act::CoreSleep(_, length) => std::thread::sleep(length),
         Act::Wait(word, length) => {
             let start = Instant::now();
             while word.load(Relaxed) == 0 && start.elapsed() < length {

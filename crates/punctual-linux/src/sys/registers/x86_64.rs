@@ -124,6 +124,7 @@ macro_rules! act {
          mov rsi, [r14 + 24]
          mov rdx, [r14 + 32]
          mov r10, [r14 + 40]
+         mov r8, [r14 + 48]
          mov rcx, [r14]
          cmp rcx, 1
          je 3f
@@ -148,10 +149,10 @@ macro_rules! act {
 macro_rules! carry_out {
     ($load:literal, $store:literal, $image:expr, $found:expr, $orders:expr) => {
         asm!(
-            concat!("mov eax, [r14 + 56]\n xor edx, edx\n ", $load, " [r12]"),
+            concat!("mov eax, [r14 + 64]\n xor edx, edx\n ", $load, " [r12]"),
             act!(),
-            concat!("mov eax, [r14 + 56]\n xor edx, edx\n ", $store, " [r13]"),
-            concat!("mov rcx, [r14 + 48]\n mov eax, [r14 + 56]\n xor edx, edx\n ", $load, " [rcx]"),
+            concat!("mov eax, [r14 + 64]\n xor edx, edx\n ", $store, " [r13]"),
+            concat!("mov rcx, [r14 + 56]\n mov eax, [r14 + 64]\n xor edx, edx\n ", $load, " [rcx]"),
             in("r12") $image,
             in("r13") $found,
             in("r14") $orders,

@@ -62,13 +62,15 @@ pub fn rows(sheet: &mut Sheet, outcome: &Outcome) {
 }
 
 fn registers(sheet: &mut Sheet, integrity: &Integrity, took: Nanos) {
+    // There is room for one of the two.
+    let has_core = integrity.cpus.iter().any(|row| row.out_of_band > 0);
     let mut table = Table::new(&[
         tr!(">CPU"),
         tr!(">plain"),
         tr!(">real-time"),
+        if has_core { tr!(">out-of-band") } else { tr!(">page faults") },
         tr!(">switches/s"),
         tr!(">checks"),
-        tr!(">page faults"),
         tr!(">corruptions"),
     ]);
     let mut rows: Vec<&IntegrityRow> = integrity.cpus.iter().collect();
@@ -77,7 +79,8 @@ fn registers(sheet: &mut Sheet, integrity: &Integrity, took: Nanos) {
         let per_second = u128::from(row.switches) * 1_000_000_000 / u128::from(took.as_ns().max(1));
         let per_second = u64::try_from(per_second).unwrap_or(u64::MAX);
         let threads = [row.cpu, row.plain, row.real_time].map(|n| n.to_string());
-        threads.into_iter().chain([per_second, row.checks, row.faults, row.corruptions].map(count)).collect()
+        let either = if has_core { row.out_of_band.into() } else { row.faults };
+        threads.into_iter().chain([either, per_second, row.checks, row.corruptions].map(count)).collect()
     });
 }
 
@@ -128,6 +131,7 @@ pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Plain => tr!("plain"),
         Kind::RealTime => tr!("real-time"),
+        Kind::OutOfBand => tr!("out-of-band"),
     }
 }
 

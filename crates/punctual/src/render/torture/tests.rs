@@ -8,8 +8,8 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
 use punctual_linux::torture::own_tests::{OwnResult, OwnTest, OwnTests, Suite, SuiteRun};
 use punctual_linux::torture::{
-    ActKind, ChainRow, Corruption, Doubt, End, Findings, Heap, HeapRow, Integrity, IntegrityRow, Kind, Mutexes,
-    Outcome, Place, Plant, TimerKind, TimerRow, Timers, Unit, Verdict, Writer,
+    ActKind, ChainRow, CoreName, Corruption, Doubt, End, Findings, Heap, HeapRow, Integrity, IntegrityRow, Kind,
+    Mutexes, Outcome, Place, Plant, Share, TimerKind, TimerRow, Timers, Unit, Verdict, Writer,
 };
 use punctual_numbers::report::Percentiles;
 
@@ -21,12 +21,13 @@ fn times(us: u64) -> Percentiles {
 
 fn outcome(verdict: Verdict, doubts: &[Doubt], findings: Findings) -> Outcome {
     let list = |text| CpuSet::parse_list(text).unwrap();
-    let place = Place { cpus: list("0-11"), real_time: list("1-11") };
+    let place = Place { cpus: list("0-11"), real_time: list("1-11"), core: None };
     Outcome {
         verdict,
         doubts: doubts.to_vec(),
         place,
         real_time_refused: None,
+        core_refused: None,
         took: Nanos::from_secs(60),
         end: End::TimeUp,
         findings,
@@ -39,6 +40,8 @@ fn integrity(plant: bool) -> Integrity {
         cpu,
         plain: if cpu == 0 { 16 } else { 8 },
         real_time: if cpu == 0 { 0 } else { 8 },
+        out_of_band: 0,
+        in_band_switches: 0,
         switches: 9_876_543 + u64::from(cpu),
         checks: 12_345_678,
         faults: 321,
@@ -65,6 +68,24 @@ fn integrity(plant: bool) -> Integrity {
         corruptions: plant.then_some(corruption).into_iter().collect(),
         plant: plant.then_some(made),
     }
+}
+
+/// Half of the real-time threads belong to a core, and the corruption was in one of them.
+fn with_core(outcome: Outcome) -> Outcome {
+    let Findings::Switches(integrity) = outcome.findings else { panic!("another test") };
+    let row = |row: IntegrityRow| {
+        let out_of_band = row.real_time / 2;
+        let in_band_switches = u64::from(out_of_band) * 12_345;
+        IntegrityRow { real_time: row.real_time - out_of_band, out_of_band, in_band_switches, ..row }
+    };
+    let corruption = |one| Corruption { kind: Kind::OutOfBand, act: ActKind::CoreSleep, ..one };
+    let findings = Findings::Switches(Integrity {
+        cpus: integrity.cpus.into_iter().map(row).collect(),
+        corruptions: integrity.corruptions.into_iter().map(corruption).collect(),
+        ..integrity
+    });
+    let core = Share { name: CoreName::Evl, cpus: outcome.place.real_time.clone() };
+    Outcome { place: Place { core: Some(core), ..outcome.place }, findings, ..outcome }
 }
 
 fn chains(inverted: bool) -> Mutexes {
@@ -135,11 +156,18 @@ fn all() -> Vec<(&'static str, Outcome)> {
     let signals = Integrity { signals: Some(987_654), ..integrity(false) };
     let refused = Outcome {
         real_time_refused: Some("this user may not use real-time priorities: RLIMIT_RTPRIO is 0".to_owned()),
-        place: Place { cpus: CpuSet::parse_list("0-1").unwrap(), real_time: CpuSet::new() },
+        place: Place { cpus: CpuSet::parse_list("0-1").unwrap(), real_time: CpuSet::new(), core: None },
         end: End::Interrupted,
         ..outcome(Inconclusive, &[Doubt::NoRealTime, Doubt::NotLocked], Findings::Heap(heap(false)))
     };
+    let core = outcome(Broken, &[], Switches(integrity(true)));
+    let refused_by_core = Outcome {
+        core_refused: Some("the EVL core cannot pace the task: it is stopped".to_owned()),
+        ..outcome(Inconclusive, &[Doubt::NoOutOfBand], Switches(integrity(false)))
+    };
     vec![
+        ("switches-core", with_core(core)),
+        ("switches-refused", refused_by_core),
         ("switches", outcome(Held, &[], Switches(integrity(false)))),
         ("switches-planted", Outcome { own_tests: own(), ..outcome(Broken, &[], Switches(integrity(true))) }),
         ("fpu", outcome(Held, &[], Fpu(signals))),

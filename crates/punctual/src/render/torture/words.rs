@@ -6,7 +6,7 @@ use crate::render::units::{count, counted, duration, latency};
 use crate::render::words::cpus;
 use punctual_linux::torture::own_tests::{OwnResult, OwnTests, Suite, SuiteRun};
 use punctual_linux::torture::{
-    ActKind, Corruption, Doubt, End, Findings, Heap, Integrity, Mutexes, Outcome, Test, Timers, Unit, Verdict,
+    ActKind, CoreName, Corruption, Doubt, End, Findings, Heap, Integrity, Mutexes, Outcome, Test, Timers, Unit, Verdict,
 };
 
 /// Number of characters shown of the bytes of a register.
@@ -79,6 +79,7 @@ fn act(act: ActKind) -> &'static str {
     match act {
         ActKind::Yield => tr!("it yielded"),
         ActKind::Sleep => tr!("it slept"),
+        ActKind::CoreSleep => tr!("it slept on the core"),
         ActKind::Wait => tr!("it waited"),
         ActKind::Wake => tr!("it woke another one"),
         ActKind::Signal => tr!("a signal was handled"),
@@ -100,15 +101,18 @@ pub fn seen(outcome: &Outcome) -> String {
 fn integrity_seen(integrity: &Integrity) -> String {
     let sum = |of: fn(&punctual_linux::torture::IntegrityRow) -> u64| integrity.cpus.iter().map(of).sum::<u64>();
     let checks = count(sum(|row| row.checks));
-    let what = match integrity.signals {
-        Some(signals) => {
-            tr!(
-                "{signals} and {page_faults}",
-                signals = counted(signals, "signal"),
-                page_faults = counted(sum(|row| row.faults), "page fault")
-            )
+    let what = if let Some(signals) = integrity.signals {
+        tr!(
+            "{signals} and {page_faults}",
+            signals = counted(signals, "signal"),
+            page_faults = counted(sum(|row| row.faults), "page fault")
+        )
+    } else {
+        let switches = tr!("{switches} context switches", switches = count(sum(|row| row.switches)));
+        match sum(|row| row.in_band_switches) {
+            0 => switches,
+            left => tr!("{switches} and {left} moves from the core to Linux", switches, left = count(left)),
         }
-        None => tr!("{switches} context switches", switches = count(sum(|row| row.switches))),
     };
     let planted = integrity.plant.as_ref().map(|plant| {
         let caught = if plant.caught { tr!("was noticed") } else { tr!("was NOT noticed") };
@@ -207,8 +211,16 @@ pub fn tried(outcome: &Outcome) -> String {
         None if outcome.place.real_time.is_empty() => tr!("no real-time thread").to_owned(),
         None => tr!("real-time threads on {real_time}", real_time = cpus(&outcome.place.real_time)),
     };
+    let core = outcome.place.core.as_ref().map(|core| {
+        let name = match core.name {
+            CoreName::Evl => "EVL",
+            CoreName::Cobalt => "Cobalt",
+        };
+        tr!(", threads of {name} on {cpus}", name, cpus = cpus(&core.cpus))
+    });
+    let core = core.unwrap_or_default();
     let end = if outcome.end == End::Interrupted { tr!(", interrupted") } else { "" };
-    format!("{}, {real_time}, {}{end}.", cpus(&outcome.place.cpus), duration(outcome.took))
+    format!("{}, {real_time}{core}, {}{end}.", cpus(&outcome.place.cpus), duration(outcome.took))
 }
 
 /// A line for each suite of a second kernel that was asked for.
@@ -251,6 +263,10 @@ pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
         Doubt::NoRealTime => {
             let why = outcome.real_time_refused.as_deref().unwrap_or_default();
             tr!("No real-time thread was there: {why}.", why)
+        }
+        Doubt::NoOutOfBand => {
+            let why = outcome.core_refused.as_deref().unwrap_or_default();
+            tr!("No out-of-band thread was there: {why}.", why)
         }
         Doubt::NoRegisters => {
             tr!("Threads switched, but the registers of this architecture are not known here.").to_owned()
@@ -295,6 +311,10 @@ pub fn next(outcome: &Outcome) -> (String, Option<String>) {
         Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoRealTime) => {
             (tr!("Run it as root:").to_owned(), Some(format!("sudo punctual torture {test}")))
         }
+        Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoOutOfBand) => (
+            tr!("When the core takes threads, run it again:").to_owned(),
+            Some(format!("sudo punctual torture {test}")),
+        ),
         Verdict::Inconclusive => {
             (tr!("Run it for longer:").to_owned(), Some(format!("sudo punctual torture {test} --duration 60s")))
         }
