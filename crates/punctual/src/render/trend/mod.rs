@@ -5,6 +5,7 @@ mod html;
 pub use html::html;
 
 use super::document::{self, Published};
+use super::lang::tr;
 use super::sheet::table::Table;
 use super::sheet::{Sheet, Style, Tone};
 use super::units;
@@ -65,43 +66,44 @@ fn change(ratio: f64) -> String {
 }
 
 fn moved(of: &Moved) -> String {
-    format!(
-        "{} {} to {} ({}, 95 % limits {} to {})",
-        percentile(of.percentile_ppm),
-        units::latency(of.before),
-        units::latency(of.after),
-        change(of.ratio),
-        change(of.low),
-        change(of.high)
+    tr!(
+        "{percentile} {before} to {after} ({change}, 95 % limits {low} to {high})",
+        percentile = percentile(of.percentile_ppm),
+        before = units::latency(of.before),
+        after = units::latency(of.after),
+        change = change(of.ratio),
+        low = change(of.low),
+        high = change(of.high),
     )
 }
 
 fn setting(of: &Changed) -> String {
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".to_owned());
-    format!("{}: {} became {}", of.item, told(&of.was), told(&of.became))
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| tr!("not recorded").to_owned());
+    tr!("{item}: {was} became {became}", item = of.item, was = told(&of.was), became = told(&of.became))
 }
 
 /// The verdict: its tone, its word, and a sentence.
 fn verdict(trend: &Trend) -> (Tone, &'static str, String) {
     let runs = units::counted(trend.runs.len() as u64, "run");
     let (tone, word) = match trend.verdict {
-        Verdict::Worse => (Tone::Bad, "WORSE:"),
-        Verdict::Better => (Tone::Good, "BETTER:"),
-        Verdict::Steady => (Tone::Good, "STEADY:"),
-        Verdict::TooFew => (Tone::Doubt, "TOO FEW RUNS:"),
+        Verdict::Worse => (Tone::Bad, tr!("WORSE:")),
+        Verdict::Better => (Tone::Good, tr!("BETTER:")),
+        Verdict::Steady => (Tone::Good, tr!("STEADY:")),
+        Verdict::TooFew => (Tone::Doubt, tr!("TOO FEW RUNS:")),
     };
     let what = match (trend.verdict, trend.drifts.last(), trend.shifts.last()) {
         (Verdict::TooFew, _, _) => {
-            format!("{runs}; a shift shows from {} runs on.", punctual_numbers::trend::RUNS_MIN)
+            tr!("{runs}; a shift shows from {least} runs on.", runs, least = punctual_numbers::trend::RUNS_MIN)
         }
         (_, Some(drift), _) => {
-            format!("{} over the last {} of {runs}.", moved(&drift.moved), drift.to + 1 - drift.from)
+            let last = drift.to + 1 - drift.from;
+            tr!("{moved} over the last {last} of {runs}.", moved = moved(&drift.moved), last, runs)
         }
         (_, None, Some(shift)) => {
             let largest = shift.moved.first().map(moved).unwrap_or_default();
-            format!("{largest} since {} (run {} of {runs}).", shift.run, shift.at + 1)
+            tr!("{largest} since {run} (run {at} of {runs}).", largest, run = shift.run, at = shift.at + 1, runs)
         }
-        (_, None, None) => format!("no shift and no drift in {runs}."),
+        (_, None, None) => tr!("no shift and no drift in {runs}.", runs),
     };
     (tone, word, what)
 }
@@ -116,12 +118,12 @@ pub fn text(told: &Told<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     shifts(&mut sheet, trend);
     if !told.left_out.is_empty() {
-        sheet.heading("Left out");
+        sheet.heading(tr!("Left out"));
         for why in told.left_out.iter().take(5) {
             sheet.point(2, why);
         }
         if let Some(more) = told.left_out.len().checked_sub(5).filter(|more| *more > 0) {
-            sheet.paragraph(2, &format!("and {more} more: --json"));
+            sheet.paragraph(2, &tr!("and {more} more: --json", more));
         }
     }
     sheet.gap();
@@ -129,21 +131,21 @@ pub fn text(told: &Told<'_>, style: Style) -> String {
     sheet.hanging_paragraph(0, 2, tone, word, &what);
     if let Some(shift) = trend.shifts.last() {
         let told = match shift.changed.as_slice() {
-            [] => "nothing that is recorded changed with it".to_owned(),
+            [] => tr!("nothing that is recorded changed with it").to_owned(),
             changed => changed.iter().take(CHANGED_SHOWN).map(setting).collect::<Vec<_>>().join("; "),
         };
         let more = shift.changed.len().saturating_sub(CHANGED_SHOWN);
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        sheet.answer("Changed", &format!("{told}{more}."));
+        let more = if more > 0 { tr!("; and {more} more", more) } else { String::new() };
+        sheet.answer(tr!("Changed"), &format!("{told}{more}."));
     }
     if trend.verdict != Verdict::TooFew {
-        sheet.answer("How sure", &how_sure(trend));
+        sheet.answer(tr!("How sure"), &how_sure(trend));
     }
     if let Some(page) = told.page {
-        sheet.answer("Page", &page.display().to_string());
+        sheet.answer(tr!("Page"), &page.display().to_string());
     }
     if let Some(command) = compare(trend) {
-        sheet.answer_next("Compare the runs before and after:", &command, None);
+        sheet.answer_next(tr!("Compare the runs before and after:"), &command, None);
     }
     sheet.finish()
 }
@@ -152,8 +154,15 @@ fn shifts(sheet: &mut Sheet, trend: &Trend) {
     if trend.shifts.is_empty() {
         return;
     }
-    sheet.heading("Shifts");
-    let mut table = Table::new(&["<since run", "<percentile", ">before us", ">after us", ">change", ">found after"]);
+    sheet.heading(tr!("Shifts"));
+    let mut table = Table::new(&[
+        tr!("<since run"),
+        tr!("<percentile"),
+        tr!(">before us"),
+        tr!(">after us"),
+        tr!(">change"),
+        tr!(">found after"),
+    ]);
     for shift in &trend.shifts {
         for of in &shift.moved {
             table.row([
@@ -172,13 +181,17 @@ fn shifts(sheet: &mut Sheet, trend: &Trend) {
 fn how_sure(trend: &Trend) -> String {
     let accepted = trend.options.false_alarms_per_1000;
     let sight = trend.smallest_seen.map_or_else(String::new, |part| {
-        format!(" The next three runs would show a shift of {:.0} %.", (part * 100.0).max(trend.options.margin * 100.0))
+        let part = format!("{:.0}", (part * 100.0).max(trend.options.margin * 100.0));
+        tr!(" The next three runs would show a shift of {part} %.", part)
     });
     let resemblance = trend.resemblance.filter(|of| *of >= 0.2).map_or_else(String::new, |of| {
-        format!(" Neighbouring runs resemble each other ({of:.1}), which is allowed for.")
+        tr!(" Neighbouring runs resemble each other ({of}), which is allowed for.", of = format!("{of:.1}"))
     });
-    format!(
-        "runs are held against how much runs differ; {accepted} in 1000 runs may raise a false alarm.{resemblance}{sight}"
+    tr!(
+        "runs are held against how much runs differ; {accepted} in 1000 runs may raise a false alarm.{resemblance}{sight}",
+        accepted,
+        resemblance,
+        sight,
     )
 }
 
