@@ -108,12 +108,16 @@ fn is_body(row: &RowResult) -> bool {
     matches!(row.what, ComparedNumber::Percentile { ppm } if ppm <= BODY_PPM)
 }
 
-/// Sets the verdict of a group. Every row that decides counts. For "no difference shown", only the rows of the body
-/// need enough data.
 fn judge_group(group: &mut GroupResult) {
+    group.verdict = verdict_of(&group.rows);
+}
+
+/// The verdict of a group of rows. Every row that decides counts. For "no difference shown", only the rows of the body
+/// need enough data.
+pub(crate) fn verdict_of(rows: &[RowResult]) -> Compared {
     let decides = |row: &&RowResult| matches!(row.verdict, Compared::Better | Compared::Worse);
-    let speaks = group.rows.iter().filter(|row| decides(row) || is_body(row));
-    group.verdict = Compared::of_all(speaks.map(|row| row.verdict));
+    let speaks = rows.iter().filter(|row| decides(row) || is_body(row));
+    Compared::of_all(speaks.map(|row| row.verdict))
 }
 
 /// The furthest percentile, in parts per million, up to which every percentile had enough data in every group.

@@ -33,6 +33,7 @@ mod untimed;
 pub use causes::{CauseChange, CauseWeight};
 pub use comparable::{Difference, Matters, Subject, Value};
 pub use distribution::TOGETHER;
+pub(crate) use judge::verdict_of;
 pub use result::{
     Against, Basis, Change, Compared, ComparedNumber, Comparison, Design, Gain, Group, GroupResult, Lack, Lacking,
     LeftOut, Limits, Mood, Origin, Refused, RowResult, SecondKernel, Side, Undecided, Withheld,

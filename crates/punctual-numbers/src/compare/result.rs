@@ -445,7 +445,7 @@ pub enum Compared {
 }
 
 impl Compared {
-    pub(super) fn of_all(verdicts: impl Iterator<Item = Self>) -> Self {
+    pub(crate) fn of_all(verdicts: impl Iterator<Item = Self>) -> Self {
         let verdicts: Vec<Self> = verdicts.collect();
         let found = |wanted: Self| verdicts.contains(&wanted);
         let (better, worse) = (found(Self::Better), found(Self::Worse));

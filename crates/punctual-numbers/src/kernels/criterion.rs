@@ -57,6 +57,16 @@ impl Criterion {
     }
 }
 
+/// Smallest number of runs of each kernel from which seeds can be told from kernels.
+const LEAST_RUNS: usize = 3;
+
+/// Whether every run of one kernel is beyond every run of the other in a percentile, and both have enough runs to say so.
+pub(super) fn are_apart(one: &KernelRuns<'_>, other: &KernelRuns<'_>, phase: u16, ppm: u32) -> bool {
+    let [one, other] = [one, other].map(|kernel| values(kernel, phase, Some(ppm)));
+    let is_below = |low: &[Nanos], high: &[Nanos]| low.last() < high.first();
+    one.len().min(other.len()) >= LEAST_RUNS && (is_below(&one, &other) || is_below(&other, &one))
+}
+
 /// The values of all runs, ascending.
 fn values(kernel: &KernelRuns<'_>, phase: u16, ppm: Option<u32>) -> Vec<Nanos> {
     let mut values: Vec<Nanos> = kernel.runs.iter().filter_map(|run| value(run, phase, ppm)).collect();

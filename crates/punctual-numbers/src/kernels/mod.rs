@@ -12,7 +12,7 @@ mod tests;
 
 pub use criterion::Criterion;
 
-use crate::compare::{Compared, Comparison, Options, RowResult};
+use crate::compare::{Compared, ComparedNumber, Comparison, Options, RowResult, verdict_of};
 use crate::explain::{Blame, CauseName, Explanation, Part, Spike};
 use crate::recording::Recording;
 use crate::report::LatencyRow;
@@ -218,12 +218,30 @@ fn compare(row: &mut KernelRow, first: &KernelRuns<'_>, other: &KernelRuns<'_>, 
         kernel.runs.iter().map(|run| (kernel.name.clone(), *run)).collect()
     }
     let Ok(comparison) = Comparison::of_sides(&named(first), &named(other), false, options) else { return };
-    row.against_first = Some(comparison.verdict());
     let groups = comparison.others.into_iter().flat_map(|against| against.groups);
     for result in groups {
-        let cell = row.cells.iter_mut().find(|cell| Some(&cell.load) == result.group.load.as_ref());
-        if let Some(cell) = cell {
-            cell.against_first = Some(Against { verdict: result.verdict, numbers: result.rows });
+        let cell = (0..).zip(&mut row.cells).find(|(_, cell)| Some(&cell.load) == result.group.load.as_ref());
+        if let Some((phase, cell)) = cell {
+            let is_apart = |ppm| criterion::are_apart(first, other, phase, ppm);
+            cell.against_first = Some(Against::of(result.rows, is_apart));
         }
+    }
+    let cells = row.cells.iter().filter_map(|cell| cell.against_first.as_ref());
+    row.against_first = Some(Compared::of_all(cells.map(|against| against.verdict)));
+}
+
+impl Against {
+    /// Takes back a verdict on a percentile if the runs of the two kernels overlap. A path through a kernel takes one of
+    /// few lengths. Runs of one kernel are therefore often equal, and by how much they differ says too little about how
+    /// much others will.
+    fn of(mut numbers: Vec<RowResult>, is_apart: impl Fn(u32) -> bool) -> Self {
+        for number in &mut numbers {
+            let ComparedNumber::Percentile { ppm } = number.what else { continue };
+            let is_decided = matches!(number.verdict, Compared::Better | Compared::Worse);
+            if is_decided && !is_apart(ppm) {
+                number.verdict = Compared::NotEnoughData;
+            }
+        }
+        Self { verdict: verdict_of(&numbers), numbers }
     }
 }

@@ -72,6 +72,19 @@ fn equal_kernels_give_no_alarm() {
     assert_eq!(alarms.count(), 0);
 }
 
+/// With two runs each, equal kernels are apart in one of three cases.
+#[test]
+fn two_runs_decide_no_percentile() {
+    let (good, worse) = (runs(1, 40), runs(21, 300));
+    let apart = |n: usize| criterion::are_apart(&kernel("good", &good[..n]), &kernel("worse", &worse[..n]), 1, 999_000);
+    assert_eq!((apart(2), apart(3)), (false, true));
+    assert!(!criterion::are_apart(&kernel("a", &good[..3]), &kernel("b", &good[2..]), 1, 999_000));
+    let table = SideBySide::of(&[kernel("good", &good[..2]), kernel("worse", &worse[..2])], Options::default());
+    let cell = table.kernels[1].cells[1].against_first.as_ref().unwrap();
+    let percentiles = cell.numbers.iter().filter(|number| matches!(number.what, ComparedNumber::Percentile { .. }));
+    assert!(percentiles.into_iter().all(|number| !matches!(number.verdict, Compared::Worse | Compared::Better)));
+}
+
 #[test]
 fn a_criterion_is_the_clearest_point() {
     let (good, bad, between) = (runs(1, 40), runs(21, 300), runs(31, 50));

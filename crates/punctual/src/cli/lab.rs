@@ -117,7 +117,7 @@ pub struct LabGateArgs {
     #[command(flatten)]
     pub guest: GuestArgs,
     /// Number of measurements, each with a seed of its own
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u64).range(2..=1000))]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u64).range(3..=1000))]
     pub seeds: u64,
     /// Changes smaller than this share are no alarm
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]

@@ -54,7 +54,8 @@ pub fn shown<'a>(guest: &GuestArgs, measured: &'a [Measured], seeds: &'a [u64], 
         period: guest.period,
         duration: guest.duration,
         seeds,
-        table: SideBySide::of(&runs, Options { margin, ..Options::default() }),
+        // Kernels may read other clocks of the emulated machine. All of them count the same instructions.
+        table: SideBySide::of(&runs, Options { margin, anyway: true, ..Options::default() }),
         not_measured: measured.iter().filter_map(|one| one.failure.as_ref()).collect(),
         refused: Vec::new(),
     }

@@ -81,7 +81,7 @@ fn tables(shown: &Shown<'_>) -> Vec<Value> {
                 points => [of.min, of.p50, of.p99, of.p99_9, of.max].map(units::column_us).to_vec(),
                 between => between(cell),
                 later => cell.later.iter().map(|n| per_million(*n, cell.row.due)).collect::<Vec<_>>(),
-                against => words::against(verdict),
+                against => words::cell_against(cell.against_first.as_ref()),
                 over => verdict == Some(Compared::Worse),
             }
         });

@@ -64,8 +64,7 @@ fn latencies(sheet: &mut Sheet, shown: &Shown<'_>) {
     let table = rows(shown, Table::new(&columns), |_, cell| {
         let of = cell.row.latency_due;
         let points = [of.p50, of.p99, of.p99_9, of.max].map(units::column_us);
-        let verdict = words::against(cell.against_first.as_ref().map(|against| against.verdict));
-        points.into_iter().chain([verdict.to_owned()]).collect()
+        points.into_iter().chain([words::cell_against(cell.against_first.as_ref())]).collect()
     });
     sheet.table(&table);
 }

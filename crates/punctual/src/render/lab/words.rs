@@ -3,11 +3,11 @@
 use super::{GuestClock, NotMeasured, RefusedMode, Shown};
 use crate::render::clean::visible;
 use crate::render::units;
-use crate::render::words::causes;
+use crate::render::words::{causes, compare as say};
 use punctual_hist::Nanos;
 use punctual_lab::run::Failure;
-use punctual_numbers::compare::Compared;
-use punctual_numbers::kernels::{Cell, KernelRow, Path};
+use punctual_numbers::compare::{Compared, RowResult};
+use punctual_numbers::kernels::{Against, Cell, KernelRow, Path};
 
 /// Number of parts of a path that are listed.
 const PARTS_SHOWN: usize = 6;
@@ -51,7 +51,7 @@ pub fn claims(clock: GuestClock) -> &'static [&'static str] {
     match clock {
         GuestClock::Virtual => &[
             "Time counts instructions, 8 ns each, on one emulated CPU: a latency is the length of a path through the \
-             kernel. The same files give the same numbers on any machine, to the bit.",
+             kernel. The same files give the same numbers on any machine, but for rare runs in which the emulator differs.",
             "It tells kernels apart by what they do: how long interrupts or pre-emption are held off, what runs first.",
             "It knows no caches, no buses, no speed of memory or devices, no firmware (SMI), no idle states, and no other \
              CPU. It is not the latency of a real machine, and no bound of it.",
@@ -90,7 +90,7 @@ pub fn parts(path: &Path) -> String {
     shown.map(part).collect::<Vec<_>>().join(" > ")
 }
 
-/// The verdict on a cell, or on a kernel, against the first kernel.
+/// The verdict on a kernel against the first kernel.
 pub fn against(verdict: Option<Compared>) -> &'static str {
     match verdict {
         None => "",
@@ -98,22 +98,50 @@ pub fn against(verdict: Option<Compared>) -> &'static str {
         Some(Compared::Worse) => "worse",
         Some(Compared::Mixed) => "better and worse",
         Some(Compared::NoDifferenceShown) => "the same",
-        Some(Compared::NotEnoughData) => "not certain",
+        Some(Compared::NotEnoughData) => "undecided",
     }
 }
 
-/// The certain differences from the first kernel: `better under idle, proc; worse under io-copy`.
-pub fn differences(row: &KernelRow) -> String {
-    let of = |wanted: Compared| {
-        let cells = row.cells.iter().filter(|cell| cell.against_first.as_ref().is_some_and(|a| a.verdict == wanted));
-        cells.map(|cell| cell.load.as_str()).collect::<Vec<_>>().join(", ")
+/// The verdict on a cell against that of the first kernel. If a number that is not decided moved the other way, the
+/// decided numbers are named: a kernel whose median is better and whose tail seems worse must not read as better.
+pub fn cell_against(against_first: Option<&Against>) -> String {
+    let Some(found) = against_first else { return String::new() };
+    let word = against(Some(found.verdict));
+    let at = |wanted: Compared| {
+        let numbers = found.numbers.iter().filter(|number| number.verdict == wanted);
+        numbers.map(|number| say::what(&number.what)).collect::<Vec<_>>().join(", ")
     };
-    let said =
-        [Compared::Better, Compared::Worse, Compared::Mixed, Compared::NoDifferenceShown, Compared::NotEnoughData]
-            .map(|verdict| (against(Some(verdict)), of(verdict)));
-    let said = said.iter().filter(|(_, loads)| !loads.is_empty());
-    let said: Vec<String> = said.map(|(word, loads)| format!("{word} under {loads}")).collect();
-    if said.is_empty() { "could not be compared".to_owned() } else { said.join("; ") }
+    match found.verdict {
+        Compared::Mixed => format!("better at {}, worse at {}", at(Compared::Better), at(Compared::Worse)),
+        Compared::Better | Compared::Worse if found.numbers.iter().any(|number| opposes(number, found.verdict)) => {
+            format!("{word} at {} only", at(found.verdict))
+        }
+        _ => word.to_owned(),
+    }
+}
+
+/// How far a number that is not decided must have moved against the verdict to be mentioned.
+const OPPOSED_FROM: f64 = 1.1;
+
+fn opposes(number: &RowResult, verdict: Compared) -> bool {
+    let Some((first, second)) = number.first.zip(number.second) else { return false };
+    let (low, high) = if verdict == Compared::Better { (first, second) } else { (second, first) };
+    number.verdict != verdict && high > low * OPPOSED_FROM
+}
+
+/// The certain differences from the first kernel, the worse ones first: `worse under io-copy; better under idle, proc`.
+pub fn differences(row: &KernelRow) -> String {
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for cell in row.cells.iter().filter(|cell| cell.against_first.is_some()) {
+        let word = cell_against(cell.against_first.as_ref());
+        match said.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, loads)) => loads.push(&cell.load),
+            None => said.push((word, vec![&cell.load])),
+        }
+    }
+    said.sort_by_key(|(word, _)| !word.contains(against(Some(Compared::Worse))));
+    let said: Vec<String> = said.iter().map(|(word, loads)| format!("{word} under {}", loads.join(", "))).collect();
+    if said.is_empty() { "not to be compared with it".to_owned() } else { said.join("; ") }
 }
 
 pub fn refused(mode: &RefusedMode) -> String {
