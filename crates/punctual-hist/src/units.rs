@@ -76,6 +76,14 @@ impl Nanos {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// `self - other`; `None` if `other` is larger.
+    pub const fn checked_minus(self, other: Self) -> Option<Self> {
+        match self.0.checked_sub(other.0) {
+            Some(rest) => Some(Self(rest)),
+            None => None,
+        }
+    }
+
     /// `self * n`, saturating.
     #[must_use]
     pub const fn times(self, n: u64) -> Self {

@@ -59,6 +59,59 @@ pub enum Mechanism {
     CobaltKernel,
     /// The Cobalt core's latency driver reads the clock in the handler of its timer.
     CobaltIrq,
+    /// The releases lie on another clock than `CLOCK_MONOTONIC`, and latency is read from that clock.
+    OnClock(OtherClock),
+}
+
+/// A clock other than `CLOCK_MONOTONIC` on which releases may lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum OtherClock {
+    /// `CLOCK_REALTIME`, the time of day.
+    Realtime,
+    /// `CLOCK_TAI`, the time of day without leap seconds.
+    Tai,
+    /// An auxiliary clock of Linux, which a program steers apart from the time of day: `aux:0` to `aux:7`.
+    Auxiliary(u8),
+    /// The clock of a PTP device, by the number in its name: `/dev/ptp0`.
+    Ptp(u8),
+}
+
+/// Number of auxiliary clocks.
+const AUXILIARY_CLOCKS: u8 = 8;
+
+impl std::fmt::Display for OtherClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Realtime => f.write_str("realtime"),
+            Self::Tai => f.write_str("tai"),
+            Self::Auxiliary(number) => write!(f, "aux:{number}"),
+            Self::Ptp(number) => write!(f, "/dev/ptp{number}"),
+        }
+    }
+}
+
+impl std::str::FromStr for OtherClock {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |digits: &str| digits.parse::<u8>().map_err(|_| format!("`{digits}` is no number of a clock"));
+        match text {
+            "realtime" => Ok(Self::Realtime),
+            "tai" => Ok(Self::Tai),
+            _ => match (text.strip_prefix("aux:"), text.strip_prefix("/dev/ptp")) {
+                (Some(digits), _) => match number(digits)? {
+                    known @ 0..AUXILIARY_CLOCKS => Ok(Self::Auxiliary(known)),
+                    other => Err(format!("there is no auxiliary clock {other}; they are aux:0 to aux:7")),
+                },
+                (_, Some(digits)) => number(digits).map(Self::Ptp),
+                _ => {
+                    Err("a clock is monotonic, realtime, tai, aux:0 to aux:7, or a device such as /dev/ptp0".to_owned())
+                }
+            },
+        }
+    }
 }
 
 /// A real-time core beside Linux.
@@ -109,7 +162,8 @@ impl Mechanism {
             | Self::Futex
             | Self::Hybrid
             | Self::Spin
-            | Self::Nanosleep => return None,
+            | Self::Nanosleep
+            | Self::OnClock(_) => return None,
         })
     }
 
@@ -395,6 +449,16 @@ pub(crate) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clocks_have_the_names_that_are_typed() {
+        for text in ["realtime", "tai", "aux:0", "aux:7", "/dev/ptp0", "/dev/ptp12"] {
+            assert_eq!(text.parse::<OtherClock>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "aux:", "aux:8", "aux:-1", "/dev/ptp", "/dev/ptp999", "/dev/rtc0", "TAI"] {
+            assert!(wrong.parse::<OtherClock>().is_err(), "{wrong}");
+        }
+    }
 
     fn scenario(cpus: &str, period: Nanos) -> Scenario {
         let length = Amount::Time(Nanos::from_secs(1));

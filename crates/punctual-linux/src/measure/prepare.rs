@@ -4,7 +4,7 @@ use super::causes::Causes;
 use super::terms::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::driver::Device;
-use crate::probe::{Probe, ProbeError, RunControl};
+use crate::probe::{OpenClock, Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;
 use punctual_numbers::placement::{Placement, place};
 use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime, ThreadPhase};
@@ -78,11 +78,14 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
 }
 
-/// Looks whether this machine has the kernel that wakes such threads, and the driver that measures for it.
+/// Looks whether this machine has the kernel that wakes such threads, the driver that measures for it, and the clock.
 ///
 /// # Errors
-/// [`MeasureError::Core`] or [`MeasureError::Driver`] with the reason why a real-time core cannot be used.
+/// [`MeasureError::Clock`] if the clock cannot be read; [`MeasureError::Core`] or [`MeasureError::Driver`] with the reason why a real-time core cannot be used.
 pub fn look_for(mechanism: Mechanism) -> Result<(), MeasureError> {
+    if let Mechanism::OnClock(clock) = mechanism {
+        OpenClock::open(clock)?;
+    }
     let Some((core, context)) = mechanism.core() else { return Ok(()) };
     if context != CoreContext::User {
         return Ok(Device::that_measures(core).look()?);

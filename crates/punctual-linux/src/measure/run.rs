@@ -414,7 +414,12 @@ impl<'a> ScenarioRun<'a> {
         let totals = self.prepared.causes.take().map(Causes::finish);
         self.emit(totals.into_iter().flatten());
         let refused = self.prepared.control.take_driver_refused();
-        self.emit(refused.map(|why| mark(self.recorded(at), MarkKind::Note(why))));
+        let set = self.prepared.control.clock_set();
+        let moved = (set > 0).then(|| {
+            format!("the clock of the releases was set {set} times during the run; the releases under way then are not counted")
+        });
+        let at_end = self.recorded(at);
+        self.emit(refused.into_iter().chain(moved).map(|why| mark(at_end, MarkKind::Note(why))));
         let write_error = self.observer.write_error();
         self.emit([Frame::End(End { at: self.recorded(at), reason, write_error })]);
         self.observer.checkpoint();

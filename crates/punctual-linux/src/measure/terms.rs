@@ -4,8 +4,8 @@ pub use crate::probe::{CpuSoFar, Spike};
 pub use crate::trace::TracePace;
 
 use crate::privilege;
-use crate::probe::ProbeError;
 use crate::probe::driver::DriverError;
+use crate::probe::{ClockError, ProbeError};
 use crate::trace::EngineChoice;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
@@ -132,6 +132,9 @@ pub enum MeasureError {
     /// The real-time core that is to wake the threads cannot be used.
     #[error("{0}")]
     Core(punctual_rt::Error),
+    /// The clock on which the releases are to lie cannot be read.
+    #[error("{0}")]
+    Clock(#[from] ClockError),
     /// The driver of a core cannot measure or tune.
     #[error("{0}")]
     Driver(#[from] DriverError),
@@ -149,7 +152,7 @@ pub enum MeasureRemedy {
     LongerPeriod,
     /// Run as root, or leave the idle states unchanged.
     LeaveIdleStates,
-    /// Make the real-time core usable, as the text says.
+    /// Make the real-time core or the clock usable, as the text says.
     Core(String),
 }
 
@@ -160,6 +163,9 @@ impl MeasureError {
             Self::DmaLatency(_) => MeasureRemedy::LeaveIdleStates,
             Self::Core(refused) => MeasureRemedy::Core(refused.remedy().to_owned()),
             Self::Driver(refused) | Self::Probe(ProbeError::Driver { source: refused, .. }) => {
+                MeasureRemedy::Core(refused.remedy())
+            }
+            Self::Clock(refused) | Self::Probe(ProbeError::Clock { source: refused, .. }) => {
                 MeasureRemedy::Core(refused.remedy())
             }
             Self::Probe(ProbeError::PeriodTooShort { .. }) => MeasureRemedy::LongerPeriod,

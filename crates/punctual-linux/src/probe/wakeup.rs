@@ -4,6 +4,7 @@
 
 use super::Recorder;
 use super::driver::{Ask, Driver, DriverError, Listener, Second};
+use super::other_clock::{ClockError, OpenClock, was_set};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::Granted;
@@ -29,6 +30,8 @@ pub enum ProbeError {
     Refused { cpu: u32, source: punctual_rt::Error },
     #[error("CPU {cpu}: {source}")]
     Driver { cpu: u32, source: DriverError },
+    #[error("CPU {cpu}: {source}")]
+    Clock { cpu: u32, source: ClockError },
     #[error("CPU {cpu}: asked for {asked}, granted {granted}")]
     GrantedOtherwise { cpu: u32, asked: String, granted: String },
     #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
@@ -47,8 +50,10 @@ pub struct RunControl {
     stop: AtomicBool,
     limit_hit: AtomicBool,
     core_lost: AtomicBool,
-    /// Why a driver of a core did not measure, and what can be done.
+    /// Why a driver of a core did not measure, and what can be done; or why a clock could no longer be read.
     driver_refused: Mutex<Option<String>>,
+    /// How often the clock on which the releases lie was set during the run.
+    clock_set: AtomicU64,
 }
 
 impl RunControl {
@@ -69,6 +74,18 @@ impl RunControl {
     /// Whether a real-time core refused to let a thread sleep, or ended it.
     pub fn core_lost(&self) -> bool {
         self.core_lost.load(Acquire)
+    }
+
+    /// How often the clock on which the releases lie was set during the run.
+    pub fn clock_set(&self) -> u64 {
+        self.clock_set.load(Relaxed)
+    }
+
+    fn refuse(&self, why: String) {
+        if let Ok(mut refused) = self.driver_refused.lock() {
+            *refused = Some(why);
+        }
+        self.lose_core();
     }
 
     /// Why a driver of a core did not measure, and what can be done.
@@ -186,6 +203,8 @@ enum Way {
     Paced(Box<Pacer>),
     /// It sleeps for a period after each activation, as latency tests of 2002 did.
     FromHere,
+    /// Its releases lie on a clock of their own.
+    OnClock(OpenClock),
     /// It waits in the driver of a core, which measures.
     Driver(Driver),
 }
@@ -233,11 +252,12 @@ impl ThreadPlan {
         let granted = setup::granted().map_err(refused)?;
         self.verify(wanted, pinned, &granted)?;
         self.check_period()?;
-        let way = match self.driver().transpose().map_err(|source| ProbeError::Driver { cpu, source })? {
-            Some(driver) => Way::Driver(driver),
-            None => {
-                self.pacer().transpose().map_err(refused)?.map_or(Way::FromHere, |pacer| Way::Paced(Box::new(pacer)))
-            }
+        let driver = self.driver().transpose().map_err(|source| ProbeError::Driver { cpu, source })?;
+        let clock = self.clock().transpose().map_err(|source| ProbeError::Clock { cpu, source })?;
+        let way = match (driver, clock) {
+            (Some(driver), _) => Way::Driver(driver),
+            (_, Some(clock)) => Way::OnClock(clock),
+            _ => self.pacer().transpose().map_err(refused)?.map_or(Way::FromHere, |pacer| Way::Paced(Box::new(pacer))),
         };
         let affinity: CpuSet = granted.cpus.iter().copied().collect();
         Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, way))
@@ -248,6 +268,11 @@ impl ThreadPlan {
         let (core, context) = self.mechanism.driver_of()?;
         let ProbeThread { cpu, period } = self.thread;
         Some(Driver::attach(Ask { core, context, cpu, period, priority: self.priority() }))
+    }
+
+    /// The clock of the releases, if it is another one than `CLOCK_MONOTONIC`.
+    fn clock(&self) -> Option<Result<OpenClock, ClockError>> {
+        if let Mechanism::OnClock(clock) = self.mechanism { Some(OpenClock::open(clock)) } else { None }
     }
 
     /// The pacer of the run-time library for the mechanism to be measured. `None` if no pacer has part in it.
@@ -266,7 +291,8 @@ impl ThreadPlan {
             | Mechanism::EvlKernel
             | Mechanism::EvlIrq
             | Mechanism::CobaltKernel
-            | Mechanism::CobaltIrq => return None,
+            | Mechanism::CobaltIrq
+            | Mechanism::OnClock(_) => return None,
         };
         Some(Pacer::new(Grid::new(now(), self.thread.period), &wait, sleeper))
     }
@@ -320,6 +346,12 @@ impl ThreadPlan {
                 self.sleep_from_here(from..end, self.limit, &mut recorder);
                 return recorder.finish();
             }
+            Way::OnClock(clock) => {
+                self.on_clock(clock, warm_up_from..from, Nanos::MAX, &mut warm_up);
+                recorder.arm();
+                self.on_clock(clock, from..end, self.limit, &mut recorder);
+                return recorder.finish();
+            }
             Way::Driver(driver) => return self.by_driver(driver, warm_up_from..end, &mut recorder),
         };
         self.on_grid(pacer, warm_up_from..from, Nanos::MAX, &mut warm_up, |_| ());
@@ -339,12 +371,7 @@ impl ThreadPlan {
             let measured = driver.measure(span.end, &mut Telling { plan: self, recorder });
             match measured {
                 Ok((cells, whole)) => recorder.tell_end(&cells, &whole),
-                Err(error) => {
-                    if let Ok(mut refused) = self.control.driver_refused.lock() {
-                        *refused = Some(format!("{error}: {}", error.remedy()));
-                    }
-                    self.control.lose_core();
-                }
+                Err(error) => self.control.refuse(format!("{error}: {}", error.remedy())),
             }
         }
     }
@@ -384,6 +411,47 @@ impl ThreadPlan {
             recorder.record(&wake);
             self.check_limit(wake.latency(), limit);
         }
+    }
+
+    /// Waits for releases that lie on another clock, which gives the latency too. `CLOCK_MONOTONIC` says when that was,
+    /// as for all activations.
+    fn on_clock(&self, clock: &OpenClock, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
+        kernel::sleep_until(span.start);
+        if let Err(error) = self.follow(clock, span, limit, recorder) {
+            self.control.refuse(format!("the clock of the releases could no longer be read: {error}"));
+        }
+    }
+
+    fn follow(
+        &self,
+        clock: &OpenClock,
+        span: Range<MonoTime>,
+        limit: Nanos,
+        recorder: &mut Recorder,
+    ) -> std::io::Result<()> {
+        let period = self.thread.period;
+        let count = span.end.since(span.start).whole(period);
+        let (mut before, mut last) = (now(), clock.read()?);
+        let (mut index, mut release) = (0, last.plus(period));
+        while index < count && !self.control.stop.load(Relaxed) {
+            let shows = clock.sleep_until(release)?;
+            let woke = now();
+            let passed = shows.checked_minus(last);
+            let latency = shows.minus(release);
+            if was_set(passed, woke.since(before)) {
+                // The release has moved with the clock, so that nothing can be said about it. The grid begins anew.
+                self.control.clock_set.fetch_add(1, Relaxed);
+                (index, release) = (index + 1, shows.plus(period));
+            } else {
+                let missed = latency.whole(period).min(count - index - 1);
+                let due = MonoTime::from_ns(woke.as_ns().saturating_sub(latency.as_ns()));
+                recorder.record(&Wake { index, release: due, woke, interval: period, missed, ..Wake::default() });
+                self.check_limit(latency, limit);
+                (index, release) = (index + 1 + missed, release.plus(period.times(1 + missed)));
+            }
+            (before, last) = (woke, shows);
+        }
+        Ok(())
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 
 #![allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
 
+pub mod clocks;
 pub mod core_driver;
 pub mod ethtool;
 mod evl;

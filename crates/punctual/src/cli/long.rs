@@ -29,7 +29,7 @@ pub struct ResumeArgs {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "cpus", "period", "policy", "priority", "runtime", "mechanism", "phase", "seed", "warm_up", "budget", "limit",
+            "cpus", "period", "policy", "priority", "runtime", "mechanism", "clock", "phase", "seed", "warm_up", "budget", "limit",
             "dma_latency", "load", "load_cpus", "suite", "out", "explain", "list_loads"
         ]
     )]

@@ -31,7 +31,7 @@ pub use fleet::{FleetCommand, FleetRunArgs};
 pub use inspect::InspectArgs;
 pub use lab::{GuestArgs, LabArgs, LabBisectArgs, LabCompareArgs, LabGateArgs, LabVerb};
 pub use long::{MergeArgs, ResumeArgs};
-pub use names::{GravityWish, Printed, mechanisms};
+pub use names::{ClockWish, GravityWish, Printed, mechanisms};
 pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
@@ -47,7 +47,7 @@ pub use value::{CHECK_LOADS, Loads, PRIORITY, Period, When, WhichDay, parse_cpus
 pub use watch::WatchArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use names::{ARCHES, CONTEXTS, ENGINES, FINDING_LEVELS, FLAVOURS, GRAVITIES, KERNELS, MECHANISMS, one_of};
+use names::{ARCHES, CONTEXTS, ENGINES, FINDING_LEVELS, FLAVOURS, GRAVITIES, KERNELS, MECHANISMS, one_of, parse_clock};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour, Version};
@@ -406,6 +406,10 @@ pub struct MeasureArgs {
     /// How the threads wait; on EVL absolute, on Cobalt absolute or timerfd (a timer file of its own)
     #[arg(long, default_value = "absolute", value_parser = one_of(MECHANISMS))]
     pub mechanism: Mechanism,
+    /// The clock on which the releases lie and from which latency is read: realtime, tai, aux:0 to aux:7, or a PTP device
+    /// such as /dev/ptp0
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = parse_clock, conflicts_with = "suite")]
+    pub clock: ClockWish,
     /// The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in
     /// turn, half of the duration each, and compared; --out then names a folder
     #[arg(

@@ -6,7 +6,7 @@ use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour};
 use punctual_linux::torture::Test;
 use punctual_linux::trace::EngineChoice;
-use punctual_numbers::scenario::{Core, CoreContext, Mechanism};
+use punctual_numbers::scenario::{Core, CoreContext, Mechanism, OtherClock};
 use punctual_optimize::Strategy;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Artefact;
@@ -60,6 +60,13 @@ pub const MECHANISMS: &[Word<Mechanism>] = &[
     Word("spin", Mechanism::Spin, "Poll the clock; leaves one CPU free"),
     Word("nanosleep", Mechanism::Nanosleep, "Sleep one period from wherever it is, as the suite of 2002 did"),
 ];
+
+/// A clock on which releases may lie; `None` is `CLOCK_MONOTONIC`.
+pub type ClockWish = Option<OtherClock>;
+
+pub fn parse_clock(text: &str) -> Result<ClockWish, String> {
+    if text == "monotonic" { Ok(None) } else { text.parse().map(Some) }
+}
 
 /// The ways to wait by their names, for files that name one.
 pub fn mechanisms() -> Vec<(&'static str, Mechanism)> {

@@ -135,7 +135,8 @@ fn mechanisms(args: &MeasureArgs) -> Result<(Mechanism, Option<Mechanism>)> {
 fn mechanism_on(args: &MeasureArgs, kernel: Option<Core>) -> Result<Mechanism> {
     let context = context_word(args.context);
     match (kernel, args.context, args.mechanism) {
-        (None, CoreContext::User, mechanism) => Ok(mechanism),
+        (None, CoreContext::User, mechanism) => on_clock(args, mechanism),
+        _ if args.clock.is_some() => bail!("--clock is for --kernel linux: a real-time core has clocks of its own"),
         (None, ..) => bail!("--context {context} is for a real-time core: add --kernel evl or --kernel cobalt"),
         (Some(core), context, Mechanism::Absolute) => Ok(Mechanism::on(core, context)),
         (Some(Core::Cobalt), CoreContext::User, Mechanism::Timerfd) => Ok(Mechanism::CobaltTimer),
@@ -143,6 +144,15 @@ fn mechanism_on(args: &MeasureArgs, kernel: Option<Core>) -> Result<Mechanism> {
             "on a real-time core threads sleep until the release (--mechanism absolute); only on Cobalt, and in context \
              user, they can wait for a timer file instead (--mechanism timerfd)"
         ),
+    }
+}
+
+/// How the threads wait for releases on the clock that was asked for.
+fn on_clock(args: &MeasureArgs, mechanism: Mechanism) -> Result<Mechanism> {
+    match (args.clock, mechanism) {
+        (None, mechanism) => Ok(mechanism),
+        (Some(clock), Mechanism::Absolute) => Ok(Mechanism::OnClock(clock)),
+        (Some(clock), _) => bail!("--clock {clock} goes with --mechanism absolute only: leave --mechanism out"),
     }
 }
 

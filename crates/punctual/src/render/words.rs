@@ -34,7 +34,7 @@ use punctual_hist::Nanos;
 use punctual_linux::measure::{OtherProgram, OtherWork, WallTime, wall_time};
 use punctual_numbers::recording::{CutOff, CutReason, EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_numbers::report::{CpuRow, PhaseRow, Report};
-use punctual_numbers::scenario::{Amount, Core, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
+use punctual_numbers::scenario::{Amount, Core, LoadPhase, Mechanism, OtherClock, Policy, Scenario, TimerPhase};
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
 pub fn cpus(set: &CpuSet) -> String {
@@ -203,6 +203,10 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::EvlIrq => tr!("the timer handler of EVL's driver latmus"),
         Mechanism::CobaltKernel => tr!("a task in the kernel that Cobalt's driver timerbench wakes"),
         Mechanism::CobaltIrq => tr!("the timer handler of Cobalt's driver timerbench"),
+        Mechanism::OnClock(OtherClock::Realtime) => tr!("clock_nanosleep on CLOCK_REALTIME to the release"),
+        Mechanism::OnClock(OtherClock::Tai) => tr!("clock_nanosleep on CLOCK_TAI to the release"),
+        Mechanism::OnClock(OtherClock::Auxiliary(_)) => tr!("clock_nanosleep to the release on an auxiliary clock"),
+        Mechanism::OnClock(OtherClock::Ptp(_)) => tr!("clock_nanosleep to the release on a PTP clock"),
     }
 }
 

@@ -70,6 +70,15 @@ fn a_core_that_this_kernel_does_not_have() {
 }
 
 #[test]
+fn a_clock_that_is_not_there() {
+    refused(&["--clock", "/dev/ptp250"], &["/dev/ptp250", "No such file", "ls /dev/ptp*"]);
+    refused(&["--clock", "aux:9"], &["aux:0 to aux:7"]);
+    refused(&["--clock", "sundial"], &["monotonic, realtime, tai"]);
+    refused(&["--clock", "tai", "--mechanism", "spin"], &["--mechanism absolute", "leave --mechanism out"]);
+    refused(&["--clock", "tai", "--kernel", "evl"], &["--kernel linux"]);
+}
+
+#[test]
 fn a_length_that_holds_no_activation() {
     let run = Run::new();
     run.punctual(&["measure", "--policy", "other", "--duration", "1us"]).refused(&["1 us", "no activation"]);

@@ -29,6 +29,19 @@ fn every_mechanism_and_phase_measures() {
 }
 
 #[test]
+fn releases_may_lie_on_another_clock() {
+    for clock in ["monotonic", "realtime", "tai"] {
+        let run = Run::new();
+        let words = ["measure", "--policy", "other", "--cpus", "0", "--period", "2ms", "--activations", "50", "--json"];
+        let report = run.json(&[&words[..], &["--warm-up", "2", "--clock", clock, "--out", "r.punctual"]].concat());
+        let number = |name: &str| report["cpus"][0][name].as_u64().unwrap();
+        assert_eq!((number("due"), number("ran") + number("skipped")), (50, 50), "{clock}");
+        assert!(report["cpus"][0]["latency_ns"]["min"].is_u64(), "{clock}");
+        assert_eq!(run.json(&["report", "r.punctual", "--json"])["scenario"], report["scenario"], "{clock}");
+    }
+}
+
+#[test]
 fn a_recording_renders_again_as_the_run_did() {
     let run = Run::new();
     let words = ["measure", "--policy", "other", "--cpus", "0", "--duration", "500ms", "--out", "r.punctual", "--json"];

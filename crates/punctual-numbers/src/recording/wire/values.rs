@@ -11,7 +11,7 @@ use crate::recording::{
     Clock, Earliest, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InBand, InForce, LoadDone,
     Mark, MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
 };
-use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use crate::scenario::{Amount, LoadPhase, Mechanism, OtherClock, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State, WhyUnknown};
 use punctual_facts::machine::MachineLine;
@@ -145,8 +145,10 @@ variants! {
     Policy { 0 => Fifo(priority), 1 => RoundRobin(priority), 2 => Deadline { runtime }, 3 => Other }
     Mechanism {
         0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid, 7 => Evl,
-        8 => Cobalt, 9 => CobaltTimer, 10 => EvlKernel, 11 => EvlIrq, 12 => CobaltKernel, 13 => CobaltIrq
+        8 => Cobalt, 9 => CobaltTimer, 10 => EvlKernel, 11 => EvlIrq, 12 => CobaltKernel, 13 => CobaltIrq,
+        14 => OnClock(clock)
     }
+    OtherClock { 0 => Realtime, 1 => Tai, 2 => Auxiliary(number), 3 => Ptp(number) }
     TimerPhase { 0 => Auto, 1 => Aligned, 2 => Staggered, 3 => Random(seed) }
     Amount { 0 => Time(length), 1 => Activations(n) }
 }
