@@ -18,7 +18,7 @@ const NEEDED: [&str; 5] = ["-lgcc_eh", "-lpthread", "-ldl", "-lm", "-lc"];
 /// Linker option for programs: all calls are bound when the program starts, because late binding would take time in the
 /// first cycle of a loop.
 const BOUND: &str = "-Wl,-z,now";
-const HEADERS: [&str; 2] = ["punctual_rt.h", "punctual_rt.hpp"];
+const HEADERS: [&str; 3] = ["punctual_rt.h", "punctual_rt.hpp", "punctual_marks.h"];
 
 /// Folders to install into. Each of them is below `destdir`, which stands for the root of the machine.
 struct Target {

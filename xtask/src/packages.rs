@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const PACKAGES: [(&str, &[&str]); 3] = [
     ("punctual-hist", &["README.md"]),
     ("punctual-rt", &["README.md"]),
-    ("punctual-capi", &["README.md", "include/punctual_rt.h", "include/punctual_rt.hpp"]),
+    ("punctual-capi", &["README.md", "include/punctual_rt.h", "include/punctual_rt.hpp", "include/punctual_marks.h"]),
 ];
 
 /// Packs and builds the packages without the network, in a target folder of their own. It takes about 15 s.

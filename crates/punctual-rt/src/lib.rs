@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | before the loop | [`TaskConfig::check`], [`Task::spawn`], [`Group`], [`Cyclic::new`], [`Setup::apply`], [`Stats::create`], [`spsc()`], [`latest()`], [`log::Drain`], [`watchdog::Watchdog::start`] | allocate, fault, read files, block, and fail |
 //! | to wait | [`Cyclic::wait`], [`Pacer::wait`], [`Delay::until`] | enter the kernel to sleep, and poll the clock; nothing else |
-//! | in the loop | [`Cycle::steer`], [`Cyclic::finish`], [`Sender::push`], [`Receiver::pop`], [`LatestWriter::write`], [`LatestReader::read`], [`servo::PhaseServo::sample`], [`watchdog::Heart::beat`], [`rt_log!`], [`now`] | read the clock; they neither allocate, lock nor enter the kernel |
+//! | in the loop | [`Cycle::steer`], [`Cyclic::finish`], [`Sender::push`], [`Receiver::pop`], [`LatestWriter::write`], [`LatestReader::read`], [`servo::PhaseServo::sample`], [`watchdog::Heart::beat`], [`rt_log!`], [`marks`], [`now`] | read the clock; they neither allocate, lock nor enter the kernel |
 //! | in the loop, if necessary | [`sync::Signal::post`], [`sync::PiMutex::lock`] | enter the kernel if a thread waits there or holds the lock; the owner of the lock then runs at the caller's priority |
 //! | on any other thread, at any time | [`StatsReader::snapshot`], [`Task::stop`], [`Stopper::stop`] | allocate, without the loop noticing |
 //! | after the loop | [`Task::join`], dropping | block, free |
@@ -59,6 +59,7 @@ mod interference;
 pub mod kernel;
 mod latest;
 pub mod log;
+pub mod marks;
 mod memory;
 #[cfg(doctest)]
 mod misuse;

@@ -113,7 +113,7 @@ pub fn development(root: &Path, built: &Built, platform: &Platform, made: u64) -
         Placed { path: format!("{folder}/libpunctual_rt.a"), what: What::File(of("lib/libpunctual_rt.a")) },
         Placed { path: format!("{folder}/libpunctual_rt.so"), what: What::Link("libpunctual_rt.so.0".into()) },
     ];
-    for header in ["punctual_rt.h", "punctual_rt.hpp"] {
+    for header in ["punctual_rt.h", "punctual_rt.hpp", "punctual_marks.h"] {
         let path = format!("usr/include/{header}");
         files.push(Placed { path, what: What::File(of("include").join(header)) });
     }

@@ -11,6 +11,7 @@ mod calls;
 mod child;
 mod code;
 mod late;
+mod marks;
 mod members;
 mod observe;
 mod process;

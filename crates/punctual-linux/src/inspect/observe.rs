@@ -4,6 +4,7 @@ use super::allocations::Allocations;
 use super::child::Program;
 use super::code::{Space, Spaces};
 use super::late::{Caught, Known, Recent, Search, paced};
+use super::marks::Marks;
 use super::members::Members;
 use super::process;
 use super::stacks::Stacks;
@@ -61,6 +62,8 @@ pub struct Observed {
     pub late: Result<BTreeMap<u32, Caught>, String>,
     /// Whether the kernel refused to show what threads wait in.
     pub waits_hidden: bool,
+    /// Marks in the program's own code; `None` if they were not looked for.
+    pub marks: Option<Marks>,
 }
 
 impl Observed {
@@ -84,6 +87,7 @@ impl Observed {
             offsets: offsets(),
             late: Ok(BTreeMap::new()),
             waits_hidden: false,
+            marks: None,
         }
     }
 }
@@ -127,11 +131,13 @@ pub fn observe(
         seen: Observed::begin(pid, members, spaces, tracing.is_some()),
     };
     watch.seen.started = program.is_some().then_some(from);
+    watch.seen.marks = wanted.may_trace.then(Marks::new);
     let allocations = Allocations::new(wanted.allocations && tracing.is_some());
     let mut sources = Sources { tracing, search, allocations, recent: Recent::default(), calls };
     watch.seen.end = watch.until_end(wanted, &mut sources, &mut program, from, interrupted);
     watch.look(0);
     let mut seen = watch.seen;
+    seen.marks.iter_mut().for_each(Marks::drain);
     seen.length = now().since(from);
     finish(&mut seen, sources, wanted.limit);
     seen.own_cpu = usage::own_cpu().minus(cpu_before);
@@ -278,6 +284,7 @@ impl Watch {
             let dropped = sources.tracing.as_ref().map_or(0, Tracing::dropped);
             self.look_if_time(dropped);
             let seen = &mut self.seen;
+            seen.marks.iter_mut().for_each(Marks::drain);
             if let (Some(tracing), Some(records)) = (sources.tracing.as_mut(), &mut seen.records) {
                 tracing.drain(&mut seen.members, &mut seen.people, &mut seen.spaces, records);
                 sources.allocations.drain(&seen.members.threads, &seen.spaces, records);
@@ -317,12 +324,15 @@ impl Watch {
 
     fn look(&mut self, dropped: u64) {
         let from = now();
-        let Observed { members, spaces, records, .. } = &mut self.seen;
+        let Observed { members, spaces, records, marks, .. } = &mut self.seen;
         // The trace tells of new processes itself.
         if records.is_none() {
             members.find_children();
         }
         members.look();
+        if let Some(marks) = marks {
+            marks.look(members);
+        }
         // The samples tell of new mappings themselves, and of those that are gone by now, unless some were dropped.
         if !self.samples_stacks || dropped > std::mem::replace(&mut self.dropped, dropped) {
             for pid in members.processes.keys() {

@@ -1,6 +1,7 @@
 //! Turns what was seen into the report.
 
 use super::code::Places;
+use super::marks::Marks;
 use super::members::Process;
 use super::observe::Observed;
 use super::process::Seen;
@@ -70,6 +71,7 @@ pub fn report(
         own_cpu: seen.own_cpu,
         start_up,
         threads,
+        marks: seen.marks.as_ref().and_then(Marks::report),
     })
 }
 

@@ -24,6 +24,10 @@ const ENABLE: libc::Ioctl = 0x2400;
 const DISABLE: libc::Ioctl = 0x2401;
 const REFRESH: libc::Ioctl = 0x2402;
 const SET_OUTPUT: libc::Ioctl = 0x2405;
+/// `PERF_EVENT_IOC_ID`.
+const ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
+/// `PERF_SAMPLE_TID`, `_TIME`, `_IDENTIFIER`.
+const PASSED: u64 = 1 << 1 | 1 << 2 | 1 << 16;
 const HEADER: usize = 8;
 
 /// What samples are taken at.
@@ -78,6 +82,32 @@ impl SampleEvent {
         };
         let task = libc::pid_t::try_from(of.tid).map_err(|_| io::ErrorKind::InvalidInput)?;
         Ok(Self { fd: open(&attr, task, of.cpu, None)? })
+    }
+
+    /// An event at this offset in a file, which tells only when the thread passes it. `kind` is the kernel's number for
+    /// such events. A sample has the number of the event, the process, the thread and the time.
+    pub fn at_code(kind: u32, tid: u32, path: &CStr, at: u64) -> io::Result<Self> {
+        let attr = Attr {
+            kind,
+            size: SIZE,
+            config1: path.as_ptr().expose_provenance() as u64,
+            config2: at,
+            sample_period: 1,
+            sample_kind: PASSED,
+            flags: FLAGS,
+            clock: libc::CLOCK_MONOTONIC,
+            ..Attr::default()
+        };
+        let task = libc::pid_t::try_from(tid).map_err(|_| io::ErrorKind::InvalidInput)?;
+        Ok(Self { fd: open(&attr, task, None, None)? })
+    }
+
+    /// The number of the event, which its samples have.
+    pub fn id(&self) -> io::Result<u64> {
+        let mut id = 0_u64;
+        // SAFETY: this request writes eight bytes to the place, which lives until the call returns.
+        let done = unsafe { libc::ioctl(self.fd.as_raw_fd(), ID, std::ptr::from_mut(&mut id)) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(id) }
     }
 
     /// Writes the samples to the ring of another event of the same CPU, or of the same thread if both are of each CPU.

@@ -11,6 +11,7 @@ mod cycles;
 mod decode;
 mod findings;
 mod late;
+mod marks;
 mod pacing;
 mod record;
 mod steps;
@@ -24,13 +25,14 @@ pub use cycles::{Cycle, cycles};
 pub use decode::{PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
 pub use findings::{CpuMax, Finding, Policy, Setup, findings};
 pub use late::{WakeUp, by_thread, wake_ups};
+pub use marks::{Mark, Marked, PROVIDER, marked_threads};
 pub use pacing::{Pacing, pacing, sleeping};
 pub use record::{Call, CallKind, Clock, Offsets, Record, Seen, StackOf};
 pub use steps::{CallMade, Step, StepKind, Waker, steps};
 pub use summary::{Order, Person, thread};
 pub use values::{
-    Blind, Code, Counters, CycleTimes, End, Engine, InTheWay, Inspection, Intruder, Locate, Pace, PeriodErrors,
-    PeriodErrorsShow, Probed, Program, Quantiles, Refused, StartUp, ThreadCycles, ThreadReport, Unprobed, WokenBy,
-    WorstCycle,
+    Blind, Code, Counters, CycleTimes, End, Engine, InTheWay, Inspection, Intruder, Locate, MarkReport, MarkedCycles,
+    MarkedStage, MarkedThread, OtherMarks, Pace, PeriodErrors, PeriodErrorsShow, Probed, Program, Quantiles, Refused,
+    StartUp, ThreadCycles, ThreadReport, Unprobed, WokenBy, WorstCycle,
 };
 pub use verdict::{Answer, FailOn, Gate, Judged, gate, judged};

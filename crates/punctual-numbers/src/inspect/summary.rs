@@ -291,7 +291,7 @@ fn latencies_due(cycles: &[Cycle], period: Option<Nanos>) -> (Vec<Nanos>, u64) {
     (due, skipped)
 }
 
-fn quantiles(mut values: Vec<Nanos>) -> Quantiles {
+pub(super) fn quantiles(mut values: Vec<Nanos>) -> Quantiles {
     values.sort_unstable();
     let n = values.len() as u64;
     // The smallest value that at least `share` thousandths of the values do not exceed.

@@ -495,6 +495,7 @@ fn a_gate_passes_only_what_was_seen() {
         own_cpu: Nanos::default(),
         start_up: None,
         threads,
+        marks: None,
     };
     let dirty = inspection(vec![thread(10)]);
     let clean = inspection(vec![thread(1_000)]);

@@ -8,6 +8,7 @@ use crate::explain::Explanation;
 use crate::trace::Address;
 use punctual_hist::{MonoTime, Nanos};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -147,6 +148,8 @@ pub struct Inspection {
     pub start_up: Option<StartUp>,
     /// The threads, those paced by a timer first.
     pub threads: Vec<ThreadReport>,
+    /// Marks in the program's own code; null if it has none.
+    pub marks: Option<MarkReport>,
 }
 
 /// The time from the start of the program to the first cycle of any of its threads.
@@ -494,3 +497,81 @@ pub struct Counters {
 
 /// The addresses of a call stack are looked up by the reader of the program: the place that it is about, then its callers.
 pub type Locate<'a> = &'a dyn Fn(&[Address]) -> Vec<Code>;
+
+/// The marked cycles of one thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MarkedCycles {
+    /// Number of cycles of which both the beginning and the end were seen.
+    pub cycles: u64,
+    /// Time from the beginning of a cycle to its end.
+    pub length: Quantiles,
+    /// Number of cycles of which the beginning and the beginning of the next were seen.
+    pub begun_apart: u64,
+    /// Time from the beginning of a cycle to the beginning of the next.
+    pub apart: Quantiles,
+    /// Number of marks without their counterpart: an end without a beginning, or a beginning after a beginning. The
+    /// first end is none, if nobody looked when its cycle began.
+    pub unpaired: u64,
+    /// The stages, in the order in which they were first passed.
+    pub stages: Vec<MarkedStage>,
+}
+
+/// One stage of marked cycles. It lasts until the next mark of the same thread.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MarkedStage {
+    /// The name that the program gave it.
+    pub name: String,
+    /// How often it was passed.
+    pub times: u64,
+    /// How long it took.
+    pub length: Quantiles,
+}
+
+/// What was found of marks in a program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MarkReport {
+    /// Number of places in the program's code with a mark of punctual's that were followed.
+    pub places: u64,
+    /// Number of further such places, which were too many to be followed.
+    pub unfollowed_places: u64,
+    /// Threads that were not followed, because there were others of a higher priority.
+    pub unfollowed: BTreeSet<u32>,
+    /// Why the marks could not be followed; null if they were, or if there are none.
+    pub refused: Option<String>,
+    /// Number of marks that were passed and not recorded, because they came too fast.
+    pub lost: u64,
+    /// Marks of other systems in the program.
+    pub others: Vec<OtherMarks>,
+    /// The marked cycles of each thread that passed marks.
+    pub threads: Vec<MarkedThread>,
+}
+
+/// Marks of other systems, which are recognised and not read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "system", rename_all = "kebab-case")]
+pub enum OtherMarks {
+    /// Tracepoints of LTTng-UST, which exist in user space only: the kernel does not see them.
+    LttngUst,
+    /// Tracepoints of ROS 2, which go through LTTng-UST.
+    Ros2,
+    /// The client library of Perfetto, which writes to a daemon of its own.
+    Perfetto,
+    /// USDT probes of another provider.
+    Usdt {
+        /// The name of the provider.
+        provider: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MarkedThread {
+    /// The number of the thread.
+    pub tid: u32,
+    #[serde(flatten)]
+    pub cycles: MarkedCycles,
+}

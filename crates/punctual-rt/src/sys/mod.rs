@@ -8,6 +8,7 @@ mod debug_signal;
 mod driver;
 mod evl;
 mod futex;
+mod marks;
 mod memory;
 mod page;
 mod pause;
@@ -31,6 +32,7 @@ pub(crate) use futex::{
     Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, is_out_of_band, remembered_thread_id,
     set_out_of_band, thread_is_gone,
 };
+pub(crate) use marks::{cycle_begin, cycle_end};
 pub(crate) use memory::{
     SignalMask, block_signals, could_map, keep_freed_memory, lock_all_memory, new_memory_is_resident, open_signals,
     set_signal_mask, set_timer_slack, stack_left, timer_slack, unlock_all_memory,

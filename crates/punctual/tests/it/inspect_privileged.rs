@@ -62,6 +62,54 @@ fn a_process_that_the_command_starts_is_observed_as_well() {
     assert_eq!(document["end"], "program-ended");
 }
 
+/// A loop in C that marks its cycles and two stages, and ends by itself after 300 cycles.
+const MARKED: &str = r#"
+#include <time.h>
+#include "punctual_marks.h"
+int main(void) {
+    struct timespec t;
+    int cycle;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    for (cycle = 0; cycle < 300; cycle++) {
+        t.tv_nsec += 5000000;
+        if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0);
+        PUNCTUAL_CYCLE_BEGIN();
+        PUNCTUAL_STAGE(read);
+        PUNCTUAL_STAGE(control);
+        PUNCTUAL_CYCLE_END();
+    }
+    return 0;
+}
+"#;
+
+#[test]
+#[ignore = "needs root"]
+fn the_marks_of_a_stripped_c_program_are_told() {
+    if Tracefs::new().is_none() {
+        return println!("no tracefs here");
+    }
+    let run = Run::new();
+    let source = run.path("marked.c");
+    std::fs::write(&source, MARKED).unwrap();
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../punctual-capi/include");
+    let mut cc = std::process::Command::new("cc");
+    let built = cc.args(["-O2", "-s", "-static", "-I", include, "-o"]).arg(run.path("marked")).arg(&source).status();
+    assert!(built.unwrap().success());
+    let said = run.punctual(&["inspect", "--no-causes", "--duration", "30s", "--html", "page.html", "--", "./marked"]);
+    assert!(said.out.contains("Marks in the program") && said.out.contains("control"), "{said:?}");
+    assert!(std::fs::read_to_string(run.path("page.html")).unwrap().contains("Marks in the program"));
+    let document = run.json(&["inspect", "--json", "--no-causes", "--duration", "30s", "--", "./marked"]);
+    let marks = &document["marks"];
+    let [thread] = marks["threads"].as_array().unwrap().as_slice() else { panic!("{marks}") };
+    // Cycles before the program was found and followed are not seen.
+    let cycles = thread["cycles"].as_u64().unwrap();
+    assert!((100..=300).contains(&cycles) && marks["places"] == 4, "{marks}");
+    assert_eq!((&marks["refused"], &marks["lost"]), (&Value::Null, &Value::from(0)), "{marks}");
+    let stages: Vec<&Value> = thread["stages"].as_array().unwrap().iter().map(|stage| &stage["name"]).collect();
+    assert_eq!(stages, ["read", "control"], "{marks}");
+}
+
 #[test]
 #[ignore = "needs root"]
 fn what_a_killed_inspection_left_the_next_one_removes() {

@@ -2,7 +2,7 @@
 //! late with pictures, and how it is set up.
 
 use super::thread::other_process;
-use super::{is_told_in_full, rest, thread, threads_of, verdict, words};
+use super::{is_told_in_full, marks, rest, thread, threads_of, verdict, words};
 use crate::render::chart;
 use crate::render::html::rendered;
 use crate::render::lang::tr;
@@ -51,6 +51,7 @@ pub fn html(inspection: &Inspection, again: &Command) -> Result<String, minijinj
         next => context! { why, command },
         start_up => inspection.start_up.as_ref().map(|start_up| words::start_up(start_up, inspection.engine)),
         threads => full.into_iter().take(SECTIONS_MAX).map(|thread| section(thread, inspection)).collect::<Vec<_>>(),
+        marks => inspection.marks.as_ref().map(|found| marks::page(found, &inspection.threads)),
         others => rest.into_iter().take(LINES_MAX).map(|report| thread::in_a_line(report, inspection)).collect::<Vec<_>>(),
         left_out => (left > 0).then(|| tr!("And {threads} in the JSON document.", threads = counted(left as u64, "more thread"))),
     };

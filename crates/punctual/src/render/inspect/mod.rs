@@ -2,6 +2,7 @@
 
 mod html;
 mod junit;
+mod marks;
 mod sarif;
 mod thread;
 mod words;
@@ -112,6 +113,9 @@ pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
     }
     if let Some(more) = rest.len().checked_sub(LINES).filter(|more| *more > 0) {
         sheet.paragraph(2, &tr!("and {more} in --json", more = counted(more as u64, "more thread")));
+    }
+    if let Some(found) = &inspection.marks {
+        marks::section(&mut sheet, found, &inspection.threads);
     }
     answer(&mut sheet, inspection, again);
     sheet.finish()

@@ -137,6 +137,7 @@ fn inspection(threads: Vec<ThreadReport>) -> Inspection {
         own_cpu: Nanos::from_ms(40),
         start_up: None,
         threads,
+        marks: None,
     }
 }
 
