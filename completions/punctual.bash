@@ -2315,7 +2315,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__watch)
-            opts="-q -h --profile --config --cpus --period --budget --priority --store --keep --cost --on-late --metrics --no-trace --duration --quiet --help"
+            opts="-q -h --profile --config --cpus --period --budget --priority --store --keep --cost --on-late --metrics --no-trace --duration --install --uninstall --dry-run --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

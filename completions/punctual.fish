@@ -247,6 +247,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l on-late -d '
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l duration -d 'How long to watch [default: until it is ended]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l no-trace -d 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes'
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l install -d 'Write a systemd unit that watches with these options from now on, also after each boot, and start it'
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l uninstall -d 'End the watch that --install began, and remove its unit; the store stays'
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l dry-run -d 'With --install or --uninstall, say what would be written and do nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'Format to write' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'

@@ -98,6 +98,10 @@ pub enum Purpose {
     Campaign {
         folder: String,
     },
+    /// The unit of a watch that keeps what it sees in this folder.
+    Watch {
+        store: String,
+    },
 }
 
 /// A process, identified by its number and start time because numbers are reused.

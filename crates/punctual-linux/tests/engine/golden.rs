@@ -118,6 +118,7 @@ fn records() -> Vec<JournalRecord> {
     records.push(begun(3, Purpose::Adopted { of: 1 }, None));
     records.push(begun(4, Purpose::Boot, None));
     records.push(begun(5, Purpose::Campaign { folder: text("/srv/campaign") }, None));
+    records.push(begun(6, Purpose::Watch { store: text("/var/lib/punctual-watch") }, None));
     records
 }
 

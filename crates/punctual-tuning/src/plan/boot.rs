@@ -8,10 +8,12 @@ use punctual_facts::machine::Machine;
 use punctual_facts::tree::Tree;
 
 /// Ids of changes. `FILES` stands for files for the init, `ENTRY` for a boot entry with the new command line, `HOOK`
-/// for a unit that continues a campaign after a boot, and `DEFAULT` for the new command line as the default.
+/// for a unit that continues a campaign after a boot, `WATCH` for the unit of a watch, and `DEFAULT` for the new command
+/// line as the default.
 pub const FILES: &str = "boot.files";
 pub const ENTRY: &str = "boot.entry";
 pub const HOOK: &str = "boot.campaign";
+pub const WATCH: &str = "boot.watch";
 pub const DEFAULT: &str = "boot.default";
 
 /// A change of the command line for the next boot.
@@ -50,6 +52,12 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<BootC
 pub fn hook(machine: &Machine, exe: &str, verb: &str, folder: &str) -> Result<Change, Obstacle> {
     let steps = lasting::hook(machine, exe, verb, folder)?;
     Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
+}
+
+/// The change that makes this program watch from now on, also after each boot.
+pub fn watch(machine: &Machine, exe: &str, store: &str, words: &[String]) -> Result<Change, Obstacle> {
+    let steps = lasting::watch(machine, exe, store, words)?;
+    Ok(lasting_change(WATCH, "A watch runs from now on", Takes::Now, steps))
 }
 
 pub(super) fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Step>) -> Change {

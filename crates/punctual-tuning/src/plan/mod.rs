@@ -25,7 +25,7 @@ mod step;
 mod wanted;
 mod wishes;
 
-pub use boot::{BootChange, DEFAULT, ENTRY, FILES, HOOK, adoption, hook, trial};
+pub use boot::{BootChange, DEFAULT, ENTRY, FILES, HOOK, WATCH, adoption, hook, trial, watch};
 pub use changes::{Left, Reason};
 pub use kernel::{may_be_written, sysctl_file};
 pub use make::{Plan, plan};

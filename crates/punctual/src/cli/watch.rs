@@ -9,6 +9,7 @@ use punctual_linux::watch::{Action, BYTES_MIN, Place};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct WatchArgs {
     #[command(flatten)]
     pub need: NeedArgs,
@@ -46,6 +47,15 @@ pub struct WatchArgs {
     /// How long to watch [default: until it is ended]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Nanos>,
+    /// Write a systemd unit that watches with these options from now on, also after each boot, and start it
+    #[arg(long, group = "unit", conflicts_with = "duration")]
+    pub install: bool,
+    /// End the watch that --install began, and remove its unit; the store stays
+    #[arg(long, group = "unit")]
+    pub uninstall: bool,
+    /// With --install or --uninstall, say what would be written and do nothing
+    #[arg(long, requires = "unit")]
+    pub dry_run: bool,
     #[command(flatten)]
     pub form: Quiet,
 }

@@ -147,6 +147,9 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
         journal::Purpose::Campaign { folder } => format!(
             "of a campaign across boots in {folder}, which punctual optimize --resume goes on with and punctual revert ends"
         ),
+        journal::Purpose::Watch { store } => {
+            format!("a watch that keeps what it sees in {store}, which punctual watch --uninstall ends")
+        }
         journal::Purpose::Boot => format!("set anew at boot for {profile} work on {cpus}"),
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);

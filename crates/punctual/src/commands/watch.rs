@@ -1,5 +1,7 @@
 //! `punctual watch`: measures for months beside other work, and keeps what it saw.
 
+mod unit;
+
 use super::check::cpus_worth_checking;
 use super::here::{Here, typed};
 use super::need::{Stated, Terms};
@@ -24,10 +26,18 @@ const PERIOD: Nanos = Nanos::from_ms(1);
 const WARM_UP: Amount = Amount::Time(Nanos::from_ms(100));
 
 pub fn run(args: &WatchArgs) -> Result<Exit> {
-    none_measures()?;
+    if args.uninstall {
+        return unit::uninstall(args.dry_run);
+    }
+    if !args.install {
+        none_measures()?;
+    }
     let here = Here::read();
     let scenario = scenario(args, &here)?;
     let store = args.store.clone().map_or_else(default_store, Ok)?;
+    if args.install {
+        return unit::install(&scenario, &store, args);
+    }
     let explain = (!args.no_trace).then(|| explain(&scenario));
     let load_dir = store.clone();
     let setting = Setting { explain, ..here.setting(load_dir, Vec::new(), true) };

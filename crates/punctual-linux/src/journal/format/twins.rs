@@ -74,6 +74,7 @@ pub(super) enum PurposeTwin {
     Adopted { of: u32 },
     Boot,
     Campaign { folder: String },
+    Watch { store: String },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -344,7 +345,7 @@ twins! {
         Undone { transaction, number, how },
         Reverted { transaction },
     }
-    Purpose = PurposeTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
+    Purpose = PurposeTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder }, Watch { store } }
     Lasts = LastsTwin { Process, Reboot, ForGood }
     StepOutcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
     Undone = UndoneTwin { Restored, Nothing { why }, Left { what } }

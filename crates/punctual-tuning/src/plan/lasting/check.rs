@@ -29,7 +29,7 @@ fn word(word: &str) -> Result<(), Obstacle> {
 }
 
 /// A value must be printable, on one line, and not empty.
-fn line(value: &str) -> Result<(), Obstacle> {
+pub(super) fn line(value: &str) -> Result<(), Obstacle> {
     let is_trimmed = !value.trim().is_empty() && value.trim() == value;
     ensure(is_trimmed, value, "it is empty, or begins or ends with a blank")?;
     let is_printable = value.bytes().all(|b| (b' '..=b'~').contains(&b));

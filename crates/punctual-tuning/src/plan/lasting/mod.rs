@@ -24,7 +24,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
-pub use files::{files, hook};
+pub use files::{files, hook, watch};
 pub use grub::grub_unchosen;
 pub use line::merge;
 pub use obstacle::Obstacle;

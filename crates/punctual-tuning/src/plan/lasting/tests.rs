@@ -257,6 +257,49 @@ fn nothing_that_means_more_than_itself_is_written() {
     }
 }
 
+#[test]
+fn a_unit_of_a_watch_quotes_its_words() {
+    let words = ["--on-late", "logger \"50%\" of $BUDGET \\"].map(str::to_owned);
+    let (_, machine) = fixture("debian-12-grub-menu");
+    let made = watch(&machine, "/usr/bin/punctual", "/srv/$a b", &words).unwrap();
+    let mut text = String::new();
+    steps(&mut text, &made);
+    assert_eq!(
+        text.replace("| \n", "|\n"),
+        r#"    run -; undone by systemctl daemon-reload
+    own /etc/systemd/system/punctual-watch.service 644
+      | # Made by punctual; undone by `punctual revert`.
+      | [Unit]
+      | Description=Watch the latency of this machine
+      | RequiresMountsFor=/usr/bin/punctual "/srv/$a b"
+      | After=multi-user.target
+      | StartLimitIntervalSec=0
+      |
+      | [Service]
+      | ExecStart=/usr/bin/punctual watch "--on-late" "logger \"50%%\" of $$BUDGET \\"
+      | Restart=on-failure
+      | RestartPreventExitStatus=2
+      | RestartSec=10
+      | TimeoutStopSec=30
+    own /etc/systemd/system/multi-user.target.d/punctual-watch.conf 644
+      | # Made by punctual; undone by `punctual revert`.
+      | [Unit]
+      | Wants=punctual-watch.service
+    run systemctl daemon-reload; undone by -
+    run systemctl restart punctual-watch.service; undone by systemctl stop punctual-watch.service
+"#
+    );
+    for bad in ["a\nb", "", "caf\u{e9}", " x"] {
+        let refused = watch(&machine, "/usr/bin/punctual", "/srv", &[bad.to_owned()]);
+        assert!(matches!(refused, Err(Obstacle::Unfit { .. })), "{bad:?}");
+        assert!(matches!(watch(&machine, "/usr/bin/punctual", bad, &[]), Err(Obstacle::Unfit { .. })), "{bad:?}");
+    }
+    let (_, container) = fixture("container");
+    assert!(matches!(watch(&container, "/usr/bin/punctual", "/srv", &[]), Err(Obstacle::Container(_))));
+    let (_, other) = fixture("alpine-openrc");
+    assert!(matches!(watch(&other, "/usr/bin/punctual", "/srv", &[]), Err(Obstacle::ByHand(_))));
+}
+
 fn merged(line: &str, words: &[&str], no_words: &[&str]) -> Result<String, Obstacle> {
     let list = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
     merge(line, &Wanted { words: list(words), no_words: list(no_words), ..Wanted::default() })

@@ -4,10 +4,11 @@
 mod tests;
 mod words;
 
-pub use words::{begun, ended, no_day, said};
+pub use words::{begun, ended, installed, no_day, said, uninstalled, unit};
 
 use super::clean::shortened;
 use super::document::Published;
+use super::lang::{self, tr};
 use super::sheet::{Sheet, Style, table::Table};
 use super::units::{self, THIN, counted};
 use super::words::command::Command;
@@ -52,7 +53,7 @@ pub fn brief(history: &History, folder: &Path) -> String {
 /// The days, the gaps, and the answer in the last lines.
 pub fn text(history: &History, folder: &Path, bytes: u64, full: bool, style: Style) -> String {
     let mut sheet = Sheet::new(style);
-    sheet.heading(&format!("Watch in {}", folder.display()));
+    sheet.heading(&tr!("Watch in {folder}", folder = folder.display()));
     sheet.paragraph(2, &words::span(history));
     sheet.paragraph(2, &words::what(history));
     sheet.gap();
@@ -61,14 +62,14 @@ pub fn text(history: &History, folder: &Path, bytes: u64, full: bool, style: Sty
     if let Some(left_out) = history.days.len().checked_sub(shown.len()).filter(|n| *n > 0) {
         sheet.paragraph(
             2,
-            &format!("{} with smaller latencies left out; --full lists all.", counted(left_out as u64, "day")),
+            &tr!("{days} with smaller latencies left out; --full lists all.", days = counted(left_out as u64, "day")),
         );
     }
     gaps(&mut sheet, history, full);
     if !history.notes.is_empty() {
-        sheet.heading("Notes");
+        sheet.heading(tr!("Notes"));
         let from = if full { 0 } else { history.notes.len().saturating_sub(NOTES_SHOWN) };
-        history.notes.iter().skip(from).for_each(|note| sheet.point(2, note));
+        history.notes.iter().skip(from).for_each(|note| sheet.point(2, &lang::said(note)));
     }
     answer(&mut sheet, history, folder, bytes);
     sheet.finish()
@@ -78,13 +79,13 @@ fn answer(sheet: &mut Sheet, history: &History, folder: &Path, bytes: u64) {
     sheet.gap();
     let (tone, word) = words::verdict(history);
     sheet.hanging_paragraph(0, 2, tone, word, &words::worst(history));
-    sheet.answer("Seen", &words::watched(history));
-    sheet.answer("Trust", &words::trust(history));
+    sheet.answer(tr!("Seen"), &words::watched(history));
+    sheet.answer(tr!("Trust"), &words::trust(history));
     let name = folder.display().to_string();
-    sheet.answer("Store", &format!("{} in {name}", units::size(bytes)));
+    sheet.answer(tr!("Store"), &tr!("{size} in {name}", size = units::size(bytes), name));
     if let Some((day, worst)) = history.worst() {
         let explain = Command::new(["explain", &name, "--day", &day.number.to_string()]);
-        let why = if worst.causes.is_empty() { "look at that day" } else { "see what made it late" };
+        let why = if worst.causes.is_empty() { tr!("look at that day") } else { tr!("see what made it late") };
         sheet.answer_next(why, &explain.to_string(), None);
     }
 }
@@ -103,9 +104,9 @@ fn days_shown(history: &History, full: bool) -> Vec<&Day> {
 }
 
 fn days(history: &History, shown: &[&Day]) -> Table {
-    let over = history.budget_ns.map(|_| ">over");
-    let first = [">day", "<date", ">watched"].into_iter().chain(over);
-    let columns: Vec<&str> = first.chain([">p99.9 us", ">max us", "<the largest, because of"]).collect();
+    let over = history.budget_ns.map(|_| tr!(">over"));
+    let first = [tr!(">day"), tr!("<date"), tr!(">watched")].into_iter().chain(over);
+    let columns: Vec<&str> = first.chain([">p99.9 us", ">max us", tr!("<the largest, because of")]).collect();
     let mut table = Table::new(&columns);
     for day in shown {
         let mut row = vec![day.number.to_string(), units::day(day.from_unix_ns), units::duration(day.watched_ns)];
@@ -121,7 +122,7 @@ fn gaps(sheet: &mut Sheet, history: &History, full: bool) {
     if history.gaps.is_empty() {
         return;
     }
-    sheet.heading("Not watched");
+    sheet.heading(tr!("Not watched"));
     for line in words::gaps_by_reason(history) {
         sheet.point(2, &line);
     }

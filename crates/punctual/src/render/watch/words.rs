@@ -1,6 +1,7 @@
 //! Sentences about a watch.
 
 use crate::cli::WatchArgs;
+use crate::render::lang::{self, tr};
 use crate::render::sheet::Tone;
 use crate::render::units::{self, counted};
 use crate::render::words::causes;
@@ -11,22 +12,25 @@ use punctual_linux::watch::{Lateness, Said};
 use punctual_numbers::recording::EndReason;
 use punctual_numbers::scenario::Scenario;
 use punctual_numbers::watch::{Day, Gap, GapReason, History, WorstOfSegment};
+use punctual_tuning::plan::{Change, Step};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What is about to be watched.
 pub fn begun(scenario: &Scenario, store: &Path, args: &WatchArgs) -> String {
     let period = scenario.threads.first().map(|thread| thread.period).unwrap_or_default();
-    let causes = if args.no_trace { "" } else { " and what made them late" };
-    format!(
-        "Watching CPUs {} every {}, keeping the largest latencies{causes} in {} (at most {}). The watch may take {} of a \
-         CPU for each of them; it takes a longer period if it costs more. End it with Ctrl-C. Look at it with: {}",
-        scenario.cpus(),
-        units::period(period),
-        store.display(),
-        units::size(args.keep),
-        units::portion(args.cost),
-        Command::new(["report".to_owned(), store.display().to_string()]),
+    let kept =
+        if args.no_trace { tr!("the largest latencies") } else { tr!("the largest latencies and what made them late") };
+    tr!(
+        "Watching CPUs {cpus} every {period}, keeping {kept} in {store} (at most {size}). The watch may take {cost} of a \
+         CPU for each of them; it takes a longer period if it costs more. End it with Ctrl-C. Look at it with: {look}",
+        cpus = scenario.cpus(),
+        period = units::period(period),
+        kept,
+        store = store.display(),
+        size = units::size(args.keep),
+        cost = units::portion(args.cost),
+        look = Command::new(["report".to_owned(), store.display().to_string()])
     )
 }
 
@@ -34,77 +38,112 @@ pub fn begun(scenario: &Scenario, store: &Path, args: &WatchArgs) -> String {
 pub fn said(said: &Said) -> String {
     match said {
         Said::Late(Lateness { cpu, latency, times, .. }) => {
-            let by = latency.map_or_else(String::new, |latency| format!(", by {}", units::latency(latency)));
-            format!("late: {} on CPU {cpu} beyond the budget{by}", counted(*times, "activation"))
+            let times = counted(*times, "activation");
+            match latency.map(units::latency) {
+                Some(by) => tr!("late: {times} on CPU {cpu} beyond the budget, by {by}", times, cpu, by),
+                None => tr!("late: {times} on CPU {cpu} beyond the budget", times, cpu),
+            }
         }
-        Said::ActionFailed(why) => format!("warning: {why}"),
-        Said::NotWritten(why) => format!("warning: nothing is kept at present, the watch goes on: {why}"),
-        Said::NotMeasured(why) => format!("warning: nothing is watched at present, to be tried again: {why}"),
-        Said::Costly { share, limit, before, now } => format!(
-            "note: the watch takes {} of a CPU and may take {}, so its period is {} from here on and was {}",
-            units::portion(*share),
-            units::portion(*limit),
-            units::period(*now),
-            units::period(*before),
+        Said::ActionFailed(why) => tr!("warning: {why}", why = lang::said(why)),
+        Said::NotWritten(why) => {
+            tr!("warning: nothing is kept at present, the watch goes on: {why}", why = lang::said(why))
+        }
+        Said::NotMeasured(why) => {
+            tr!("warning: nothing is watched at present, to be tried again: {why}", why = lang::said(why))
+        }
+        Said::Costly { share, limit, before, now } => tr!(
+            "note: the watch takes {share} of a CPU and may take {limit}, so its period is {now} from here on and was {before}",
+            share = units::portion(*share),
+            limit = units::portion(*limit),
+            now = units::period(*now),
+            before = units::period(*before)
         ),
     }
 }
 
 pub fn ended(reason: EndReason, store: &Path, again: &Command) -> String {
     let how = match reason {
-        EndReason::LimitExceeded => "stopped by a late activation",
-        EndReason::Interrupted => "was interrupted",
-        EndReason::Completed => "is over",
-        EndReason::Stalled | EndReason::CoreLost => "failed",
+        EndReason::LimitExceeded => tr!("The watch was stopped by a late activation."),
+        EndReason::Interrupted => tr!("The watch was interrupted."),
+        EndReason::Completed => tr!("The watch is over."),
+        EndReason::Stalled | EndReason::CoreLost => tr!("The watch failed."),
     };
     let look = Command::new(["report".to_owned(), store.display().to_string()]);
-    format!("The watch {how}. Look at it with: {look}. Go on with: {again}")
+    tr!("{how} Look at it with: {look}. Go on with: {again}", how, look, again)
+}
+
+/// The files of a unit, which were written or would be.
+pub fn unit(change: &Change, dry_run: bool) -> String {
+    let mut text = String::new();
+    for step in &change.steps {
+        if let Step::Own { path, content, .. } = step {
+            let told = if dry_run { tr!("Would write {path}:", path) } else { tr!("Wrote {path}:", path) };
+            text.extend([&told, "\n\n", content, "\n"]);
+        }
+    }
+    text
+}
+
+pub fn installed(store: &str) -> String {
+    let look = Command::new(["report", store]);
+    let end = Command::new(["watch", "--uninstall"]).with_sudo(true);
+    tr!("The watch runs, also after each boot. Look at it with: {look}. End it with: {end}", look, end)
+}
+
+pub fn uninstalled(stores: &str, dry_run: bool) -> String {
+    if dry_run {
+        return tr!("Would end the watch and remove its unit. What it saw would stay in {stores}.", stores);
+    }
+    tr!("The watch is ended and its unit removed. What it saw stays in {stores}.", stores)
 }
 
 pub fn no_day(history: &History, wanted: &str) -> String {
     let days: Vec<String> =
         history.days.iter().map(|day| format!("{} ({})", day.number, units::day(day.from_unix_ns))).collect();
-    let few = if days.len() > 8 { format!("{} to {}", days[0], days[days.len() - 1]) } else { days.join(", ") };
-    format!("the watch has no day {wanted}; its days are {few}")
+    let few = match days.as_slice() {
+        [first, .., last] if days.len() > 8 => tr!("{first} to {last}", first, last),
+        _ => days.join(", "),
+    };
+    tr!("the watch has no day {wanted}; its days are {few}", wanted, few)
 }
 
 pub fn verdict(history: &History) -> (Tone, &'static str) {
     let over: u64 = history.days.iter().map(Day::over_budget).fold(0, u64::saturating_add);
     match history.budget_ns {
-        None => (Tone::Heading, "WORST:"),
-        Some(_) if over > 0 => (Tone::Bad, "BEYOND THE BUDGET:"),
-        Some(_) => (Tone::Good, "WITHIN THE BUDGET:"),
+        None => (Tone::Heading, tr!("WORST:")),
+        Some(_) if over > 0 => (Tone::Bad, tr!("BEYOND THE BUDGET:")),
+        Some(_) => (Tone::Good, tr!("WITHIN THE BUDGET:")),
     }
 }
 
 /// The largest latency, and how many were beyond the budget.
 pub fn worst(history: &History) -> String {
-    let Some((day, worst)) = history.worst() else { return "Nothing has been seen yet.".to_owned() };
+    let Some((day, worst)) = history.worst() else { return tr!("Nothing has been seen yet.").to_owned() };
     let over: u64 = history.days.iter().map(Day::over_budget).fold(0, u64::saturating_add);
     let ran: u64 = history.days.iter().map(Day::ran).fold(0, u64::saturating_add);
     let of_budget = history.budget_ns.map_or_else(String::new, |budget| {
-        let beyond = counted(over, "activation");
-        format!(
-            " {beyond} of {} {} beyond {}.",
-            units::count(ran),
-            if over == 1 { "was" } else { "were" },
-            units::latency(budget)
-        )
+        let (beyond, ran, budget) = (counted(over, "activation"), units::count(ran), units::latency(budget));
+        if over == 1 {
+            tr!(" {beyond} of {ran} was beyond {budget}.", beyond, ran, budget)
+        } else {
+            tr!(" {beyond} of {ran} were beyond {budget}.", beyond, ran, budget)
+        }
     });
-    format!(
-        "The largest latency was {} on CPU {}, on day {} at {}{}.{of_budget}",
-        units::latency(worst.latency_ns),
-        worst.cpu,
-        day.number,
-        units::date(worst.at_unix_ns),
-        because(worst),
+    tr!(
+        "The largest latency was {latency} on CPU {cpu}, on day {day} at {at}{because}.{of_budget}",
+        latency = units::latency(worst.latency_ns),
+        cpu = worst.cpu,
+        day = day.number,
+        at = units::date(worst.at_unix_ns),
+        because = because(worst),
+        of_budget
     )
 }
 
 fn because(worst: &WorstOfSegment) -> String {
     match worst.causes.as_slice() {
         [] => String::new(),
-        [first, ..] => format!(", because of {}", causes::cause(&first.cause)),
+        [first, ..] => tr!(", because of {cause}", cause = causes::cause(&first.cause)),
     }
 }
 
@@ -114,50 +153,54 @@ pub fn cause_of(day: &Day) -> String {
         Some(worst) if !worst.causes.is_empty() => {
             worst.causes.first().map(|blame| causes::cause_label(&blame.cause)).unwrap_or_default()
         }
-        _ if !day.is_traced => "not recorded".to_owned(),
-        Some(_) => "not known".to_owned(),
+        _ if !day.is_traced => tr!("not recorded").to_owned(),
+        Some(_) => tr!("not known").to_owned(),
         None => units::ABSENT.to_owned(),
     }
 }
 
 pub fn span(history: &History) -> String {
     let length = Nanos::from_ns(history.to_unix_ns.saturating_sub(history.from_unix_ns));
-    let so_far = if history.is_open { " so far" } else { "" };
-    format!(
-        "From {} to {}, {}{so_far}.",
-        units::date(history.from_unix_ns),
-        units::date(history.to_unix_ns),
-        units::duration(length)
-    )
+    let (from, to) = (units::date(history.from_unix_ns), units::date(history.to_unix_ns));
+    let length = units::duration(length);
+    if history.is_open {
+        tr!("From {from} to {to}, {length} so far.", from, to, length)
+    } else {
+        tr!("From {from} to {to}, {length}.", from, to, length)
+    }
 }
 
 pub fn what(history: &History) -> String {
     let cpus: CpuSet = history.days.iter().flat_map(|day| &day.cpus).map(|cpu| cpu.cpu).collect();
-    let period = history.period_ns.map_or_else(String::new, |period| format!(", every {}", units::period(period)));
-    let budget = history.budget_ns.map_or_else(String::new, |budget| format!(", budget {}", units::latency(budget)));
-    format!("CPUs {cpus}{period}{budget}. Days are those of UTC.")
+    let period =
+        history.period_ns.map_or_else(String::new, |period| tr!(", every {period}", period = units::period(period)));
+    let budget =
+        history.budget_ns.map_or_else(String::new, |budget| tr!(", budget {budget}", budget = units::latency(budget)));
+    tr!("CPUs {cpus}{period}{budget}. Days are those of UTC.", cpus, period, budget)
 }
 
 /// How much of the time was watched.
 pub fn watched(history: &History) -> String {
     let whole = history.watched_ns.plus(history.unwatched_ns);
     let share = units::share(history.watched_ns.as_ns(), whole.as_ns());
-    let share = share.map_or_else(String::new, |share| format!(" ({share} of the time)"));
-    format!("{} on {}{share}.", units::duration(history.watched_ns), counted(history.days.len() as u64, "day"))
+    let share = share.map_or_else(String::new, |share| tr!(" ({share} of the time)", share));
+    let (time, days) = (units::duration(history.watched_ns), counted(history.days.len() as u64, "day"));
+    tr!("{time} on {days}{share}.", time, days, share)
 }
 
 /// Whether the history can be relied upon.
 pub fn trust(history: &History) -> String {
     if !history.damaged.is_empty() {
         let which: Vec<String> = history.damaged.iter().map(u64::to_string).collect();
-        return format!("Partly: of segment {} only the part before the damage can be read.", which.join(", "));
+        let which = which.join(", ");
+        return tr!("Partly: of segment {which} only the part before the damage can be read.", which);
     }
     match history.gaps.iter().filter(|gap| is_worth_telling(gap)).max_by_key(|gap| gap.length_ns) {
-        None => "Yes: nothing is missing between the first and the last moment.".to_owned(),
-        Some(longest) => format!(
-            "Yes, for the time that was watched; the longest time without was {} ({}).",
-            units::duration(longest.length_ns),
-            reason(longest)
+        None => tr!("Yes: nothing is missing between the first and the last moment.").to_owned(),
+        Some(longest) => tr!(
+            "Yes, for the time that was watched; the longest time without was {time} ({reason}).",
+            time = units::duration(longest.length_ns),
+            reason = reason(longest)
         ),
     }
 }
@@ -169,15 +212,15 @@ pub fn is_worth_telling(gap: &Gap) -> bool {
 
 fn reason(gap: &Gap) -> &'static str {
     match gap.reason {
-        GapReason::NextSegment => "the next segment was begun",
-        GapReason::Stopped if gap.is_new_boot == Some(true) => "the watch was ended, and the machine restarted",
-        GapReason::Stopped => "the watch was ended",
-        GapReason::StoppedWhenLate => "a late activation ended the watch",
-        GapReason::Failed => "a watching thread made no progress",
-        GapReason::Killed => "the watch was killed, or could not write",
-        GapReason::MachineDown => "the machine went down",
-        GapReason::Unknown => "the segment before is damaged",
-        GapReason::SegmentsMissing => "segments are missing",
+        GapReason::NextSegment => tr!("the next segment was begun"),
+        GapReason::Stopped if gap.is_new_boot == Some(true) => tr!("the watch was ended, and the machine restarted"),
+        GapReason::Stopped => tr!("the watch was ended"),
+        GapReason::StoppedWhenLate => tr!("a late activation ended the watch"),
+        GapReason::Failed => tr!("a watching thread made no progress"),
+        GapReason::Killed => tr!("the watch was killed, or could not write"),
+        GapReason::MachineDown => tr!("the machine went down"),
+        GapReason::Unknown => tr!("the segment before is damaged"),
+        GapReason::SegmentsMissing => tr!("segments are missing"),
     }
 }
 
@@ -189,13 +232,17 @@ pub fn gaps_by_reason(history: &History) -> Vec<String> {
         (*count, *length) = (*count + 1, length.plus(gap.length_ns));
     }
     let line = |(why, (count, length)): (&str, (u64, Nanos))| {
-        format!("{}, {} in all: {why}", counted(count, "time"), units::duration(length))
+        tr!("{times}, {sum} in all: {why}", times = counted(count, "time"), sum = units::duration(length), why)
     };
     sums.into_iter().map(line).collect()
 }
 
 pub fn gap(gap: &Gap) -> String {
-    let clocks =
-        if gap.clocks_differ { "; the clock was set or the machine slept, so the length is not certain" } else { "" };
-    format!("{}: {}, {}{clocks}", units::date(gap.from_unix_ns), units::duration(gap.length_ns), reason(gap))
+    let clocks = if gap.clocks_differ {
+        tr!("; the clock was set or the machine slept, so the length is not certain")
+    } else {
+        ""
+    };
+    let (from, length, reason) = (units::date(gap.from_unix_ns), units::duration(gap.length_ns), reason(gap));
+    format!("{from}: {length}{comma}{reason}{clocks}", comma = tr!(", "))
 }

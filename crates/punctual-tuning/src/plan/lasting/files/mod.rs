@@ -57,6 +57,21 @@ pub fn hook(machine: &Machine, exe: &str, verb: &str, folder: &str) -> Result<Ve
     Ok(systemd::hook(exe, verb, folder))
 }
 
+/// Steps for a unit that watches from now on, also after each boot.
+pub fn watch(machine: &Machine, exe: &str, store: &str, words: &[String]) -> Result<Vec<Step>, Obstacle> {
+    check::exe(exe)?;
+    check::line(store)?;
+    words.iter().try_for_each(|word| check::line(word))?;
+    if let Some(container) = &machine.boot.container {
+        return Err(Obstacle::Container(container.clone()));
+    }
+    made_elsewhere(machine, &Wanted::default())?;
+    if !machine.boot.is_systemd() {
+        return Err(Obstacle::ByHand(format!("start `{exe} watch` after each boot")));
+    }
+    Ok(systemd::watch(exe, store, words))
+}
+
 fn is_empty(wanted: &Wanted) -> bool {
     let cmdline_only = Wanted { words: wanted.words.clone(), no_words: wanted.no_words.clone(), ..Wanted::default() };
     let plain = Wanted { exe: String::new(), panic_seconds: 0, ..wanted.clone() };

@@ -14,6 +14,7 @@ const UNITS: &str = "/etc/systemd/system";
 const TUNE: &str = "punctual-tune.service";
 const LATENCY: &str = "punctual-latency.service";
 const CAMPAIGN: &str = "punctual-campaign.service";
+const WATCH: &str = "punctual-watch.service";
 /// Kernel file systems that may be mounted only after tmpfiles has run, with the units that mount them.
 const LATE: [(&str, &str); 2] =
     [("/sys/kernel/debug/", "sys-kernel-debug.mount"), ("/sys/kernel/tracing/", "sys-kernel-tracing.mount")];
@@ -106,7 +107,6 @@ fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<UnitFile>, Obsta
 /// The unit that continues a campaign across boots, and the drop-in that starts the unit. The unit starts last, so that
 /// it measures the machine in normal operation.
 pub(super) fn hook(exe: &str, verb: &str, folder: &str) -> Vec<Step> {
-    let reload = || Invocation::systemd(SystemdOrder::DaemonReload, []);
     let unit = format!(
         "{MADE_BY}\
          [Unit]\n\
@@ -117,12 +117,62 @@ pub(super) fn hook(exe: &str, verb: &str, folder: &str) -> Vec<Step> {
          [Service]\n\
          ExecStart={exe} {verb} --resume {folder} --at-boot\n"
     );
+    late_unit(CAMPAIGN, "punctual-campaign", unit)
+}
+
+/// The unit of a watch, which is started now and at every boot. `words` are the options of `punctual watch`, `store` is the
+/// folder that it writes to.
+pub(super) fn watch(exe: &str, store: &str, words: &[String]) -> Vec<Step> {
+    // In a command, systemd replaces variables as well.
+    let words: Vec<String> = words.iter().map(|word| quoted(word).replace('$', "$$")).collect();
+    let store = quoted(store);
+    let unit = format!(
+        "{MADE_BY}\
+         [Unit]\n\
+         Description=Watch the latency of this machine\n\
+         RequiresMountsFor={exe} {store}\n\
+         After=multi-user.target\n\
+         StartLimitIntervalSec=0\n\
+         \n\
+         [Service]\n\
+         ExecStart={exe} watch {}\n\
+         Restart=on-failure\n\
+         RestartPreventExitStatus=2\n\
+         RestartSec=10\n\
+         TimeoutStopSec=30\n",
+        words.join(" ")
+    );
+    let run = Step::Run {
+        doing: Some(Invocation::systemd(SystemdOrder::Restart, [WATCH])),
+        undoing: Some(Invocation::systemd(SystemdOrder::Stop, [WATCH])),
+    };
+    let mut steps = late_unit(WATCH, "punctual-watch", unit);
+    steps.push(run);
+    steps
+}
+
+/// The steps for a unit that starts last in a boot, with the drop-in that starts it.
+fn late_unit(name: &str, drop_in: &str, text: String) -> Vec<Step> {
+    let reload = || Invocation::systemd(SystemdOrder::DaemonReload, []);
     vec![
         undoing(reload()),
-        own(&format!("{UNITS}/{CAMPAIGN}"), unit),
-        own(&format!("{UNITS}/multi-user.target.d/punctual-campaign.conf"), wants(&[CAMPAIGN])),
+        own(&format!("{UNITS}/{name}"), text),
+        own(&format!("{UNITS}/multi-user.target.d/{drop_in}.conf"), wants(&[name])),
         doing(reload()),
     ]
+}
+
+/// A word in a unit, within double quotes. systemd replaces what follows `%` there as well.
+fn quoted(word: &str) -> String {
+    let mut text = String::from("\"");
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '%' => text.extend([c, c]),
+            _ => text.push(c),
+        }
+    }
+    text + "\""
 }
 
 /// The configuration of systemd itself. systemd adds up the lists of several files, so an empty value clears the
