@@ -20,6 +20,12 @@ pub fn read_at_most(path: &Path, most_bytes: u64, what: &str) -> Result<Vec<u8>>
     Ok(bytes)
 }
 
+/// An error of one file among many, with the file's name, which most errors hold already.
+pub fn of_file(path: &Path, error: &anyhow::Error) -> String {
+    let (name, told) = (path.display().to_string(), format!("{error:#}"));
+    if told.contains(&name) { told } else { format!("{name}: {told}") }
+}
+
 pub fn write_new(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     write_new_with(path, |mut file| file.write_all(contents.as_ref()))
 }

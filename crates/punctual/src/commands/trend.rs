@@ -1,7 +1,7 @@
 //! `punctual trend`: reads a series of recordings and tells where it shifted.
 
 use crate::cli::{TrendArgs, TrendLevel};
-use crate::commands::files::{refuse_pipe, write_new};
+use crate::commands::files::{of_file, refuse_pipe, write_new};
 use crate::exit::Exit;
 use crate::render::{self, trend::Told};
 use anyhow::{Context, Result, bail};
@@ -25,7 +25,7 @@ pub fn run(args: &TrendArgs) -> Result<Exit> {
     for path in paths(&args.recordings)? {
         match one(&path) {
             Ok(found) => read.push(found),
-            Err(error) => left_out.push(format!("{}: {error:#}", path.display())),
+            Err(error) => left_out.push(of_file(&path, &error)),
         }
     }
     let Some((newest, _)) = read.iter().max_by_key(|(_, run)| run.started_unix_ns) else {

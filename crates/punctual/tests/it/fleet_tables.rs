@@ -167,6 +167,7 @@ fn what_must_not_be_added_to_is_refused() {
     assert_eq!(run.punctual(&["fleet", "pack", "in", "--out", "out"]).code, 0);
     fs::write(run.path("out/punctual-fleet.json"), r#"{"schema": "punctual/fleet/3"}"#).unwrap();
     run.punctual(&["fleet", "pack", "in", "--out", "out"]).refused(&["punctual/fleet/3", "new folder"]);
+    run.punctual(&["fleet", "ask", "out", "worst"]).refused(&["punctual/fleet/3", "the program that wrote it"]);
     run.punctual(&["fleet", "ask", "in", "worst"]).refused(&["no packed fleet", "punctual fleet pack"]);
 }
 
@@ -236,6 +237,8 @@ fn three_engines_answer_alike() {
     let was_good = named.lines().find(|line| line.contains("host-01.")).unwrap().split('\t').next().unwrap().to_owned();
     let (_, changed) = ask("changed", &["--machine", &was_good]);
     assert!(changed.contains("planted.culprit") && changed.contains("6.12.48"), "{changed}");
+    assert_eq!(ask("changed", &["--machine", "host-01.customer.example"]).1, changed);
+    assert_eq!(ask("changed", &["--machine", "nobody' OR 1=1"]), (1, String::new()));
     let (_, worst) = ask("worst", &[]);
     assert!(worst.contains("host-00.customer.example") && worst.contains("MISSED"), "{worst}");
 }

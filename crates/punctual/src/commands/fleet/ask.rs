@@ -3,6 +3,7 @@
 //! `DuckDB` is run as a program, or as a package of Python, whichever is found. It is not part of this program: its C++
 //! sources take longer to build than everything else together.
 
+use super::schema::refuse_later;
 use super::sql::sql;
 use crate::cli::{AskArgs, Dialect, Question};
 use crate::exit::Exit;
@@ -13,6 +14,7 @@ use punctual_numbers::fleet::shared::Counted;
 use punctual_numbers::fleet::{AgedRun, Answer, Brought, GroupRow, MachineRow};
 use punctual_numbers::trend::Changed;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,18 +33,19 @@ pub fn run(args: &AskArgs) -> Result<Exit> {
         render::print(&sql(args, args.machine.as_deref(), dialect))?;
         return Ok(Exit::Fine);
     }
-    if !args.pack.join("punctual-fleet.json").is_file() {
+    let Ok(about) = std::fs::read_to_string(args.pack.join("punctual-fleet.json")) else {
         let pack = args.pack.display();
         bail!("{pack} holds no packed fleet; make one:\n  punctual fleet pack RECORDINGS --out {pack}");
-    }
+    };
+    refuse_later(&args.pack, &about)?;
+    let names = super::names::read(&args.pack.join("private"));
     let engine = Engine::found()?;
-    let machine = match (args.question, &args.machine) {
-        (Question::Changed, None) => Some(worst(args, &engine)?),
-        (_, named) => named.clone(),
+    let machine = match args.question {
+        Question::Changed => Some(machine(args, &engine, &names)?),
+        _ => args.machine.clone(),
     };
     let rows = engine.rows(&args.pack, &sql(args, machine.as_deref(), Dialect::Duckdb))?;
     let judged = judged(args.question, machine.as_deref(), &rows).context("read the engine's answer")?;
-    let names = super::names::read(&args.pack.join("private"));
     let asked = answer::Asked { answer: &judged, names: &names, pack: &args.pack };
     render::print(&if args.json {
         answer::json(&asked)?
@@ -61,12 +64,21 @@ fn exit(answer: &Answer) -> Exit {
     Exit::exceeded_if(worse).and(Exit::doubtful_if(machines.iter().all(|of| of.odds.is_none())))
 }
 
-/// The machine that misses the largest share of its releases.
-fn worst(args: &AskArgs, engine: &Engine) -> Result<String> {
+/// The machine that is named, by its own name or its masked one; or else the one that misses the largest share of its
+/// releases.
+fn machine(args: &AskArgs, engine: &Engine, names: &BTreeMap<String, String>) -> Result<String> {
     let asked = AskArgs { question: Question::Worst, ..args.clone() };
     let rows = engine.rows(&args.pack, &sql(&asked, None, Dialect::Duckdb))?;
-    let first = rows.first().context("there is no recording in the tables")?;
-    text(first, "machine").context("the worst machine has no name")
+    let mut machines = rows.iter().filter_map(|row| text(row, "machine"));
+    let Some(wanted) = &args.machine else {
+        return machines.next().context("there is no recording in the tables");
+    };
+    machines.find(|machine| machine == wanted || names.get(machine) == Some(wanted)).with_context(|| {
+        format!(
+            "no machine of these tables is called {wanted}; all their names:\n  punctual fleet ask {} worst",
+            args.pack.display()
+        )
+    })
 }
 
 enum Engine {

@@ -5,6 +5,7 @@ mod names;
 #[cfg(feature = "parquet")]
 mod pack;
 mod run;
+mod schema;
 mod sql;
 #[cfg(feature = "parquet")]
 mod store;

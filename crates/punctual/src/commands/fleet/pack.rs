@@ -5,7 +5,7 @@
 
 use super::store::Store;
 use crate::cli::PackArgs;
-use crate::commands::files::read_at_most;
+use crate::commands::files::{of_file, read_at_most};
 use crate::exit::Exit;
 use crate::render;
 use crate::render::fleet::packed::{PackedTotals, packed};
@@ -100,7 +100,7 @@ impl Packing<'_> {
             Ok(Some(packed)) => self.add(packed),
             Ok(None) => Ok(()),
             Err(error) => {
-                self.totals.failures.push(format!("{}: {error:#}", path.display()));
+                self.totals.failures.push(of_file(path, &error));
                 Ok(())
             }
         }

@@ -10,7 +10,9 @@
 //! removed, and their runs are packed again.
 
 use super::names;
-use crate::render::fleet::tables::{RETIRED_TABLE, Retired, SCHEMA, TABLES, files, retired};
+use super::schema::refuse_later;
+use crate::render::fleet::SCHEMA;
+use crate::render::fleet::tables::{RETIRED_TABLE, Retired, TABLES, files, retired};
 use anyhow::{Context, Result, bail, ensure};
 use punctual_linux::result_file::replace;
 use punctual_numbers::fleet::{Packed, identity};
@@ -177,16 +179,7 @@ fn check_schema(folder: &Path) -> Result<()> {
         let text = format!("{{\"schema\": \"{SCHEMA}\"}}\n");
         return replace(&path, text.as_bytes()).with_context(|| format!("write {}", path.display()));
     };
-    let value: serde_json::Value = serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
-    let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
-    let number = |schema: &str| schema.strip_prefix("punctual/fleet/").and_then(|n| n.parse::<u32>().ok());
-    match (number(schema), number(SCHEMA)) {
-        (Some(theirs), Some(ours)) if theirs <= ours => Ok(()),
-        _ => bail!(
-            "{}: its schema is {schema:?}, and this program writes {SCHEMA}: use the program that wrote it, or a new folder",
-            folder.display()
-        ),
-    }
+    refuse_later(folder, &text)
 }
 
 /// All runs that are packed, with their longest versions, and all files that belong to the tables.

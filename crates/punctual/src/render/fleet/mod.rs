@@ -6,3 +6,6 @@ pub mod packed;
 pub mod run;
 #[cfg(feature = "parquet")]
 pub mod tables;
+
+/// The schema of the tables.
+pub const SCHEMA: &str = "punctual/fleet/2";

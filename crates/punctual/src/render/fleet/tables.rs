@@ -4,13 +4,12 @@
 //! engines read tables of several versions by the names of their columns. `schema.txt` beside this module is the golden
 //! form.
 
+use super::SCHEMA;
 use crate::render::export::table::{Column, Table};
 use anyhow::Result;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_numbers::fleet::{CauseRow, FindingRow, LatencyRow, Origin, Packed, RunRow, SettingRow};
-
-pub const SCHEMA: &str = "punctual/fleet/2";
 
 /// A row with what all rows of its run have in common.
 struct Of<T> {
