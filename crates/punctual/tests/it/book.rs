@@ -30,7 +30,7 @@ const NOT_RUN: [(&str, &str); 19] = [
 
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![repository("README.md"), repository("examples/ci/README.md")];
-    let entries = fs::read_dir(repository("book/src")).unwrap();
+    let entries = ["book/src", "book/src/zh"].into_iter().flat_map(|folder| fs::read_dir(repository(folder)).unwrap());
     pages.extend(entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "md")));
     pages
 }
