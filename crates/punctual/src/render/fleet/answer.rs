@@ -1,6 +1,7 @@
 //! The answers to questions about many machines: a table, and the answer in the last lines.
 
 use crate::render::document::{self, Published};
+use crate::render::lang::tr;
 use crate::render::sheet::table::Table;
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::units;
@@ -105,21 +106,21 @@ fn percentile(ppm: u32) -> String {
 /// The title, the table of the first rows, and the number of all rows.
 fn table(asked: &Asked<'_>) -> (&'static str, Table, usize) {
     match asked.answer {
-        Answer::Worst { machines } => ("Machines, the worst first", worst(asked, machines), machines.len()),
+        Answer::Worst { machines } => (tr!("Machines, the worst first"), worst(asked, machines), machines.len()),
         Answer::Shared { candidates } => {
-            ("Bad machines with and without each finding", shared(candidates), candidates.len())
+            (tr!("Bad machines with and without each finding"), shared(candidates), candidates.len())
         }
         Answer::Brought { changes } => {
-            ("Changes, and the machines on which misses rose or fell", brought(changes), changes.len())
+            (tr!("Changes, and the machines on which misses rose or fell"), brought(changes), changes.len())
         }
         Answer::Changed { differences, .. } => {
-            ("What differs from its last good run", changed(differences), differences.len())
+            (tr!("What differs from its last good run"), changed(differences), differences.len())
         }
         Answer::Percentiles { groups } => {
-            ("Latency in us, over the activations that ran", percentiles(groups), groups.len())
+            (tr!("Latency in us, over the activations that ran"), percentiles(groups), groups.len())
         }
         Answer::Newest { machines, .. } => {
-            ("The newest run of each machine against its runs before", newest(asked, machines), machines.len())
+            (tr!("The newest run of each machine against its runs before"), newest(asked, machines), machines.len())
         }
     }
 }
@@ -208,56 +209,72 @@ fn newest(asked: &Asked<'_>, machines: &[Newest]) -> Table {
 /// The answer in one sentence: its tone, its first words, and the rest.
 fn verdict(asked: &Asked<'_>) -> (Tone, String, String) {
     let bad = |lead: &str, rest: String| (Tone::Bad, lead.to_owned(), rest);
+    let percents = |part, whole| percent(of_share(part, whole));
     let good = |lead: &str, rest: &str| (Tone::Good, lead.to_owned(), rest.to_owned());
     match asked.answer {
         Answer::Worst { machines } => match machines.first() {
-            None => (Tone::Doubt, "NO RECORDINGS:".to_owned(), "the tables hold no measurement.".to_owned()),
+            None => (Tone::Doubt, tr!("NO RECORDINGS:").to_owned(), tr!("the tables hold no measurement.").to_owned()),
             Some(of) if of.bad => bad(
-                "MISSED:",
-                format!(
-                    "{} missed {} of {} releases.",
-                    asked.machine(&of.machine),
-                    units::count(of.missed),
-                    units::count(of.due)
+                tr!("MISSED:"),
+                tr!(
+                    "{machine} missed {missed} of {due} releases.",
+                    machine = asked.machine(&of.machine),
+                    missed = units::count(of.missed),
+                    due = units::count(of.due)
                 ),
             ),
-            Some(_) => good("HELD:", "no machine misses more than is accepted."),
+            Some(_) => good(tr!("HELD:"), tr!("no machine misses more than is accepted.")),
         },
         Answer::Shared { candidates } => match candidates.first().filter(|first| first.named) {
             Some(first) => bad(
-                "SHARED:",
-                format!(
-                    "{}: {} of the machines that have it are bad, {} of the others ({} points, 95 % limits for all findings at once).",
-                    first.candidate,
-                    percent(of_share(first.bad_with, first.machines_with)),
-                    percent(of_share(first.bad_without, first.machines_without)),
-                    points(first.low, first.high)
+                tr!("SHARED:"),
+                tr!(
+                    "{finding}: {having} of the machines that have it are bad, {others} of the others ({limits} points, 95 % limits for all findings at once).",
+                    finding = first.candidate,
+                    having = percents(first.bad_with, first.machines_with),
+                    others = percents(first.bad_without, first.machines_without),
+                    limits = points(first.low, first.high)
                 ),
             ),
-            None => good("NOTHING SHARED:", "no finding stands out among the bad machines by more than chance."),
+            None => {
+                good(tr!("NOTHING SHARED:"), tr!("no finding stands out among the bad machines by more than chance."))
+            }
         },
         Answer::Brought { changes } => match changes.first().filter(|first| first.named) {
             Some(first) => bad(
-                "BROUGHT BY:",
-                format!(
-                    "{} from {} to {}: {} of {} machines are worse since.",
-                    first.item, first.was, first.became, first.worse, first.machines
+                tr!("BROUGHT BY:"),
+                tr!(
+                    "{item} from {was} to {became}: {worse} of {machines} machines are worse since.",
+                    item = first.item,
+                    was = first.was,
+                    became = first.became,
+                    worse = first.worse,
+                    machines = first.machines
                 ),
             ),
-            None => good("NOTHING:", "no change made more machines worse than chance does."),
+            None => good(tr!("NOTHING:"), tr!("no change made more machines worse than chance does.")),
         },
         Answer::Changed { machine, differences } if differences.is_empty() => (
             Tone::Doubt,
-            "NOTHING DIFFERS:".to_owned(),
-            format!("{} is good now, never was good, or nothing that is recorded changed.", asked.machine(machine)),
+            tr!("NOTHING DIFFERS:").to_owned(),
+            tr!(
+                "{machine} is good now, never was good, or nothing that is recorded changed.",
+                machine = asked.machine(machine)
+            ),
         ),
         Answer::Changed { machine, differences } => bad(
-            "CHANGED:",
-            format!("{} on {}.", units::counted(differences.len() as u64, "difference"), asked.machine(machine)),
+            tr!("CHANGED:"),
+            tr!(
+                "{differences} on {machine}.",
+                differences = units::counted(differences.len() as u64, "difference"),
+                machine = asked.machine(machine)
+            ),
         ),
-        Answer::Percentiles { groups } => {
-            (Tone::Heading, "EXACT:".to_owned(), format!("{} merged.", units::counted(groups.len() as u64, "group")))
-        }
+        Answer::Percentiles { groups } => (
+            Tone::Heading,
+            tr!("EXACT:").to_owned(),
+            tr!("{groups} merged.", groups = units::counted(groups.len() as u64, "group")),
+        ),
         Answer::Newest { fleet, machines } => newest_verdict(asked, fleet, machines),
     }
 }
@@ -270,31 +287,35 @@ fn newest_verdict(asked: &Asked<'_>, fleet: &[FleetNewest], machines: &[Newest])
     let worse: Vec<&Newest> = machines.iter().filter(|of| of.worse).collect();
     let all = fleet.iter().find(|of| of.worse);
     if let Some(of) = all {
-        let rest = format!(
-            "over {}, {} of the newest runs is {} ({} to {}).",
-            units::counted(of.machines as u64, "machine"),
-            percentile(of.percentile_ppm),
-            change(of.ratio),
-            change(of.low),
-            change(of.high)
+        let rest = tr!(
+            "over {machines}, {percentile} of the newest runs is {change} ({low} to {high}).",
+            machines = units::counted(of.machines as u64, "machine"),
+            percentile = percentile(of.percentile_ppm),
+            change = change(of.ratio),
+            low = change(of.low),
+            high = change(of.high)
         );
-        return (Tone::Bad, "WORSE:".to_owned(), rest);
+        return (Tone::Bad, tr!("WORSE:").to_owned(), rest);
     }
     match worse.first() {
         Some(first) => (
             Tone::Bad,
-            "WORSE:".to_owned(),
-            format!(
-                "{} of {}; the surest is {}.",
-                worse.len(),
-                units::counted(machines.len() as u64, "machine"),
-                asked.machine(&first.machine)
+            tr!("WORSE:").to_owned(),
+            tr!(
+                "{worse} of {machines}; the surest is {surest}.",
+                worse = worse.len(),
+                machines = units::counted(machines.len() as u64, "machine"),
+                surest = asked.machine(&first.machine)
             ),
         ),
         None if machines.iter().all(|of| of.odds.is_none()) => {
-            (Tone::Doubt, "CANNOT TELL:".to_owned(), "no machine has nine long enough runs.".to_owned())
+            (Tone::Doubt, tr!("CANNOT TELL:").to_owned(), tr!("no machine has nine long enough runs.").to_owned())
         }
-        None => (Tone::Good, "NOT WORSE:".to_owned(), "no newest run stands out from the runs before it.".to_owned()),
+        None => (
+            Tone::Good,
+            tr!("NOT WORSE:").to_owned(),
+            tr!("no newest run stands out from the runs before it.").to_owned(),
+        ),
     }
 }
 
@@ -303,17 +324,17 @@ fn next(asked: &Asked<'_>) -> Option<(String, String)> {
     let ask = |question: &str| Command::new(["fleet", "ask", &pack, question]).to_string();
     match asked.answer {
         Answer::Worst { machines } if machines.first().is_some_and(|of| of.bad) => {
-            Some(("Ask what the bad machines share:".to_owned(), ask("shared")))
+            Some((tr!("Ask what the bad machines share:").to_owned(), ask("shared")))
         }
         Answer::Shared { candidates } => {
             let first = candidates.first().filter(|first| first.named)?;
             Some((
-                "Read what it does and how to change it:".to_owned(),
+                tr!("Read what it does and how to change it:").to_owned(),
                 Command::new(["audit", "--explain", &first.candidate]).to_string(),
             ))
         }
         Answer::Newest { machines, .. } if machines.iter().any(|of| of.worse) => {
-            Some(("Ask what brought it:".to_owned(), ask("brought")))
+            Some((tr!("Ask what brought it:").to_owned(), ask("brought")))
         }
         _ => None,
     }

@@ -1,5 +1,6 @@
 //! What `punctual fleet pack` did, in few lines.
 
+use crate::render::lang::tr;
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::units;
 use crate::render::words::command::Command;
@@ -34,35 +35,38 @@ pub struct PackedTotals {
 pub fn packed(totals: &PackedTotals, pack: &Path, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let notes = [
-        (totals.known, "packed already"),
-        (totals.written, "being written just now: pack again when it has ended"),
-        (totals.halves, "ended early or damaged: packed up to the last good frame, with complete = 0"),
-        (totals.clocks, "began before 2020 or in the future: that machine's clock was wrong"),
-        (totals.others, "of another kind: left alone"),
+        (totals.known, tr!("packed already")),
+        (totals.written, tr!("being written just now: pack again when it has ended")),
+        (totals.halves, tr!("ended early or damaged: packed up to the last good frame, with complete = 0")),
+        (totals.clocks, tr!("began before 2020 or in the future: that machine's clock was wrong")),
+        (totals.others, tr!("of another kind: left alone")),
     ];
     for (count, what) in notes.into_iter().filter(|(count, _)| *count > 0) {
         sheet.point(0, &format!("{}: {what}", units::counted(count, "file")));
     }
     for name in &totals.namesakes {
-        sheet.point(0, &format!("several machines have the name {name}: they are kept apart by their models"));
+        sheet.point(0, &tr!("several machines have the name {name}: they are kept apart by their models", name));
     }
     for failure in totals.failures.iter().take(SHOWN) {
-        sheet.point(0, &format!("not packed: {failure}"));
+        sheet.point(0, &tr!("not packed: {failure}", failure));
     }
     if totals.failures.len() > SHOWN {
-        sheet.point(0, &format!("and {} more were not packed", units::count((totals.failures.len() - SHOWN) as u64)));
+        sheet.point(
+            0,
+            &tr!("and {more} more were not packed", more = units::count((totals.failures.len() - SHOWN) as u64)),
+        );
     }
     let (tone, word) =
-        if totals.failures.is_empty() { (Tone::Good, "PACKED:") } else { (Tone::Doubt, "PACKED IN PART:") };
-    let what = format!(
-        "{} and {} into {} ({} added).",
-        units::counted(totals.recordings, "recording"),
-        units::counted(totals.audits, "audit"),
-        pack.display(),
-        units::counted(totals.bytes, "byte")
+        if totals.failures.is_empty() { (Tone::Good, tr!("PACKED:")) } else { (Tone::Doubt, tr!("PACKED IN PART:")) };
+    let what = tr!(
+        "{recordings} and {audits} into {folder} ({bytes} added).",
+        recordings = units::counted(totals.recordings, "recording"),
+        audits = units::counted(totals.audits, "audit"),
+        folder = pack.display(),
+        bytes = units::counted(totals.bytes, "byte")
     );
     sheet.hanging_paragraph(0, 2, tone, word, &what);
     let ask = Command::new(["fleet", "ask", &pack.display().to_string(), "worst"]).to_string();
-    sheet.answer_next("Ask which machines are bad:", &ask, None);
+    sheet.answer_next(tr!("Ask which machines are bad:"), &ask, None);
     sheet.finish()
 }
