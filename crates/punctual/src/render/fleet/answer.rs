@@ -1,7 +1,7 @@
 //! The answers to questions about many machines: a table, and the answer in the last lines.
 
 use crate::render::document::{self, Published};
-use crate::render::lang::tr;
+use crate::render::lang::{for_people, tr};
 use crate::render::sheet::table::Table;
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::units;
@@ -55,15 +55,20 @@ pub fn csv(rows: &[Map<String, Value>]) -> String {
     head.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// The answer for people: a table, and the answer in the last lines. With `brief`, the answer alone.
+/// The answer for people: a table, and the answer in the last lines. With `brief`, the answer alone, which programs read
+/// as well, so it stays English.
 pub fn text(asked: &Asked<'_>, brief: bool, style: Style) -> String {
+    if brief { answered(asked, true, style) } else { for_people(|| answered(asked, false, style)) }
+}
+
+fn answered(asked: &Asked<'_>, brief: bool, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let (title, table, total) = table(asked);
     if !brief && total > 0 {
         sheet.heading(title);
         sheet.table(&table);
         if total > SHOWN {
-            sheet.paragraph(2, &format!("and {} more: --json, --csv", units::count((total - SHOWN) as u64)));
+            sheet.paragraph(2, &tr!("and {more} more: --json, --csv", more = units::count((total - SHOWN) as u64)));
         }
     }
     if !brief {

@@ -1,6 +1,6 @@
 //! What `punctual fleet pack` did, in few lines.
 
-use crate::render::lang::tr;
+use crate::render::lang::{for_people, tr};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::units;
 use crate::render::words::command::Command;
@@ -33,6 +33,10 @@ pub struct PackedTotals {
 }
 
 pub fn packed(totals: &PackedTotals, pack: &Path, style: Style) -> String {
+    for_people(|| told(totals, pack, style))
+}
+
+fn told(totals: &PackedTotals, pack: &Path, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let notes = [
         (totals.known, tr!("packed already")),
@@ -69,4 +73,18 @@ pub fn packed(totals: &PackedTotals, pack: &Path, style: Style) -> String {
     let ask = Command::new(["fleet", "ask", &pack.display().to_string(), "worst"]).to_string();
     sheet.answer_next(tr!("Ask which machines are bad:"), &ask, None);
     sheet.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::lang::in_chinese;
+
+    #[test]
+    fn a_chinese_user_is_told_in_chinese() {
+        let totals = PackedTotals { recordings: 2, ..PackedTotals::default() };
+        let said = in_chinese(|| packed(&totals, Path::new("pack"), Style::default()));
+        assert!(said.contains("已打包：") && !said.contains("PACKED"), "{said}");
+        assert!(packed(&totals, Path::new("pack"), Style::default()).contains("PACKED: 2"));
+    }
 }
