@@ -1,13 +1,11 @@
 //! Metrics as Prometheus knows them, and their `OpenMetrics` text. [`super::protobuf`] writes the same with native buckets.
 
-use super::prometheus::{BUCKETS_NS, head, seconds};
+use super::prometheus::{BUCKETS_NS, QUANTILES_PPM, head, seconds};
 use punctual_hist::{Counts, Nanos, bucket_high};
 use std::fmt::Write as _;
 
 /// The media type of the text.
 pub const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Quantiles of a summary, in millionths.
-pub const QUANTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
 
 /// All samples of one metric.
 pub struct Family<'a> {

@@ -15,6 +15,9 @@ use std::fmt::Write as _;
 pub const BUCKETS_NS: [u64; 12] =
     [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000];
 
+/// Quantiles of a summary, in millionths.
+pub const QUANTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
+
 type Point = fn(&Series) -> Option<Nanos>;
 
 pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
@@ -24,6 +27,7 @@ pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
     for series in &run.series {
         buckets(&mut text, series);
     }
+    summary(&mut text, &run.series);
     let gauges: [(&str, &str, Point); 4] = [
         ("punctual_latency_min_seconds", "Smallest latency", Series::smallest),
         ("punctual_latency_max_seconds", "Largest latency of the activations that were counted", Series::largest),
@@ -76,6 +80,25 @@ fn buckets(text: &mut String, series: &Series) {
     if let Some(sum) = sum(series) {
         let _ = writeln!(text, "punctual_latency_seconds_sum{{{labels}}} {}", seconds(sum));
         let _ = writeln!(text, "punctual_latency_seconds_count{{{labels}}} {count}");
+    }
+}
+
+/// The quantiles that the series state or that lie within their cells.
+fn summary(text: &mut String, all: &[Series]) {
+    let name = "punctual_latency_quantiles_seconds";
+    head(text, name, "summary", "Quantiles of the latency");
+    for series in all {
+        let labels = labels(series);
+        for ppm in QUANTILES_PPM {
+            let quantile = seconds(Nanos::from_us(u64::from(ppm)));
+            if let Some(value) = series.percentile_ppm(ppm) {
+                let _ = writeln!(text, "{name}{{{labels},quantile=\"{quantile}\"}} {}", seconds(value));
+            }
+        }
+        if let Some(sum) = sum(series) {
+            let _ = writeln!(text, "{name}_sum{{{labels}}} {}", seconds(sum));
+            let _ = writeln!(text, "{name}_count{{{labels}}} {}", series.counted());
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! A native bucket is 2.2 % wide, a little more than a cell of ours, so that Prometheus computes any percentile, over any
 //! time and over many machines, nearly as exactly as we do. The classic buckets are written beside them.
 
-use super::family::{Family, Number, QUANTILES_PPM, Samples, classic};
+use super::family::{Family, Number, Samples, classic};
+use super::prometheus::QUANTILES_PPM;
 use crate::stats::float::float;
 use punctual_hist::{Counts, Nanos, bucket_high};
 
