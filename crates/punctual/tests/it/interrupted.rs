@@ -140,8 +140,14 @@ fn damage_in_the_middle_is_told_from_a_missing_end() {
     let mut bytes = fs::read(run.path(name)).unwrap();
     let at = bytes.len() * 2 / 3;
     fs::write(run.path("cut"), &bytes[..at]).unwrap();
-    bytes[at] ^= 1;
-    fs::write(run.path("damaged"), &bytes).unwrap();
+    // A frame whose length is damaged looks like a missing end. At most one of the two places lies in a length.
+    let is_told = [at, at + 8].into_iter().any(|at| {
+        bytes[at] ^= 1;
+        fs::write(run.path("damaged"), &bytes).unwrap();
+        bytes[at] ^= 1;
+        run.punctual(&["report", "damaged"]).out.contains("damaged in its")
+    });
+    assert!(is_told);
     for (file, wants, other) in [("damaged", "damaged in its middle", "cut off"), ("cut", "cut off", "damaged in its")]
     {
         for words in [&["report", file][..], &["compare", name, file]] {
