@@ -143,6 +143,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority for fifo and rr, 1 to 95 [default: the profile''s, or 90]')
             [CompletionResult]::new('--runtime', '--runtime', [CompletionResultType]::ParameterName, 'Run time per period for deadline [default: a fifth of the shortest period]')
             [CompletionResult]::new('--mechanism', '--mechanism', [CompletionResultType]::ParameterName, 'How the threads wait; on EVL absolute, on Cobalt absolute or timerfd (a timer file of its own)')
+            [CompletionResult]::new('--endpoint', '--endpoint', [CompletionResultType]::ParameterName, 'With rpmsg and shm: where the other side is reached, as /dev/rpmsg0, or as PATH@OFFSET in bytes for memory')
             [CompletionResult]::new('--clock', '--clock', [CompletionResultType]::ParameterName, 'The clock on which the releases lie and from which latency is read: realtime, tai, aux:0 to aux:7, or a PTP device such as /dev/ptp0')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder')
             [CompletionResult]::new('--context', '--context', [CompletionResultType]::ParameterName, 'With one real-time core: where the clock is read after a release')

@@ -1717,7 +1717,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --clock --kernel --context --gravity --rounds --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
+            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --endpoint --clock --kernel --context --gravity --rounds --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1752,7 +1752,11 @@ _punctual() {
                     return 0
                     ;;
                 --mechanism)
-                    COMPREPLY=($(compgen -W "absolute relative timerfd futex hybrid spin nanosleep" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "absolute relative timerfd futex hybrid spin nanosleep rpmsg shm" -- "${cur}"))
+                    return 0
+                    ;;
+                --endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --clock)

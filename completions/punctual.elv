@@ -134,6 +134,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --priority 'Priority for fifo and rr, 1 to 95 [default: the profile''s, or 90]'
             cand --runtime 'Run time per period for deadline [default: a fifth of the shortest period]'
             cand --mechanism 'How the threads wait; on EVL absolute, on Cobalt absolute or timerfd (a timer file of its own)'
+            cand --endpoint 'With rpmsg and shm: where the other side is reached, as /dev/rpmsg0, or as PATH@OFFSET in bytes for memory'
             cand --clock 'The clock on which the releases lie and from which latency is read: realtime, tai, aux:0 to aux:7, or a PTP device such as /dev/ptp0'
             cand --kernel 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder'
             cand --context 'With one real-time core: where the clock is read after a release'

@@ -154,7 +154,10 @@ timerfd\t'timerfd and read'
 futex\t'futex with a time-out'
 hybrid\t'Sleep to a little before the release, then poll the clock'
 spin\t'Poll the clock; leaves one CPU free'
-nanosleep\t'Sleep one period from wherever it is, as the suite of 2002 did'"
+nanosleep\t'Sleep one period from wherever it is, as the suite of 2002 did'
+rpmsg\t'Send a message to another processor through --endpoint and wait for its answer'
+shm\t'Write a number to memory shared with another processor, and poll for its answer'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l endpoint -d 'With rpmsg and shm: where the other side is reached, as /dev/rpmsg0, or as PATH@OFFSET in bytes for memory' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l clock -d 'The clock on which the releases lie and from which latency is read: realtime, tai, aux:0 to aux:7, or a PTP device such as /dev/ptp0' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l kernel -d 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder' -r -f -a "linux\t'Linux, in-band'
 evl\t'The EVL core of Xenomai 4, out-of-band'

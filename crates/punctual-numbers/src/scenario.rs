@@ -61,6 +61,19 @@ pub enum Mechanism {
     CobaltIrq,
     /// The releases lie on another clock than `CLOCK_MONOTONIC`, and latency is read from that clock.
     OnClock(OtherClock),
+    /// A message is sent to another processor at each release. The latency is the time until its answer is there.
+    RoundTrip(Channel),
+}
+
+/// A way to another processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// An endpoint of Linux's rpmsg.
+    Rpmsg,
+    /// Two words of memory that both sides see.
+    SharedMemory,
 }
 
 /// A clock other than `CLOCK_MONOTONIC` on which releases may lie.
@@ -163,7 +176,8 @@ impl Mechanism {
             | Self::Hybrid
             | Self::Spin
             | Self::Nanosleep
-            | Self::OnClock(_) => return None,
+            | Self::OnClock(_)
+            | Self::RoundTrip(_) => return None,
         })
     }
 
@@ -350,6 +364,8 @@ pub enum ScenarioError {
     OnlyFifo,
     /// A core's driver that measures in the kernel does not accept this period.
     DriverPeriod(Nanos),
+    /// Several threads would take each other's answers from one endpoint.
+    OneThread,
 }
 
 impl Scenario {
@@ -370,6 +386,9 @@ impl Scenario {
         }
         for thread in &self.threads {
             self.check_thread(thread)?;
+        }
+        if matches!(self.mechanism, Mechanism::RoundTrip(_)) && self.threads.len() > 1 {
+            return Err(ScenarioError::OneThread);
         }
         if self.load_phases.is_empty() || self.load_phases.iter().any(|phase| phase.parts == 0) {
             return Err(ScenarioError::NoPhase);
@@ -495,6 +514,8 @@ mod tests {
         for mechanism in [Mechanism::Evl, Mechanism::CobaltKernel] {
             assert_eq!(check(Scenario { mechanism, ..with(Policy::Other) }), ScenarioError::OnlyFifo);
         }
+        let mechanism = Mechanism::RoundTrip(Channel::Rpmsg);
+        assert_eq!(check(Scenario { mechanism, ..scenario("0-1", ms) }), ScenarioError::OneThread);
         let short = Scenario { length: Amount::Time(Nanos::from_us(10)), ..scenario("0", ms) };
         assert_eq!(check(short), ScenarioError::TooShort(Nanos::from_us(10)));
         assert_eq!(check(Scenario { load_phases: vec![], ..scenario("0", ms) }), ScenarioError::NoPhase);

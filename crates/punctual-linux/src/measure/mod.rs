@@ -19,8 +19,8 @@ pub use phases::{WallTime, wall_time};
 pub use prepare::look_for;
 pub use punctual_rt::now;
 pub use terms::{
-    CpuProgress, CpuSoFar, Explain, MeasureError, MeasureRemedy, Observer, Pace, PhaseNumber, Progress, Setting, Spike,
-    TracePace,
+    CpuProgress, CpuSoFar, Endpoint, Explain, MeasureError, MeasureRemedy, Observer, Pace, PhaseNumber, Progress,
+    Setting, Spike, TracePace,
 };
 
 use punctual_numbers::recording::EndReason;

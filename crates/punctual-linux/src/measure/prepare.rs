@@ -4,7 +4,7 @@ use super::causes::Causes;
 use super::terms::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::driver::Device;
-use crate::probe::{OpenClock, Probe, ProbeError, RunControl};
+use crate::probe::{OpenClock, Probe, ProbeError, RunControl, Waiting};
 use punctual_hist::Nanos;
 use punctual_numbers::placement::{Placement, place};
 use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime, ThreadPhase};
@@ -28,9 +28,15 @@ pub(super) struct Prepared {
 
 pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
     look_for(scenario.mechanism)?;
+    if matches!(scenario.mechanism, Mechanism::RoundTrip(_)) && setting.endpoint.is_none() {
+        return Err(MeasureError::NoEndpoint);
+    }
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(Mark { at: RecTime::EPOCH, kind: MarkKind::Note(text) });
     setting.notes.iter().cloned().for_each(&mut note);
+    if let Some(endpoint) = &setting.endpoint {
+        note(format!("the messages went to {endpoint}, and the latencies are the times until their answers"));
+    }
     // A tracing instance left behind by a killed measurement still records, and costs CPU time on every CPU.
     crate::trace::sweep();
     let placement = place(&scenario.cpus(), &setting.cpus, scenario.load_cpus.as_ref());
@@ -54,7 +60,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
             Probe::start(
                 *thread,
                 policy,
-                scenario.mechanism,
+                Waiting { mechanism: scenario.mechanism, endpoint: setting.endpoint.clone() },
                 scenario.limit,
                 memory_locked,
                 &setting.cpus.online,

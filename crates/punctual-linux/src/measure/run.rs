@@ -406,6 +406,7 @@ impl<'a> ScenarioRun<'a> {
         let control = &self.prepared.control;
         let reason = match (all_ended_well, control.limit_hit(), interrupted.load(Relaxed)) {
             _ if control.core_lost() => EndReason::CoreLost,
+            _ if control.source_lost() => EndReason::SourceLost,
             (false, ..) => EndReason::Stalled,
             (_, true, _) => EndReason::LimitExceeded,
             (_, _, true) => EndReason::Interrupted,
@@ -413,7 +414,7 @@ impl<'a> ScenarioRun<'a> {
         };
         let totals = self.prepared.causes.take().map(Causes::finish);
         self.emit(totals.into_iter().flatten());
-        let refused = self.prepared.control.take_driver_refused();
+        let refused = self.prepared.control.take_refused();
         let set = self.prepared.control.clock_set();
         let moved = (set > 0).then(|| {
             format!("the clock of the releases was set {set} times during the run; the releases under way then are not counted")

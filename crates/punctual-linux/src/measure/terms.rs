@@ -1,6 +1,6 @@
 //! The input of a measurement, its progress, and the reasons why it may be refused.
 
-pub use crate::probe::{CpuSoFar, Spike};
+pub use crate::probe::{CpuSoFar, Endpoint, Spike};
 pub use crate::trace::TracePace;
 
 use crate::privilege;
@@ -30,6 +30,8 @@ pub struct Setting {
     pub tool_version: String,
     pub explain: Option<Explain>,
     pub pace: Pace,
+    /// The other side of a round trip.
+    pub endpoint: Option<Endpoint>,
 }
 
 /// How often the threads beside the measuring ones work. This decides what a measurement costs, and how soon it notices
@@ -135,6 +137,9 @@ pub enum MeasureError {
     /// The clock on which the releases are to lie cannot be read.
     #[error("{0}")]
     Clock(#[from] ClockError),
+    /// A round trip is to be measured, and nobody said to where.
+    #[error("a round trip needs an endpoint")]
+    NoEndpoint,
     /// The driver of a core cannot measure or tune.
     #[error("{0}")]
     Driver(#[from] DriverError),
@@ -152,7 +157,9 @@ pub enum MeasureRemedy {
     LongerPeriod,
     /// Run as root, or leave the idle states unchanged.
     LeaveIdleStates,
-    /// Make the real-time core or the clock usable, as the text says.
+    /// Name the other side of the round trip.
+    NameEndpoint,
+    /// Make the real-time core, the clock or the endpoint usable, as the text says.
     Core(String),
 }
 
@@ -168,6 +175,8 @@ impl MeasureError {
             Self::Clock(refused) | Self::Probe(ProbeError::Clock { source: refused, .. }) => {
                 MeasureRemedy::Core(refused.remedy())
             }
+            Self::Probe(ProbeError::Endpoint { source: refused, .. }) => MeasureRemedy::Core(refused.remedy()),
+            Self::NoEndpoint => MeasureRemedy::NameEndpoint,
             Self::Probe(ProbeError::PeriodTooShort { .. }) => MeasureRemedy::LongerPeriod,
             Self::Probe(ProbeError::Refused { source: source @ punctual_rt::Error::Setup(refused), .. }) => {
                 match refused {

@@ -7,6 +7,7 @@ mod late;
 mod other_clock;
 mod recorder;
 mod ring;
+mod round_trip;
 mod wakeup;
 
 pub use collect::{Assignment, Collector, CpuSoFar, Spike};
@@ -14,4 +15,5 @@ pub use gaps::Gap;
 pub use late::{CrowdedOut, LateReader, LateTap, SeenActivation};
 pub use other_clock::{ClockError, OpenClock};
 pub use recorder::{Block, GAP_DEFERRED, Recorder, RecorderReader};
-pub use wakeup::{Go, Probe, ProbeError, RunControl};
+pub use round_trip::{Endpoint, EndpointError};
+pub use wakeup::{Go, Probe, ProbeError, RunControl, Waiting};

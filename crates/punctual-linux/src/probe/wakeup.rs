@@ -5,6 +5,7 @@
 use super::Recorder;
 use super::driver::{Ask, Driver, DriverError, Listener, Second};
 use super::other_clock::{ClockError, OpenClock, was_set};
+use super::round_trip::{Endpoint, EndpointError, OpenEndpoint};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::Granted;
@@ -32,6 +33,8 @@ pub enum ProbeError {
     Driver { cpu: u32, source: DriverError },
     #[error("CPU {cpu}: {source}")]
     Clock { cpu: u32, source: ClockError },
+    #[error("CPU {cpu}: {source}")]
+    Endpoint { cpu: u32, source: EndpointError },
     #[error("CPU {cpu}: asked for {asked}, granted {granted}")]
     GrantedOtherwise { cpu: u32, asked: String, granted: String },
     #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
@@ -50,8 +53,10 @@ pub struct RunControl {
     stop: AtomicBool,
     limit_hit: AtomicBool,
     core_lost: AtomicBool,
-    /// Why a driver of a core did not measure, and what can be done; or why a clock could no longer be read.
-    driver_refused: Mutex<Option<String>>,
+    source_lost: AtomicBool,
+    /// Why a driver of a core did not measure, a clock could no longer be read, or an endpoint did not answer; and what can
+    /// be done.
+    refused: Mutex<Option<String>>,
     /// How often the clock on which the releases lie was set during the run.
     clock_set: AtomicU64,
 }
@@ -81,22 +86,47 @@ impl RunControl {
         self.clock_set.load(Relaxed)
     }
 
-    fn refuse(&self, why: String) {
-        if let Ok(mut refused) = self.driver_refused.lock() {
-            *refused = Some(why);
-        }
+    /// Whether the clock of the releases could no longer be read, or the other side of a channel no longer answered.
+    pub fn source_lost(&self) -> bool {
+        self.source_lost.load(Acquire)
+    }
+
+    /// Ends the run because the driver of a core refused.
+    fn lose_driver(&self, why: String) {
+        self.note_refusal(why);
         self.lose_core();
     }
 
-    /// Why a driver of a core did not measure, and what can be done.
-    pub fn take_driver_refused(&self) -> Option<String> {
-        self.driver_refused.lock().ok()?.take()
+    /// Ends the run because of its clock or its endpoint.
+    fn lose_source(&self, why: String) {
+        self.note_refusal(why);
+        self.source_lost.store(true, Release);
+        self.stop();
+    }
+
+    fn note_refusal(&self, why: String) {
+        if let Ok(mut refused) = self.refused.lock() {
+            *refused = Some(why);
+        }
+    }
+
+    /// Why a driver, a clock or an endpoint ended the run, and what can be done.
+    pub fn take_refused(&self) -> Option<String> {
+        self.refused.lock().ok()?.take()
     }
 
     /// Whether the latency of an activation exceeded the stop limit.
     pub fn limit_hit(&self) -> bool {
         self.limit_hit.load(Acquire)
     }
+}
+
+/// How a thread waits, and with what.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    pub mechanism: Mechanism,
+    /// The other side of a round trip.
+    pub endpoint: Option<Endpoint>,
 }
 
 pub struct Go {
@@ -127,7 +157,7 @@ impl Probe {
     pub fn start(
         thread: ProbeThread,
         policy: Policy,
-        mechanism: Mechanism,
+        wait: Waiting,
         limit: Option<Nanos>,
         memory_locked: bool,
         online: &CpuSet,
@@ -140,7 +170,8 @@ impl Probe {
         let plan = ThreadPlan {
             thread,
             policy,
-            mechanism,
+            mechanism: wait.mechanism,
+            endpoint: wait.endpoint,
             limit: limit.unwrap_or(Nanos::MAX),
             online: online.iter().collect(),
             control: Arc::clone(control),
@@ -207,12 +238,15 @@ enum Way {
     OnClock(OpenClock),
     /// It waits in the driver of a core, which measures.
     Driver(Driver),
+    /// It sends a message at each release and waits for the answer.
+    RoundTrip(OpenEndpoint),
 }
 
 struct ThreadPlan {
     thread: ProbeThread,
     policy: Policy,
     mechanism: Mechanism,
+    endpoint: Option<Endpoint>,
     limit: Nanos,
     online: Vec<u32>,
     control: Arc<RunControl>,
@@ -252,27 +286,30 @@ impl ThreadPlan {
         let granted = setup::granted().map_err(refused)?;
         self.verify(wanted, pinned, &granted)?;
         self.check_period()?;
-        let driver = self.driver().transpose().map_err(|source| ProbeError::Driver { cpu, source })?;
-        let clock = self.clock().transpose().map_err(|source| ProbeError::Clock { cpu, source })?;
-        let way = match (driver, clock) {
-            (Some(driver), _) => Way::Driver(driver),
-            (_, Some(clock)) => Way::OnClock(clock),
-            _ => self.pacer().transpose().map_err(refused)?.map_or(Way::FromHere, |pacer| Way::Paced(Box::new(pacer))),
-        };
+        let way = self.way()?;
         let affinity: CpuSet = granted.cpus.iter().copied().collect();
         Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, way))
     }
 
-    /// The driver of a core, if it is to measure in the kernel.
-    fn driver(&self) -> Option<Result<Driver, DriverError>> {
-        let (core, context) = self.mechanism.driver_of()?;
+    fn way(&self) -> Result<Way, ProbeError> {
         let ProbeThread { cpu, period } = self.thread;
-        Some(Driver::attach(Ask { core, context, cpu, period, priority: self.priority() }))
-    }
-
-    /// The clock of the releases, if it is another one than `CLOCK_MONOTONIC`.
-    fn clock(&self) -> Option<Result<OpenClock, ClockError>> {
-        if let Mechanism::OnClock(clock) = self.mechanism { Some(OpenClock::open(clock)) } else { None }
+        if let Some((core, context)) = self.mechanism.driver_of() {
+            let ask = Ask { core, context, cpu, period, priority: self.priority() };
+            return Driver::attach(ask).map(Way::Driver).map_err(|source| ProbeError::Driver { cpu, source });
+        }
+        match (self.mechanism, &self.endpoint) {
+            (Mechanism::OnClock(clock), _) => {
+                OpenClock::open(clock).map(Way::OnClock).map_err(|source| ProbeError::Clock { cpu, source })
+            }
+            (Mechanism::RoundTrip(channel), Some(endpoint)) => {
+                let open = OpenEndpoint::open(channel, endpoint);
+                open.map(Way::RoundTrip).map_err(|source| ProbeError::Endpoint { cpu, source })
+            }
+            _ => {
+                let pacer = self.pacer().transpose().map_err(|source| ProbeError::Refused { cpu, source })?;
+                Ok(pacer.map_or(Way::FromHere, |pacer| Way::Paced(Box::new(pacer))))
+            }
+        }
     }
 
     /// The pacer of the run-time library for the mechanism to be measured. `None` if no pacer has part in it.
@@ -292,7 +329,8 @@ impl ThreadPlan {
             | Mechanism::EvlIrq
             | Mechanism::CobaltKernel
             | Mechanism::CobaltIrq
-            | Mechanism::OnClock(_) => return None,
+            | Mechanism::OnClock(_)
+            | Mechanism::RoundTrip(_) => return None,
         };
         Some(Pacer::new(Grid::new(now(), self.thread.period), &wait, sleeper))
     }
@@ -352,6 +390,12 @@ impl ThreadPlan {
                 self.on_clock(clock, from..end, self.limit, &mut recorder);
                 return recorder.finish();
             }
+            Way::RoundTrip(endpoint) => {
+                self.there_and_back(endpoint, warm_up_from..from, Nanos::MAX, &mut warm_up);
+                recorder.arm();
+                self.there_and_back(endpoint, from..end, self.limit, &mut recorder);
+                return recorder.finish();
+            }
             Way::Driver(driver) => return self.by_driver(driver, warm_up_from..end, &mut recorder),
         };
         self.on_grid(pacer, warm_up_from..from, Nanos::MAX, &mut warm_up, |_| ());
@@ -371,7 +415,7 @@ impl ThreadPlan {
             let measured = driver.measure(span.end, &mut Telling { plan: self, recorder });
             match measured {
                 Ok((cells, whole)) => recorder.tell_end(&cells, &whole),
-                Err(error) => self.control.refuse(format!("{error}: {}", error.remedy())),
+                Err(error) => self.control.lose_driver(format!("{error}: {}", error.remedy())),
             }
         }
     }
@@ -413,12 +457,37 @@ impl ThreadPlan {
         }
     }
 
+    /// Sends a message at each release. The next release that is not over when its answer is there is the next in turn.
+    fn there_and_back(
+        &self,
+        endpoint: &mut OpenEndpoint,
+        span: Range<MonoTime>,
+        limit: Nanos,
+        recorder: &mut Recorder,
+    ) {
+        let period = self.thread.period;
+        let count = span.end.since(span.start).whole(period);
+        let (mut index, mut release) = (0, span.start);
+        while index < count && !self.control.stop.load(Relaxed) {
+            kernel::sleep_until(release);
+            let (sent, answered) = match endpoint.round_trip() {
+                Ok(times) => times,
+                Err(error) => return self.control.lose_source(format!("{error}: {}", error.remedy())),
+            };
+            let missed = answered.since(sent).whole(period).min(count - index - 1);
+            let wake = Wake { index, release: sent, woke: answered, interval: period, missed, ..Wake::default() };
+            recorder.record(&wake);
+            self.check_limit(wake.latency(), limit);
+            (index, release) = (index + 1 + missed, release.plus(period.times(1 + missed)));
+        }
+    }
+
     /// Waits for releases that lie on another clock, which gives the latency too. `CLOCK_MONOTONIC` says when that was,
     /// as for all activations.
     fn on_clock(&self, clock: &OpenClock, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
         kernel::sleep_until(span.start);
         if let Err(error) = self.follow(clock, span, limit, recorder) {
-            self.control.refuse(format!("the clock of the releases could no longer be read: {error}"));
+            self.control.lose_source(format!("the clock of the releases could no longer be read: {error}"));
         }
     }
 

@@ -16,7 +16,6 @@ pub mod process;
 pub mod registers;
 pub mod samples;
 pub mod sched;
-#[cfg(feature = "bpf")]
 pub mod shared_words;
 pub mod signals;
 pub mod usage;

@@ -405,6 +405,18 @@ pub enum EndReason {
     Stalled,
     /// The real-time core no longer let a measuring thread sleep.
     CoreLost,
+    /// The clock of the releases, or the other side of a channel, could no longer be used.
+    SourceLost,
+}
+
+impl EndReason {
+    /// Whether the measurement itself failed, so that its end says nothing about what was measured.
+    pub const fn is_failure(self) -> bool {
+        match self {
+            Self::Stalled | Self::CoreLost | Self::SourceLost => true,
+            Self::Completed | Self::Interrupted | Self::LimitExceeded => false,
+        }
+    }
 }
 
 /// Why a file holds less than a finished recording.

@@ -218,7 +218,7 @@ fn from_ending(recording: &Recording, claims: &Claims, trust: &mut Trust) {
     for reason in reasons {
         match reason {
             EndReason::Completed => {}
-            EndReason::Stalled | EndReason::CoreLost => trust.doubt(Distrust::EndedEarly { reason }),
+            failed if failed.is_failure() => trust.doubt(Distrust::EndedEarly { reason }),
             // The user or the scenario asked for this end, so the numbers up to the end are valid.
             reason if is_whole => trust.remark(Distrust::EndedEarly { reason }),
             reason => trust.doubt(Distrust::EndedEarly { reason }),

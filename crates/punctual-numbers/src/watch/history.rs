@@ -255,7 +255,7 @@ fn gap(before: &Segment, after: &Segment) -> Gap {
         Some(EndReason::Completed) => GapReason::NextSegment,
         Some(EndReason::Interrupted) => GapReason::Stopped,
         Some(EndReason::LimitExceeded) => GapReason::StoppedWhenLate,
-        Some(EndReason::Stalled | EndReason::CoreLost) => GapReason::Failed,
+        Some(EndReason::Stalled | EndReason::CoreLost | EndReason::SourceLost) => GapReason::Failed,
     };
     Gap {
         from_unix_ns: before.until_unix_ns(),

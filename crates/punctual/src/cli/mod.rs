@@ -52,6 +52,7 @@ use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour, Version};
 use punctual_hist::Nanos;
+use punctual_linux::measure::Endpoint;
 use punctual_linux::trace::EngineChoice;
 use punctual_numbers::scenario::{Amount, Core, CoreContext, LoadPhase, Mechanism};
 use std::ffi::OsString;
@@ -406,6 +407,9 @@ pub struct MeasureArgs {
     /// How the threads wait; on EVL absolute, on Cobalt absolute or timerfd (a timer file of its own)
     #[arg(long, default_value = "absolute", value_parser = one_of(MECHANISMS))]
     pub mechanism: Mechanism,
+    /// With rpmsg and shm: where the other side is reached, as /dev/rpmsg0, or as PATH@OFFSET in bytes for memory
+    #[arg(long, value_name = "PATH", conflicts_with = "suite")]
+    pub endpoint: Option<Endpoint>,
     /// The clock on which the releases lie and from which latency is read: realtime, tai, aux:0 to aux:7, or a PTP device
     /// such as /dev/ptp0
     #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = parse_clock, conflicts_with = "suite")]

@@ -6,7 +6,7 @@ use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour};
 use punctual_linux::torture::Test;
 use punctual_linux::trace::EngineChoice;
-use punctual_numbers::scenario::{Core, CoreContext, Mechanism, OtherClock};
+use punctual_numbers::scenario::{Channel, Core, CoreContext, Mechanism, OtherClock};
 use punctual_optimize::Strategy;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Artefact;
@@ -59,6 +59,16 @@ pub const MECHANISMS: &[Word<Mechanism>] = &[
     Word("hybrid", Mechanism::Hybrid, "Sleep to a little before the release, then poll the clock"),
     Word("spin", Mechanism::Spin, "Poll the clock; leaves one CPU free"),
     Word("nanosleep", Mechanism::Nanosleep, "Sleep one period from wherever it is, as the suite of 2002 did"),
+    Word(
+        "rpmsg",
+        Mechanism::RoundTrip(Channel::Rpmsg),
+        "Send a message to another processor through --endpoint and wait for its answer",
+    ),
+    Word(
+        "shm",
+        Mechanism::RoundTrip(Channel::SharedMemory),
+        "Write a number to memory shared with another processor, and poll for its answer",
+    ),
 ];
 
 /// A clock on which releases may lie; `None` is `CLOCK_MONOTONIC`.
@@ -68,9 +78,10 @@ pub fn parse_clock(text: &str) -> Result<ClockWish, String> {
     if text == "monotonic" { Ok(None) } else { text.parse().map(Some) }
 }
 
-/// The ways to wait by their names, for files that name one.
+/// The ways to wait by their names, for files that name one. Round trips are left out: a file names no endpoint.
 pub fn mechanisms() -> Vec<(&'static str, Mechanism)> {
-    MECHANISMS.iter().map(|Word(name, mechanism, _)| (*name, *mechanism)).collect()
+    let waits = MECHANISMS.iter().filter(|Word(_, mechanism, _)| !matches!(mechanism, Mechanism::RoundTrip(_)));
+    waits.map(|Word(name, mechanism, _)| (*name, *mechanism)).collect()
 }
 
 /// The kernel that wakes the measuring threads; `None` is Linux.

@@ -63,6 +63,7 @@ impl Here {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             explain: None,
             pace: Pace::default(),
+            endpoint: None,
         }
     }
 }

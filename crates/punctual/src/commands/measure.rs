@@ -65,7 +65,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     // An ordinary thread on one kernel and a real-time thread on the other must not be compared.
     let ordinary_if_refused = kernels.is_none();
     let setting = machine.setting(load_dir, Vec::new(), ordinary_if_refused);
-    let setting = Setting { notes, explain: explain(&args.explain), ..setting };
+    let setting = Setting { notes, explain: explain(&args.explain), endpoint: args.endpoint.clone(), ..setting };
     quiet::before(&scenario, args.wait_quiet, args.form.brief);
     if let Some(kernels) = kernels {
         return kernels.run(&setting);
@@ -135,7 +135,8 @@ fn mechanisms(args: &MeasureArgs) -> Result<(Mechanism, Option<Mechanism>)> {
 fn mechanism_on(args: &MeasureArgs, kernel: Option<Core>) -> Result<Mechanism> {
     let context = context_word(args.context);
     match (kernel, args.context, args.mechanism) {
-        (None, CoreContext::User, mechanism) => on_clock(args, mechanism),
+        (None, CoreContext::User, mechanism) => with_endpoint(args, on_clock(args, mechanism)?),
+        _ if args.endpoint.is_some() => bail!("--endpoint is for --kernel linux: a round trip is Linux's"),
         _ if args.clock.is_some() => bail!("--clock is for --kernel linux: a real-time core has clocks of its own"),
         (None, ..) => bail!("--context {context} is for a real-time core: add --kernel evl or --kernel cobalt"),
         (Some(core), context, Mechanism::Absolute) => Ok(Mechanism::on(core, context)),
@@ -144,6 +145,17 @@ fn mechanism_on(args: &MeasureArgs, kernel: Option<Core>) -> Result<Mechanism> {
             "on a real-time core threads sleep until the release (--mechanism absolute); only on Cobalt, and in context \
              user, they can wait for a timer file instead (--mechanism timerfd)"
         ),
+    }
+}
+
+/// Refuses a round trip without an endpoint, and an endpoint without a round trip.
+fn with_endpoint(args: &MeasureArgs, mechanism: Mechanism) -> Result<Mechanism> {
+    match (mechanism, &args.endpoint) {
+        (Mechanism::RoundTrip(_), None) => {
+            bail!("a round trip needs to know where the other side is: add --endpoint, as in --endpoint /dev/rpmsg0")
+        }
+        (Mechanism::RoundTrip(_), Some(_)) | (_, None) => Ok(mechanism),
+        (_, Some(endpoint)) => bail!("--endpoint {endpoint} is for --mechanism rpmsg or --mechanism shm"),
     }
 }
 

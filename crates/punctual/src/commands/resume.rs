@@ -29,7 +29,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     let explain = recording.causes.tracing.as_ref().map(as_before);
-    let setting = Setting { explain, ..machine.setting(load_dir, Vec::new(), false) };
+    let setting = Setting { explain, endpoint: args.endpoint.clone(), ..machine.setting(load_dir, Vec::new(), false) };
     same_machine(&recording, &setting, path)?;
     let asked = args.activations.map(Amount::Activations).or(args.duration.map(Amount::Time));
     let scenario = remaining(&recording, asked)

@@ -116,7 +116,7 @@ impl Finished {
         let is_incomplete = failure.is_some() || report.write_error.is_some();
         Ok(if is_incomplete { Exit::Error } else { Exit::Fine }
             .and(Exit::exceeded_if(report.end == Some(EndReason::LimitExceeded)))
-            .and(Exit::doubtful_if(matches!(report.end, Some(EndReason::Stalled | EndReason::CoreLost))))
+            .and(Exit::doubtful_if(report.end.is_some_and(EndReason::is_failure)))
             .and(Exit::from(&report.verdict)))
     }
 }

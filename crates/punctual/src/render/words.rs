@@ -34,7 +34,9 @@ use punctual_hist::Nanos;
 use punctual_linux::measure::{OtherProgram, OtherWork, WallTime, wall_time};
 use punctual_numbers::recording::{CutOff, CutReason, EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_numbers::report::{CpuRow, PhaseRow, Report};
-use punctual_numbers::scenario::{Amount, Core, LoadPhase, Mechanism, OtherClock, Policy, Scenario, TimerPhase};
+use punctual_numbers::scenario::{
+    Amount, Channel, Core, LoadPhase, Mechanism, OtherClock, Policy, Scenario, TimerPhase,
+};
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
 pub fn cpus(set: &CpuSet) -> String {
@@ -126,6 +128,11 @@ pub fn end(reason: EndReason) -> &'static str {
         EndReason::Interrupted => tr!("was stopped by a signal (SIGINT or SIGTERM)"),
         EndReason::LimitExceeded => tr!("was stopped at the first activation later than the limit"),
         EndReason::Stalled => tr!("was stopped because a measuring thread made no more progress"),
+        EndReason::SourceLost => {
+            tr!(
+                "was stopped because what a measuring thread waits for failed: its clock, or the other side of a channel"
+            )
+        }
         EndReason::CoreLost => tr!("was stopped because the real-time core no longer let a measuring thread sleep"),
     }
 }
@@ -203,6 +210,12 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::EvlIrq => tr!("the timer handler of EVL's driver latmus"),
         Mechanism::CobaltKernel => tr!("a task in the kernel that Cobalt's driver timerbench wakes"),
         Mechanism::CobaltIrq => tr!("the timer handler of Cobalt's driver timerbench"),
+        Mechanism::RoundTrip(Channel::Rpmsg) => {
+            tr!("a message through rpmsg at each release, and the wait for its answer")
+        }
+        Mechanism::RoundTrip(Channel::SharedMemory) => {
+            tr!("a number written to shared memory at each release, and polling for its answer")
+        }
         Mechanism::OnClock(OtherClock::Realtime) => tr!("clock_nanosleep on CLOCK_REALTIME to the release"),
         Mechanism::OnClock(OtherClock::Tai) => tr!("clock_nanosleep on CLOCK_TAI to the release"),
         Mechanism::OnClock(OtherClock::Auxiliary(_)) => tr!("clock_nanosleep to the release on an auxiliary clock"),

@@ -79,6 +79,16 @@ fn a_clock_that_is_not_there() {
 }
 
 #[test]
+fn an_endpoint_that_is_not_there() {
+    refused(&["--mechanism", "rpmsg"], &["--endpoint /dev/rpmsg0"]);
+    refused(&["--endpoint", "/dev/rpmsg0"], &["--mechanism rpmsg or --mechanism shm"]);
+    refused(&["--mechanism", "rpmsg", "--endpoint", "/dev/rpmsg77", "--cpus", "0"], &["/dev/rpmsg77", "No such file"]);
+    refused(&["--mechanism", "rpmsg", "--endpoint", "/dev/null", "--cpus", "0"], &["the other side closed it"]);
+    refused(&["--mechanism", "shm", "--endpoint", "/dev/null@12"], &["a multiple of 8"]);
+    refused(&["--mechanism", "shm", "--endpoint", "/dev/null", "--kernel", "evl"], &["--kernel linux"]);
+}
+
+#[test]
 fn a_length_that_holds_no_activation() {
     let run = Run::new();
     run.punctual(&["measure", "--policy", "other", "--duration", "1us"]).refused(&["1 us", "no activation"]);

@@ -33,6 +33,7 @@ mod need;
 mod optimize;
 mod optimize_privileged;
 mod privileged;
+mod round_trip;
 mod run;
 mod share;
 mod snapshot;

@@ -143,7 +143,7 @@ mod tests {
         let map = |words: usize| {
             let file = file();
             file.set_len((words * 8) as u64).unwrap();
-            SharedWords::map(&file, words).unwrap()
+            SharedWords::map(&file, 0, words).unwrap()
         };
         Lanes::new(map(2 * LANE_WORDS), map((2 * RECORD_WORDS) << SHIFT), 2, SHIFT)
     }

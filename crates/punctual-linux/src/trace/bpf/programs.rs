@@ -42,7 +42,7 @@ impl Programs {
         let mut ebpf = prepare(&btf, cpus, shift)?;
         let words = |map: &str, words: usize| -> Result<SharedWords, TraceError> {
             let Some(Map::Array(data)) = ebpf.map(map) else { return Err(refused("the program has no rings")) };
-            SharedWords::map(data.fd(), words).map_err(|error| refused(&format!("map a ring: {error}")))
+            SharedWords::map(data.fd(), 0, words).map_err(|error| refused(&format!("map a ring: {error}")))
         };
         let (of_lanes, ring) = (words("lanes", count * LANE_WORDS)?, words("ring", (count << shift) * RECORD_WORDS)?);
         let lanes = Lanes::new(of_lanes, ring, count, shift);

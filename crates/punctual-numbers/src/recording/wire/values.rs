@@ -11,7 +11,7 @@ use crate::recording::{
     Clock, Earliest, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InBand, InForce, LoadDone,
     Mark, MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
 };
-use crate::scenario::{Amount, LoadPhase, Mechanism, OtherClock, Policy, ProbeThread, Scenario, TimerPhase};
+use crate::scenario::{Amount, Channel, LoadPhase, Mechanism, OtherClock, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State, WhyUnknown};
 use punctual_facts::machine::MachineLine;
@@ -138,7 +138,7 @@ variants! {
         0 => Suspended, 1 => Paused, 2 => WallClockStep, 3 => TscDrift, 4 => Steal, 5 => Throttled, 6 => RtThrottled,
         8 => Moved
     }
-    EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled, 4 => CoreLost }
+    EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled, 4 => CoreLost, 5 => SourceLost }
     Severity { 0 => Info, 1 => Medium, 2 => High, 3 => Fatal }
     State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why), 4 => Advice(why) }
     Confidence { 0 => Low, 1 => Medium, 2 => High }
@@ -146,8 +146,9 @@ variants! {
     Mechanism {
         0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid, 7 => Evl,
         8 => Cobalt, 9 => CobaltTimer, 10 => EvlKernel, 11 => EvlIrq, 12 => CobaltKernel, 13 => CobaltIrq,
-        14 => OnClock(clock)
+        14 => OnClock(clock), 15 => RoundTrip(channel)
     }
+    Channel { 0 => Rpmsg, 1 => SharedMemory }
     OtherClock { 0 => Realtime, 1 => Tai, 2 => Auxiliary(number), 3 => Ptp(number) }
     TimerPhase { 0 => Auto, 1 => Aligned, 2 => Staggered, 3 => Random(seed) }
     Amount { 0 => Time(length), 1 => Activations(n) }

@@ -28,6 +28,7 @@ const EACH: Nanos = Nanos::from_secs(30);
 const RELEASES_MIN: u64 = 20;
 const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
 const CORE_LOST: &str = "the real-time core was stopped";
+const SOURCE_LOST: &str = "the clock of the releases could no longer be read";
 
 /// This machine, as the cells of a campaign see it.
 pub struct Bed {
@@ -172,6 +173,7 @@ fn plainly(
         Some(EndReason::Completed) => Some(Outcome::Measured),
         Some(EndReason::Stalled) => Some(Outcome::Refused(STALLED.to_owned())),
         Some(EndReason::CoreLost) => Some(Outcome::Refused(CORE_LOST.to_owned())),
+        Some(EndReason::SourceLost) => Some(Outcome::Refused(SOURCE_LOST.to_owned())),
         _ => None,
     })
 }

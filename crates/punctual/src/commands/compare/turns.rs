@@ -199,6 +199,9 @@ fn measured(scenario: &Scenario, recording: &Path, interrupted: &AtomicBool, fol
         Some(EndReason::CoreLost) => {
             bail!("the real-time core was stopped\nwhat was measured before is kept: {}", resume(folder))
         }
+        Some(EndReason::SourceLost) => {
+            bail!("what a measuring thread waits for failed\nwhat was measured before is kept: {}", resume(folder))
+        }
         _ => Ok(false),
     }
 }

@@ -146,6 +146,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("resolved", "What settles the conflict."),
     ("rhythm", "The times at which they come."),
     ("round-robin", "SCHED_RR, with its priority."),
+    ("round-trip", "The way to another processor, whose answers are waited for."),
     ("run_wanted_ns", "How long a run would have to be, in nanoseconds."),
     ("rung", "By which means it was looked for."),
     ("runtime_ns", "Run time in each period, in nanoseconds."),

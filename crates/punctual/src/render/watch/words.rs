@@ -66,7 +66,7 @@ pub fn ended(reason: EndReason, store: &Path, again: &Command) -> String {
         EndReason::LimitExceeded => tr!("The watch was stopped by a late activation."),
         EndReason::Interrupted => tr!("The watch was interrupted."),
         EndReason::Completed => tr!("The watch is over."),
-        EndReason::Stalled | EndReason::CoreLost => tr!("The watch failed."),
+        EndReason::Stalled | EndReason::CoreLost | EndReason::SourceLost => tr!("The watch failed."),
     };
     let look = Command::new(["report".to_owned(), store.display().to_string()]);
     tr!("{how} Look at it with: {look}. Go on with: {again}", how, look, again)

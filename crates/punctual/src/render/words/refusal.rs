@@ -51,6 +51,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             units::duration(DRIVER_PERIOD_MAX),
             units::duration(period)
         ),
+        ScenarioError::OneThread => "a round trip is measured from one CPU: name it with --cpus".to_owned(),
         ScenarioError::OnlyFifo => "a real-time core paces only threads of SCHED_FIFO: leave --policy out".to_owned(),
     })
 }
@@ -144,6 +145,7 @@ pub fn measure_error(error: MeasureError) -> anyhow::Error {
              off-line; name other CPUs with --cpus"
                 .to_owned()
         }
+        MeasureRemedy::NameEndpoint => "name the other side with --endpoint, as in --endpoint /dev/rpmsg0".to_owned(),
         MeasureRemedy::MoreLockedMemory(why) | MeasureRemedy::Core(why) => why,
         MeasureRemedy::LongerPeriod => "ask for a longer one with --period".to_owned(),
         MeasureRemedy::LeaveIdleStates => "run as root, or leave --dma-latency away".to_owned(),
