@@ -35,6 +35,14 @@ pub fn worst(findings: &[Finding]) -> Option<Severity> {
     findings.iter().filter(|f| f.state == State::Bad).map(|f| f.severity).max()
 }
 
+/// Whether the findings say nothing about the machine, as where `/proc` and `/sys` are not mounted: of the conditions
+/// that can be checked at all, no more than one in twenty was.
+pub fn is_blind(findings: &[Finding]) -> bool {
+    let checked = findings.iter().filter(|f| matches!(f.state, State::Good | State::Bad)).count();
+    let unknown = findings.iter().filter(|f| matches!(f.state, State::Unknown(_))).count();
+    unknown > 19 * checked
+}
+
 /// Creates the case of an audit and makes the first of its two readings of the interrupt counts.
 pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Case<'a> {
     let case = Case::new(tree, machine, need);

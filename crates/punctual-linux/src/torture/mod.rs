@@ -94,12 +94,17 @@ pub enum TortureError {
 pub(crate) struct Control<'a> {
     interrupted: &'a AtomicBool,
     failed: AtomicBool,
+    length: Nanos,
     until: MonoTime,
 }
 
 impl Control<'_> {
     fn goes_on(&self) -> bool {
-        now() < self.until && !self.interrupted.load(Relaxed) && !self.failed.load(Relaxed)
+        self.goes_on_until(self.until)
+    }
+
+    fn goes_on_until(&self, until: MonoTime) -> bool {
+        now() < until && !self.interrupted.load(Relaxed) && !self.failed.load(Relaxed)
     }
 }
 
@@ -132,7 +137,12 @@ pub fn run(order: &Order, cpus: &Cpus, interrupted: &AtomicBool) -> Result<Outco
     let core_refused = core.as_ref().err().cloned();
     place.core = core.ok().flatten();
     let started = now();
-    let control = Control { interrupted, failed: AtomicBool::new(false), until: started.plus(order.length) };
+    let control = Control {
+        interrupted,
+        failed: AtomicBool::new(false),
+        length: order.length,
+        until: started.plus(order.length),
+    };
     let findings = match order.test {
         Test::Switches => Findings::Switches(switches::run(order, &place, &control)?),
         Test::Fpu => Findings::Fpu(fpu::run(order, &place, &control)?),

@@ -205,7 +205,7 @@ fn of_row(row: &LatencyRow) -> Measured {
         ran: row.ran,
         skipped: Some(row.skipped),
         min_ns: row.min.map(Nanos::as_ns),
-        mean_ns: mean(&row.cells),
+        mean_ns: mean(row).map(Nanos::as_ns),
         max_ns: row.max.map(Nanos::as_ns),
         cells: row.cells.iter().map(|cell| of_cell(cell, row.max)).collect(),
     }
@@ -237,9 +237,12 @@ fn of_cell(cell: &Cell, top: Option<Nanos>) -> [u64; 3] {
 }
 
 /// The mean of a recording's row from the middles of its cells, which are 1.6 % wide; `None` if nothing ran.
-fn mean(cells: &[Cell]) -> Option<u64> {
+fn mean(row: &LatencyRow) -> Option<Nanos> {
+    let (least, most) = row.min.zip(row.max)?;
+    let cells = &row.cells;
     let count: f64 = cells.iter().map(|cell| float(cell.count)).sum();
     let middle = |cell: &Cell| f64::midpoint(float(cell.low.as_ns()), float(cell.high.as_ns()));
     let sum: f64 = cells.iter().map(|cell| middle(cell) * float(cell.count)).sum();
-    (count > 0.0).then(|| whole(sum / count))
+    // The middle of a cell may lie beyond the only value in it.
+    (count > 0.0).then(|| Nanos::from_ns(whole(sum / count)).clamp(least, most))
 }

@@ -38,6 +38,18 @@ fn a_recording_has_a_result_for_each_cpu_and_load() {
 }
 
 #[test]
+fn a_mean_that_is_read_from_cells_stays_between_the_extremes() {
+    for latency_ns in (10_000..11_000).step_by(7) {
+        let mut recording = Recording::new(sample::header(0));
+        recording.add(sample::second(0, Nanos::from_ns(latency_ns)));
+        let packed = of_recording(&recording, String::new(), 0);
+        let machine = vec![("model", "a board").into()];
+        let entry = Entry::of_recording(&packed, &machine, Vec::new(), Told::default());
+        assert_eq!(entry.complaints(), [], "{latency_ns}");
+    }
+}
+
+#[test]
 fn files_of_other_programs_become_sound_entries() {
     for name in ["latmus-rk3588-2h.txt", "cyclictest.json", "rtla-timerlat.txt"] {
         let entry = of_file(name);

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Need;
-use punctual_tuning::audit::{audit, worst};
+use punctual_tuning::audit::{audit, is_blind, worst};
 use punctual_tuning::diff::{AuditDifference, AuditSide};
 use punctual_tuning::knobs::Case;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,9 @@ pub fn run(args: &AuditArgs) -> Result<Exit> {
     render::print(&text)?;
     let fails = |least| worst(&judged.findings).is_some_and(|severity| severity >= least);
     // If a fatal condition could not be checked, `--fail-on` must not pass.
-    let is_blind = || judged.findings.iter().any(is_fatal_and_unknown);
-    Ok(Exit::exceeded_if(least.is_some_and(fails)).and(Exit::doubtful_if(least.is_some() && is_blind())))
+    let is_doubtful = least.is_some() && judged.findings.iter().any(is_fatal_and_unknown);
+    let is_doubtful = is_doubtful || is_blind(&judged.findings);
+    Ok(Exit::exceeded_if(least.is_some_and(fails)).and(Exit::doubtful_if(is_doubtful)))
 }
 
 fn is_fatal_and_unknown(finding: &Finding) -> bool {

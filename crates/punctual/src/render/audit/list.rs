@@ -10,6 +10,7 @@ use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
+use punctual_tuning::audit::is_blind;
 
 /// Largest width of the column of knob ids, in characters. A longer id moves the rest of its line to the right.
 const ID_MAX: usize = 24;
@@ -29,6 +30,14 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     }
     sheet.heading(&tr!("For {need}", need = audit.need()));
     sheet.paragraph(2, &Totals::of(audit.findings).to_string());
+    if is_blind(audit.findings) {
+        sheet.toned_paragraph(
+            2,
+            Tone::Bad,
+            tr!("NOT AUDITED"),
+            tr!("almost nothing could be read here: are /proc and /sys mounted?"),
+        );
+    }
     if let Some(resort) = audit.case.resort() {
         sheet.paragraph(2, words::resort(resort));
     }
