@@ -51,7 +51,7 @@ pub fn claims(clock: GuestClock) -> &'static [&'static str] {
     match clock {
         GuestClock::Virtual => &[
             "Time counts instructions, 8 ns each, on one emulated CPU: a latency is the length of a path through the \
-             kernel. The same files give the same numbers on any machine, but for rare runs in which the emulator differs.",
+             kernel. The same files give the same numbers on any machine, to the bit.",
             "It tells kernels apart by what they do: how long interrupts or pre-emption are held off, what runs first.",
             "It knows no caches, no buses, no speed of memory or devices, no firmware (SMI), no idle states, and no other \
              CPU. It is not the latency of a real machine, and no bound of it.",
