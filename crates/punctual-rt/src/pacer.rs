@@ -182,15 +182,16 @@ impl Pacer {
     /// Allocates nothing, locks nothing, and enters the kernel only to wait.
     #[inline]
     pub fn wait(&mut self) -> Wake {
-        self.0.wait(|| {}, |_| {})
+        let mut wake = Wake::default();
+        self.0.wait(|| {}, &mut wake);
+        wake
     }
 
-    /// Waits as [`Pacer::wait`] does. If the wait polls, `warm` is called between the sleep and the release; if it
-    /// takes more than a microsecond or two, the activation may be late. `deliver` receives the outcome, and before it
-    /// possibly a draft of the outcome, which the outcome must overwrite.
+    /// Waits as [`Pacer::wait`] does, and leaves the outcome in `wake`. If the wait polls, `warm` is called between the
+    /// sleep and the release; if it takes more than a microsecond or two, the activation may be late.
     #[inline]
-    pub(crate) fn wait_delivering(&mut self, warm: impl FnOnce(), deliver: impl FnMut(&Wake)) -> Wake {
-        self.0.wait(warm, deliver)
+    pub(crate) fn wait_into(&mut self, warm: impl FnOnce(), wake: &mut Wake) {
+        self.0.wait(warm, wake);
     }
 
     /// Moves the next releases as [`Grid::steer`] does.
@@ -265,22 +266,22 @@ impl Delay {
 }
 
 impl<C: Clock> Engine<C> {
-    /// Waits for the next release. `warm` is called between the sleep and the release. `deliver` receives a draft of
-    /// the outcome during the rehearsal, and then the outcome.
+    /// Waits for the next release. `warm` is called between the sleep and the release. The outcome is left in `wake`.
     ///
     /// The latency that a caller sees depends on the few instructions between the last clock reading of the wait and
     /// the caller's own next reading. After a sleep, these instructions are not in the cache. So the usual outcome is
-    /// computed *before* the release, and the return is rehearsed by polling for an instant shortly before it.
-    /// Afterwards only a comparison and a few stores remain.
+    /// written where the caller wants it *before* the release, and the return is rehearsed by polling for an instant
+    /// shortly before it. Afterwards only comparisons and two stores remain. Returning the outcome by value would copy it
+    /// then.
     #[inline]
-    pub(crate) fn wait(&mut self, warm: impl FnOnce(), mut deliver: impl FnMut(&Wake)) -> Wake {
+    pub(crate) fn wait(&mut self, warm: impl FnOnce(), wake: &mut Wake) {
         let (release, period) = (self.grid.release(), self.grid.period());
         let (back, overshoot) = match self.waiter.approach(release, period) {
-            Approach::There(waited) => return self.told(&waited, deliver),
+            Approach::There(waited) => return self.told(&waited, wake),
             Approach::Near { back, overshoot } => (back, overshoot),
         };
         let former = self.grid;
-        let mut wake = Wake { overshoot, ..self.grid.advance(release) };
+        *wake = Wake { overshoot, ..self.grid.advance(release) };
         let rehearsal = release - REHEARSAL;
         let mut instant = release;
         if back < rehearsal - REHEARSAL {
@@ -290,13 +291,11 @@ impl<C: Clock> Engine<C> {
         loop {
             wake.woke = self.waiter.poll_until(instant);
             wake.polled = wake.woke - back;
-            deliver(&wake);
             if !self.waiter.is_on_time(wake.woke, instant) || wake.woke >= self.grid.release() {
                 break;
             }
             if instant == release {
-                self.waiter.arrived(wake.polled);
-                return wake;
+                return self.waiter.arrived(wake.polled);
             }
             instant = release;
         }
@@ -306,14 +305,14 @@ impl<C: Clock> Engine<C> {
         let hit_early = instant < release && wake.woke < release;
         let back_at = if hit_early { self.waiter.poll_until(release) } else { wake.woke };
         let waited = self.waiter.polled_until(back_at, release, back, overshoot);
-        self.told(&waited, deliver)
+        self.told(&waited, wake);
     }
 
     /// Advances the grid by the outcome of a wait.
     #[inline(never)]
-    fn told(&mut self, waited: &Waited, mut deliver: impl FnMut(&Wake)) -> Wake {
+    fn told(&mut self, waited: &Waited, wake: &mut Wake) {
         let Waited { woke, class, overshoot, polled } = *waited;
-        let wake = match (self.waiter.is_external(), class) {
+        let advanced = match (self.waiter.is_external(), class) {
             // The event did not come, and the next release is not due yet: the grid does not advance.
             (true, Class::TimedOut) if woke < self.grid.release() => {
                 Wake { index: self.grid.index(), release: self.grid.release(), woke, ..Wake::default() }
@@ -321,9 +320,7 @@ impl<C: Clock> Engine<C> {
             (true, Class::TimedOut) | (false, _) => self.grid.advance(woke),
             (true, _) => self.grid.follow(woke),
         };
-        let wake = Wake { class, overshoot, polled, ..wake };
-        deliver(&wake);
-        wake
+        *wake = Wake { class, overshoot, polled, ..advanced };
     }
 
     fn at_now<T>(&mut self, act: impl FnOnce(&mut Grid, MonoTime) -> T) -> T {

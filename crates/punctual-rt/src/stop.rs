@@ -20,6 +20,7 @@ impl Stopper {
     ///
     /// # Real-time
     /// One load.
+    #[inline]
     pub fn is_stopped(&self) -> bool {
         self.0.load(Relaxed)
     }

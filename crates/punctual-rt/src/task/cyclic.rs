@@ -130,13 +130,9 @@ impl Cyclic {
             return None;
         }
         let Self { pacer, stats, open, stop, .. } = self;
-        let mut is_stopped = false;
-        let deliver = |wake: &Wake| {
-            *open = Some(*wake);
-            is_stopped = stop.is_stopped();
-        };
-        let wake = pacer.wait_delivering(|| stats.warm(), deliver);
-        if is_stopped {
+        let wake = open.insert(Wake::default());
+        pacer.wait_into(|| stats.warm(), wake);
+        if stop.is_stopped() {
             (self.open, self.ended) = (None, Some(self.why_stopped()));
             return None;
         }
@@ -144,7 +140,7 @@ impl Cyclic {
             self.ended = Some(Ended::Overrun { missed: wake.missed });
             return None;
         }
-        Some(wake)
+        Some(*wake)
     }
 
     /// Why the loop was stopped: by a call, or by a core that can no longer pace it.
