@@ -1,15 +1,16 @@
 //! Runs `punctual lab compare` on a real kernel, as a user does, and holds its numbers against those of a second run.
 
 use super::{Claim, Judged, Lab, Scenario, Verdict, skip};
-use crate::kernel::Kernel;
+use crate::kernel::{Arch, Kernel};
 use crate::program;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
-/// One kernel is enough: that the others boot is tried by the other scenarios.
-pub const KERNELS: Scenario = Scenario { name: "kernels", claims: CLAIMS, wants: |spec| spec.id == "12-rt-amd64", run };
+/// One kernel of each architecture is enough: that the others boot is tried by the other scenarios.
+pub const KERNELS: Scenario =
+    Scenario { name: "kernels", claims: CLAIMS, wants: |spec| ["12-rt-amd64", "12-rt-arm64"].contains(&spec.id), run };
 
 const CLAIMS: &[Claim] = &[
     Claim { id: "kernels.same", says: "`lab compare`, run twice in empty folders, prints the same bytes" },
@@ -20,17 +21,18 @@ const CLAIMS: &[Claim] = &[
 ];
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
-    let product = lab.product(kernel.spec.arch)?.context("there is no product for this architecture")?;
-    if !product.libraries.is_empty() {
+    let static_one = |arch| Ok::<_, Error>(lab.product(arch)?.filter(|product| product.libraries.is_empty()));
+    let (Some(host), Some(guest)) = (static_one(Arch::of_host()?)?, static_one(kernel.spec.arch)?) else {
         return Ok(skip(CLAIMS, "guests of `lab` run a static program, which this toolchain cannot build"));
-    }
+    };
     let once = |name: &str| -> Result<String> {
         let out = lab.folder(name, kernel)?;
         // A result that is there would not be measured again.
         fs::remove_dir_all(&out).with_context(|| format!("remove {}", out.display()))?;
-        let mut command = Command::new(&product.program);
+        let mut command = Command::new(&host.program);
         command.args(["lab", "compare", "--json", "--no-explain", "--seeds", "1", "--load", "idle,io-write"]);
         command.args(["--duration", "600ms", "--kernel"]).arg(&kernel.image).arg("--out").arg(&out);
+        command.arg("--binary").arg(&guest.program);
         program::read(&mut command)
     };
     let [first, second] = [once("kernels")?, once("kernels-again")?];

@@ -31,6 +31,29 @@ pub fn ended(output: &Output, wanted: &[i32]) -> Vec<String> {
     (!is_fine).then(|| format!("it ended with {}: {}", output.code, output.err.trim())).into_iter().collect()
 }
 
+/// Complaints about the answer of `check`: held, not held and inconclusive are all fine, as the host decides which.
+pub fn checked(output: &Output) -> Vec<String> {
+    const DUE: u64 = 100;
+    let mut complaints = ended(output, &[0, 2, 3]);
+    let Ok(document) = serde_json::from_str::<Value>(&output.out) else {
+        complaints.push(format!("not JSON: {}", output.out.trim()));
+        return complaints;
+    };
+    if !document.get("verdict").is_some_and(Value::is_string) {
+        complaints.push("no verdict".to_owned());
+    }
+    let cpus = document.get("cpus").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let number = |cpu: &Value, key: &str| cpu.get(key).and_then(Value::as_u64);
+    let is_whole = |cpu: &&Value| {
+        let parts = number(cpu, "ran").zip(number(cpu, "skipped")).map(|(ran, skipped)| ran + skipped);
+        parts.is_some() && number(cpu, "due") == parts && parts >= Some(DUE - 1)
+    };
+    if cpus.len() != 2 || !cpus.iter().all(|cpu| is_whole(&cpu)) {
+        complaints.push(format!("not 2 CPUs with {DUE} releases each: {cpus:?}"));
+    }
+    complaints
+}
+
 /// Complaints about changes that are reported as done but are not, and about everything that still uses the isolated
 /// CPUs.
 pub fn applied(output: &Output, before: &Seen, now: &Seen) -> Vec<String> {
@@ -173,6 +196,18 @@ mod tests {
     fn done() -> Output {
         let changes: Vec<String> = ALWAYS.iter().map(|id| format!(r#"{{"id":"{id}","fate":"done"}}"#)).collect();
         output(0, &format!(r#"{{"applied":{{"changes":[{}]}}}}"#, changes.join(",")))
+    }
+
+    #[test]
+    fn a_check_accounts_for_every_release() {
+        let of = |code: i32, ran: u64, skipped: u64| {
+            let cpu = format!(r#"{{"due":100,"ran":{ran},"skipped":{skipped}}}"#);
+            checked(&output(code, &format!(r#"{{"verdict":"held","cpus":[{cpu},{cpu}]}}"#)))
+        };
+        assert_eq!(of(2, 97, 3), Vec::<String>::new());
+        assert_eq!((of(1, 97, 3).len(), of(0, 97, 0).len()), (1, 1));
+        assert_eq!(checked(&output(0, r#"{"cpus":[]}"#)).len(), 2);
+        assert_eq!(checked(&output(0, "killed")).len(), 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub use days::DAYS;
 pub use fair::FAIR;
 pub use killed::KILLED;
 
-use super::{Claim, Judged, Lab, Outfit, Scenario, Verdict};
+use super::{Claim, Judged, Lab, Outfit, Scenario, Verdict, skip};
 use crate::guest::Guest;
 use crate::kernel::Kernel;
 use crate::wire::Output;
@@ -22,7 +22,7 @@ use seen::Seen;
 pub const TUNE: Scenario = Scenario {
     name: "tune",
     claims: CLAIMS,
-    wants: |spec| ["12-amd64", "12-rt-amd64", "13-rt-amd64"].contains(&spec.id),
+    wants: |spec| ["12-amd64", "12-rt-amd64", "13-rt-amd64", "12-rt-arm64"].contains(&spec.id),
     run,
 };
 
@@ -38,6 +38,10 @@ const CLAIMS: &[Claim] = &[
                yet to come",
     },
     Claim {
+        id: "tune.check",
+        says: "`check` on the tuned machine ends with a verdict, and every release of CPUs 2-3 is accounted for",
+    },
+    Claim {
         id: "tune.reverted",
         says: "`revert` leaves every value, thread, mask and file as it was, and nothing of its own",
     },
@@ -45,12 +49,20 @@ const CLAIMS: &[Claim] = &[
 
 const TUNE_NOW: &str = "punctual tune --cpus 2-3 --yes --json";
 
+/// A hundred releases, with a budget that shows whether an emulated machine works, and nothing else.
+const CHECK_NOW: &str = "punctual check --cpus 2-3 --period 20ms --budget 10ms --duration 2s --load idle --no-explain --json \
+                         --out /dev/shm/check.punctual; code=$?; rm -f /dev/shm/check.*; (exit $code)";
+
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
+    if lab.product(kernel.spec.arch)?.is_none() {
+        return Ok(skip(CLAIMS, "this toolchain builds no program for that architecture"));
+    }
     let mut bench = Bench::boot(lab, kernel, "tune")?;
     let before = bench.seen("before")?;
     let applied = bench.output("applied.json", TUNE_NOW)?;
     let tuned = bench.seen("tuned")?;
     let status = bench.output("status.json", "punctual status --json")?;
+    let checked = bench.output("checked.json", CHECK_NOW)?;
     let reverted = bench.output("reverted.json", "punctual revert --json")?;
     let after = bench.seen("after")?;
     let mut complaints = judge::ended(&reverted, &[0]);
@@ -58,6 +70,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     Ok(vec![
         ("tune.applied", Verdict::of(&judge::applied(&applied, &before, &tuned))),
         ("tune.status", Verdict::of(&judge::status(&status))),
+        ("tune.check", Verdict::of(&judge::checked(&checked))),
         ("tune.reverted", Verdict::of(&complaints)),
     ])
 }
