@@ -22,6 +22,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const LAST_LINES: usize = 12;
 /// Longest time to boot, on the host.
 const BOOT_TIME: Duration = Duration::from_secs(300);
+/// Longest time to the guest's first output, on the host. On an idle one it takes a second or two.
+const SILENT_TIME: Duration = Duration::from_secs(90);
 
 /// A kernel with a name for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,8 +167,9 @@ fn boot(subject: &Subject, order: &Order<'_>, initramfs: &Path, interrupted: &At
             }
             return Ok(Ended::ByItself);
         }
-        is_up = is_up || fs::read(order.log).is_ok_and(|text| contains_line(&text, READY));
-        let limit = if is_up { BOOT_TIME + order.limit } else { BOOT_TIME };
+        let text = if is_up { Vec::new() } else { fs::read(order.log).unwrap_or_default() };
+        is_up = is_up || contains_line(&text, READY);
+        let limit = longest(is_up, text.is_empty(), order.limit);
         let ended = match (interrupted.load(Relaxed), start.elapsed() > limit) {
             (true, _) => Some(Ended::Interrupted),
             (_, true) => Some(Ended::TooLong),
@@ -180,6 +183,15 @@ fn boot(subject: &Subject, order: &Order<'_>, initramfs: &Path, interrupted: &At
             return Ok(ended);
         }
         std::thread::sleep(LOOK);
+    }
+}
+
+/// How long the guest may run in all.
+fn longest(is_up: bool, is_silent: bool, jobs: Duration) -> Duration {
+    match (is_up, is_silent) {
+        (true, _) => BOOT_TIME + jobs,
+        (false, true) => SILENT_TIME,
+        (false, false) => BOOT_TIME,
     }
 }
 
@@ -245,6 +257,13 @@ mod tests {
         assert!(matches!(failure(Ended::TooLong, &format!("{READY}\n")), Failure::TooLong { .. }));
         let module = failure(Ended::ByItself, &format!("lab:failed load the module x\n{DONE}\n"));
         assert_eq!(module, Failure::Died { last: vec!["load the module x".into()] });
+    }
+
+    #[test]
+    fn a_silent_kernel_is_given_up_sooner() {
+        let jobs = Duration::from_secs(1);
+        assert!(longest(false, true, jobs) < longest(false, false, jobs));
+        assert_eq!(longest(true, false, jobs), longest(false, false, jobs) + jobs);
     }
 
     #[test]
