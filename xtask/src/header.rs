@@ -8,9 +8,25 @@ use std::path::Path;
 pub const HEADER: &str = "crates/punctual-capi/include/punctual_rt.h";
 
 /// Source files in the order in which their contents stand in the header.
-const SOURCES: [&str; 16] = [
-    "error", "time", "wake", "config", "finding", "task", "group", "cyclic", "servo", "stats", "queue", "latest",
-    "signal", "mutex", "watchdog", "log",
+const SOURCES: [&str; 18] = [
+    "error",
+    "time",
+    "wake",
+    "config",
+    "finding",
+    "task",
+    "group",
+    "cyclic",
+    "servo",
+    "stats",
+    "queue",
+    "latest",
+    "signal",
+    "semaphore",
+    "mutex",
+    "core_thread",
+    "watchdog",
+    "log",
 ];
 
 const TOP: &str = "\

@@ -64,12 +64,14 @@ const OUTSIDE: [&str; 15] = [
 ];
 
 /// Functions of [`OUTSIDE`] that only the functions in [`DOORS`] may call. The library documents why each of those
-/// enters the kernel: to sleep on a real-time core, to wait for a thread or wake it, to lend priority to a lock's owner
-/// or see that it is gone, or to ask which use of the CPU took the time.
+/// enters the kernel: to sleep on a real-time core or use its locks, to wait for a thread or wake it, to lend priority to
+/// a lock's owner or see that it is gone, or to ask which use of the CPU took the time.
 const BEHIND_DOORS: [&str; 3] = ["getpid", "getrusage", "syscall"];
-const DOORS: [&str; 9] = [
+const DOORS: [&str; 11] = [
     "7backend11out_of_band",
     "7backend8Attached11sleep_until",
+    "11evl_monitor",
+    "11cobalt_sync",
     "5clock16futex_wait_until",
     "5futex10futex_wait",
     "5futex14futex_wake_one",

@@ -224,6 +224,9 @@
 /// The largest value a cell holds, in bytes.
 #define PRT_LATEST_BYTES_MAX 4096
 
+/// The calling thread as a thread of a real-time core. Opaque.
+typedef struct prt_core_thread prt_core_thread;
+
 /// The current activation of a task. Opaque; valid only until the body returns.
 typedef struct prt_cycle prt_cycle;
 
@@ -257,6 +260,9 @@ typedef struct prt_log_writer prt_log_writer;
 /// A lock with priority inheritance: its owner runs with the priority of the most urgent waiter, so that no thread of a
 /// priority in between delays both. Opaque.
 typedef struct prt_pi_mutex prt_pi_mutex;
+
+/// A counting semaphore that Linux or a real-time core serves: a wait sleeps until there is a post, and takes it. Opaque.
+typedef struct prt_semaphore prt_semaphore;
 
 /// Keeps releases at a fixed phase of another clock. Opaque.
 typedef struct prt_servo prt_servo;
@@ -917,8 +923,48 @@ int prt_signal_try_wait(struct prt_signal *signal);
 /// Frees a signal. `-EBUSY` while a thread waits for it.
 int prt_signal_close(struct prt_signal *signal);
 
+/// Makes a semaphore of one of `PRT_BACKEND_...` with this number of posts, at most 2^31 - 1, for the threads of this
+/// process. On a real-time core, every thread may post it, but only threads of the core may wait; other threads get
+/// `-EPERM` until they join the core (`prt_core_thread_open`).
+///
+/// Not for the loop: allocates and enters the kernel.
+int prt_semaphore_open(struct prt_semaphore **semaphore, uint32_t backend, uint32_t posts);
+
+/// Adds one. If threads are waiting, wakes the one with the highest priority. `-EOVERFLOW` if no more posts can be kept.
+///
+/// For the loop: never blocks; enters the kernel once if a thread is waiting, otherwise not at all.
+int prt_semaphore_post(struct prt_semaphore *semaphore);
+
+/// Sleeps until there is a post, and takes it. `-EOPNOTSUPP` if there is none, the semaphore is one of Linux, and a
+/// real-time core paces the calling thread.
+///
+/// For a loop whose wait is this call: allocates nothing.
+int prt_semaphore_wait(struct prt_semaphore *semaphore);
+
+/// Sleeps until there is a post, and takes it; `-ETIMEDOUT` at `deadline_ns` of `CLOCK_MONOTONIC`.
+///
+/// For a loop whose wait is this call: allocates nothing.
+int prt_semaphore_wait_until(struct prt_semaphore *semaphore, int64_t deadline_ns);
+
+/// Takes one post if there is one; `-EAGAIN` otherwise.
+///
+/// For the loop: never enters the kernel.
+int prt_semaphore_try_wait(struct prt_semaphore *semaphore);
+
+/// Frees a semaphore. `-EBUSY` while a thread waits for it.
+int prt_semaphore_close(struct prt_semaphore *semaphore);
+
 /// Makes a lock for the threads of this process.
 int prt_pi_mutex_open(struct prt_pi_mutex **mutex);
+
+/// Makes a lock of one of `PRT_BACKEND_...` for the threads of this process. On a real-time core, the threads that the
+/// core paces wait for it without being taken in-band. Other threads get `-EPERM` from all calls that take it, until they
+/// join the core (`prt_core_thread_open`). If the owner of a core's lock ends without releasing it, the lock is lost, and
+/// the calls return `-EOWNERDEAD`.
+///
+/// Not for the loop: allocates and enters the kernel.
+int prt_pi_mutex_open_on(struct prt_pi_mutex **mutex,
+                         uint32_t backend);
 
 /// Takes the lock, and sleeps while another thread holds it. Returns 0, or 1 if the previous owner ended without
 /// releasing the lock: the data that it protects may be incomplete. `-EDEADLK` if the calling thread already holds it.
@@ -945,6 +991,21 @@ int prt_pi_mutex_unlock(struct prt_pi_mutex *mutex);
 
 /// Frees a lock. `-EBUSY` while a thread holds it or waits for it.
 int prt_pi_mutex_close(struct prt_pi_mutex *mutex);
+
+/// Makes the calling thread one of a real-time core, so that it may use the locks and semaphores of that core. Threads that
+/// the core paces belong to it already. With `priority` 0 the thread remains one of Linux between its calls of the core;
+/// with 1 to 95 it stays out-of-band until it enters Linux. `PRT_BACKEND_AUTO` stands for the core that the kernel has,
+/// and `PRT_BACKEND_LINUX` is refused with `-EINVAL`. Locks the memory of the process. Close it in the same thread.
+///
+/// Not for the loop: allocates, faults, enters the kernel.
+int prt_core_thread_open(struct prt_core_thread **thread,
+                         uint32_t backend,
+                         uint32_t priority);
+
+/// Lets the thread leave the core. Release the core's locks before.
+///
+/// Only for the thread that opened it.
+int prt_core_thread_close(struct prt_core_thread *thread);
 
 /// Initialises a watchdog's configuration of `size` bytes (`sizeof *config`) with usual values: an ordinary thread that
 /// checks every 5 ms.

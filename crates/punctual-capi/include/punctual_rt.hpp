@@ -593,10 +593,45 @@ private:
     detail::Handle<prt_signal, prt_signal_close> handle_;
 };
 
+/// A semaphore that Linux or a real-time core serves. Each wait takes one post.
+class Semaphore {
+public:
+    explicit Semaphore(std::uint32_t backend, std::uint32_t posts = 0)
+    {
+        check(prt_semaphore_open(handle_.out(), backend, posts));
+    }
+
+    std::error_code post() noexcept { return code(prt_semaphore_post(handle_.get())); }
+    std::error_code wait() noexcept { return code(prt_semaphore_wait(handle_.get())); }
+    /// The error is std::errc::timed_out when the deadline has come.
+    std::error_code wait_until(std::int64_t deadline_ns) noexcept
+    {
+        return code(prt_semaphore_wait_until(handle_.get(), deadline_ns));
+    }
+    /// The error is std::errc::resource_unavailable_try_again when there is nothing to take.
+    std::error_code try_wait() noexcept { return code(prt_semaphore_try_wait(handle_.get())); }
+
+private:
+    detail::Handle<prt_semaphore, prt_semaphore_close> handle_;
+};
+
+/// The calling thread as a thread of a real-time core. Destroy it in the same thread.
+class CoreThread {
+public:
+    CoreThread(std::uint32_t backend, std::uint32_t priority)
+    {
+        check(prt_core_thread_open(handle_.out(), backend, priority));
+    }
+
+private:
+    detail::Handle<prt_core_thread, prt_core_thread_close> handle_;
+};
+
 /// A lock with priority inheritance. A `Lock` holds it.
 class PiMutex {
 public:
     PiMutex() { check(prt_pi_mutex_open(handle_.out())); }
+    explicit PiMutex(std::uint32_t backend) { check(prt_pi_mutex_open_on(handle_.out(), backend)); }
     prt_pi_mutex *get() const noexcept { return handle_.get(); }
 
 private:

@@ -240,7 +240,7 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
         .require(given.require()?)
         .in_band(given.in_band()?)
         .flight_cycles(given.flight_cycles);
-    if let Some(backend) = given.backend()? {
+    if let Some(backend) = backend(given.backend)? {
         config = config.backend(backend);
     }
     match given.confirm_interference {
@@ -369,16 +369,6 @@ impl prt_config {
         })
     }
 
-    fn backend(&self) -> Result<Option<Backend>, Failure> {
-        Ok(match self.backend {
-            PRT_BACKEND_AUTO => None,
-            PRT_BACKEND_LINUX => Some(Backend::Linux),
-            PRT_BACKEND_EVL => Some(Backend::Evl),
-            PRT_BACKEND_COBALT => Some(Backend::Cobalt),
-            other => return Err(no_choice("backend", other)),
-        })
-    }
-
     fn in_band(&self) -> Result<InBand, Failure> {
         Ok(match self.in_band {
             PRT_IN_BAND_COUNT => InBand::Count,
@@ -394,6 +384,17 @@ impl prt_config {
             other => return Err(no_choice("require", other)),
         })
     }
+}
+
+/// The back end that one of `PRT_BACKEND_...` stands for; `None` for the automatic choice.
+pub(crate) fn backend(choice: u32) -> Result<Option<Backend>, Failure> {
+    Ok(match choice {
+        PRT_BACKEND_AUTO => None,
+        PRT_BACKEND_LINUX => Some(Backend::Linux),
+        PRT_BACKEND_EVL => Some(Backend::Evl),
+        PRT_BACKEND_COBALT => Some(Backend::Cobalt),
+        other => return Err(no_choice("backend", other)),
+    })
 }
 
 fn no_choice(name: &str, number: u32) -> Failure {

@@ -24,6 +24,7 @@ macro_rules! handled {
 }
 
 mod config;
+mod core_thread;
 mod cyclic;
 mod error;
 mod finding;
@@ -33,6 +34,7 @@ mod latest;
 mod log;
 mod mutex;
 mod queue;
+mod semaphore;
 mod servo;
 mod signal;
 mod stats;
@@ -44,6 +46,7 @@ mod wake;
 mod watchdog;
 
 pub use config::*;
+pub use core_thread::*;
 pub use cyclic::*;
 pub use error::*;
 pub use finding::*;
@@ -52,6 +55,7 @@ pub use latest::*;
 pub use log::*;
 pub use mutex::*;
 pub use queue::*;
+pub use semaphore::*;
 pub use servo::*;
 pub use signal::*;
 pub use stats::*;

@@ -2,6 +2,7 @@
 //!
 //! C has no scopes that release a lock by themselves, so the guard of the Rust lock is kept here between two calls.
 
+use crate::config;
 use crate::error::{Code, done, errno, hot};
 use crate::handle::{self, this_thread};
 use crate::text;
@@ -32,8 +33,8 @@ pub struct Lock {
 unsafe impl Sync for Lock {}
 
 impl Lock {
-    fn new() -> Self {
-        let mutex = NonNull::from(Box::leak(Box::new(PiMutex::new(()))));
+    fn new(mutex: PiMutex<()>) -> Self {
+        let mutex = NonNull::from(Box::leak(Box::new(mutex)));
         Self { mutex, holder: AtomicU64::new(0), guard: UnsafeCell::new(None) }
     }
 
@@ -87,7 +88,22 @@ impl Drop for Lock {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_pi_mutex_open(mutex: *mut *mut prt_pi_mutex) -> c_int {
     // SAFETY: the C caller promises that the pointer is NULL or valid.
-    done(|| unsafe { text::put(mutex, || Ok(handle::open(Lock::new())?)) })
+    done(|| unsafe { text::put(mutex, || Ok(handle::open(Lock::new(PiMutex::new(())))?)) })
+}
+
+/// Makes a lock of one of `PRT_BACKEND_...` for the threads of this process. On a real-time core, the threads that the
+/// core paces wait for it without being taken in-band. Other threads get `-EPERM` from all calls that take it, until they
+/// join the core (`prt_core_thread_open`). If the owner of a core's lock ends without releasing it, the lock is lost, and
+/// the calls return `-EOWNERDEAD`.
+///
+/// Not for the loop: allocates and enters the kernel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_pi_mutex_open_on(mutex: *mut *mut prt_pi_mutex, backend: u32) -> c_int {
+    done(|| {
+        let open = || Ok(handle::open(Lock::new(PiMutex::on(config::backend(backend)?, ())?))?);
+        // SAFETY: the C caller promises that the pointer is NULL or valid.
+        unsafe { text::put(mutex, open) }
+    })
 }
 
 fn with(mutex: *const prt_pi_mutex, take: impl FnOnce(&Lock) -> Result<c_int, Code>) -> c_int {

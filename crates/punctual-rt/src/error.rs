@@ -127,6 +127,10 @@ pub enum LockError {
     /// The lock is held by another thread, and the caller is paced by a real-time core. Waiting for a lock of Linux
     /// would take it in-band.
     OutOfBand,
+    /// The lock or semaphore is one of a real-time core, and the calling thread does not belong to that core.
+    NotOfCore,
+    /// The owner of a core's lock ended without releasing it. Nobody can take the lock any more.
+    OwnerDied,
 }
 
 /// Why a program's statistics could not be read.
@@ -153,6 +157,8 @@ impl Error {
             Self::Lock(LockError::WouldDeadlock) => libc::EDEADLK,
             Self::Lock(LockError::TimedOut) => libc::ETIMEDOUT,
             Self::Lock(LockError::OutOfBand) => libc::EOPNOTSUPP,
+            Self::Lock(LockError::NotOfCore) => libc::EPERM,
+            Self::Lock(LockError::OwnerDied) => libc::EOWNERDEAD,
             Self::Lock(LockError::Refused(errno)) | Self::Page(PageError::Open(errno)) => errno,
             Self::Config(_) | Self::Page(_) => 0,
         }
@@ -269,11 +275,15 @@ impl LockError {
                 "release the lock before taking it again; look at the order in which locks are taken"
             }
             Self::OutOfBand => {
-                "hand values on by `spsc` or `latest`, which never wait; or take the lock only while it is free (`try_lock`)"
+                "make the lock one of the core (`PiMutex::on`); or hand values on by `spsc` or `latest`, which never wait"
             }
+            Self::NotOfCore => {
+                "let the core pace the thread, or attach it (`CoreThread::attach`, priority 0 for in-band work)"
+            }
+            Self::OwnerDied => "make a new lock, and let its owners release it before they end",
             Self::TimedOut => "set a later deadline, or look at what the owner does under the lock",
             Self::Refused(_) => {
-                "look whether a sandbox (seccomp) filters futex, and at the kernel's version (PI futexes: 2.6.18)"
+                "look whether a sandbox (seccomp) filters futex or prctl, and at the kernel's version (PI futexes: 2.6.18)"
             }
         }
     }
@@ -367,7 +377,13 @@ impl fmt::Display for LockError {
         match self {
             Self::WouldDeadlock => f.write_str("the calling thread would wait for itself"),
             Self::TimedOut => f.write_str("the lock was not free before the deadline"),
-            Self::OutOfBand => f.write_str("the lock is held, and a thread on a real-time core cannot wait for it"),
+            Self::OutOfBand => {
+                f.write_str("the lock is one of Linux and held, and a thread on a real-time core cannot wait for it")
+            }
+            Self::NotOfCore => {
+                f.write_str("the lock is one of a real-time core, to which the calling thread does not belong")
+            }
+            Self::OwnerDied => f.write_str("the owner of the lock ended without releasing it"),
             Self::Refused(errno) => write!(f, "the kernel refused a lock: {}", io::Error::from_raw_os_error(*errno)),
         }
     }

@@ -9,7 +9,7 @@
 //! | before the loop | [`TaskConfig::check`], [`Task::spawn`], [`Group`], [`Cyclic::new`], [`Setup::apply`], [`Stats::create`], [`spsc()`], [`latest()`], [`log::Drain`], [`watchdog::Watchdog::start`] | allocate, fault, read files, block, and fail |
 //! | to wait | [`Cyclic::wait`], [`Pacer::wait`], [`Delay::until`] | enter the kernel to sleep, and poll the clock; nothing else |
 //! | in the loop | [`Cycle::steer`], [`Cyclic::finish`], [`Sender::push`], [`Receiver::pop`], [`LatestWriter::write`], [`LatestReader::read`], [`servo::PhaseServo::sample`], [`watchdog::Heart::beat`], [`rt_log!`], [`marks`], [`now`] | read the clock; they neither allocate, lock nor enter the kernel |
-//! | in the loop, if necessary | [`sync::Signal::post`], [`sync::PiMutex::lock`] | enter the kernel if a thread waits there or holds the lock; the owner of the lock then runs at the caller's priority |
+//! | in the loop, if necessary | [`sync::Signal::post`], [`sync::Semaphore::post`], [`sync::PiMutex::lock`] | enter the kernel if a thread waits there or holds the lock; the owner of the lock then runs at the caller's priority |
 //! | on any other thread, at any time | [`StatsReader::snapshot`], [`Task::stop`], [`Stopper::stop`] | allocate, without the loop noticing |
 //! | after the loop | [`Task::join`], dropping | block, free |
 //!
@@ -29,7 +29,8 @@
 //! If the kernel has EVL or Cobalt (Xenomai), it paces [`Policy::Fifo`] tasks that sleep, so that Linux cannot delay them;
 //! see [`TaskConfig::backend`]. The rows *to wait* and *in the loop* of the first table stay as they are: such calls keep
 //! a task out-of-band. Every call that enters Linux takes it in-band until its next sleep, which is counted, or with
-//! [`InBand::Strict`] ends the loop. A lock that is held is an error there ([`LockError::OutOfBand`]).
+//! [`InBand::Strict`] ends the loop. A lock of Linux that is held is an error there ([`LockError::OutOfBand`]);
+//! [`sync::PiMutex::on`] and [`sync::Semaphore::on`] make those of the core.
 //!
 //! # Errors, by phase
 //!

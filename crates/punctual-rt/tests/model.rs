@@ -7,12 +7,16 @@
 
 use punctual_rt::LockError;
 
+#[path = "../src/sys/core_calls.rs"]
+mod core_calls;
+#[path = "../src/backend/core_word.rs"]
+mod core_word;
 #[path = "../src/latest.rs"]
 mod latest;
 #[path = "../src/sync/pi_word.rs"]
 mod pi_word;
-#[path = "../src/sync/semaphore.rs"]
-mod semaphore;
+#[path = "../src/sync/posts.rs"]
+mod posts;
 
 mod atomics {
     pub(crate) use loom::sync::Arc;
@@ -37,6 +41,8 @@ mod atomics {
 
 /// A model of the kernel, as far as the sources use it.
 mod sys {
+    pub(crate) use crate::core_calls::{Caller, CountCalls, LockCalls};
+
     use crate::atomics::AtomicU32;
     use loom::sync::atomic::Ordering::Relaxed;
     use loom::sync::{Condvar, Mutex};
@@ -176,14 +182,14 @@ mod of_latest {
 
 mod of_signal {
     use crate::atomics::{Arc, AtomicU32};
-    use crate::semaphore::Semaphore;
+    use crate::posts::Posts;
     use crate::sys::Scope::Process;
     use loom::cell::UnsafeCell;
     use loom::thread::spawn;
     use punctual_hist::MonoTime;
 
-    fn semaphore() -> Arc<Semaphore> {
-        Arc::new(Semaphore { posts: AtomicU32::new(0), waiters: AtomicU32::new(0) })
+    fn posts() -> Arc<Posts> {
+        Arc::new(Posts { posts: AtomicU32::new(0), waiters: AtomicU32::new(0) })
     }
 
     /// Explores all interleavings with at most three preemptions; without that limit it would take minutes.
@@ -197,48 +203,48 @@ mod of_signal {
     #[test]
     fn no_wake_up_is_lost() {
         model(|| {
-            let semaphore = semaphore();
-            let poster = Arc::clone(&semaphore);
+            let posts = posts();
+            let poster = Arc::clone(&posts);
             let thread = spawn(move || (0..2).for_each(|_| assert!(poster.post(Process))));
-            assert!(semaphore.take(None, Process));
-            assert!(semaphore.take(None, Process));
+            assert!(posts.take(None, Process));
+            assert!(posts.take(None, Process));
             thread.join().unwrap();
-            assert!(!semaphore.try_take());
+            assert!(!posts.try_take());
         });
     }
 
     #[test]
     fn two_takers_get_one_each() {
         model(|| {
-            let semaphore = semaphore();
+            let posts = posts();
             let takers = [(); 2].map(|()| {
-                let semaphore = Arc::clone(&semaphore);
-                spawn(move || semaphore.take(None, Process))
+                let posts = Arc::clone(&posts);
+                spawn(move || posts.take(None, Process))
             });
-            (0..2).for_each(|_| assert!(semaphore.post(Process)));
+            (0..2).for_each(|_| assert!(posts.post(Process)));
             for taker in takers {
                 assert!(taker.join().unwrap());
             }
-            assert!(!semaphore.try_take());
+            assert!(!posts.try_take());
         });
     }
 
     #[test]
     fn a_post_is_taken_or_kept_when_the_deadline_comes() {
         loom::model(|| {
-            let semaphore = semaphore();
-            let poster = Arc::clone(&semaphore);
+            let posts = posts();
+            let poster = Arc::clone(&posts);
             let thread = spawn(move || assert!(poster.post(Process)));
-            let taken = semaphore.take(Some(MonoTime::from_ns(1)), Process);
+            let taken = posts.take(Some(MonoTime::from_ns(1)), Process);
             thread.join().unwrap();
-            assert_eq!(semaphore.try_take(), !taken);
+            assert_eq!(posts.try_take(), !taken);
         });
     }
 
     #[test]
     fn what_was_written_before_a_post_is_seen_after_it() {
         loom::model(|| {
-            let shared = Arc::new((semaphore(), UnsafeCell::new(0)));
+            let shared = Arc::new((posts(), UnsafeCell::new(0)));
             let poster = Arc::clone(&shared);
             let thread = spawn(move || {
                 poster.1.with_mut(|value| {
@@ -342,6 +348,200 @@ mod of_pi_mutex {
             assert_eq!(value(&counter), total);
             assert!(try_lock(&counter.0));
             unlock(&counter.0);
+        });
+    }
+}
+
+/// Locks and semaphores that a real-time core shares with its threads.
+mod of_core_word {
+    use crate::atomics::{Arc, AtomicU32, Ordering::Relaxed};
+    use crate::core_word::{POSTS_MAX, lock, post, take_in_core, try_lock, try_take, unlock};
+    use crate::sys::{Caller, CountCalls, LockCalls};
+    use loom::cell::UnsafeCell;
+    use loom::sync::{Condvar, Mutex};
+    use loom::thread::spawn;
+    use punctual_hist::MonoTime;
+    use std::collections::VecDeque;
+
+    const CLAIMED: u32 = 1 << 31;
+
+    /// A core that accesses the word without any memory order; its own lock is all that orders its calls. Threads that
+    /// wait for the lock have a handle each; of a semaphore, only their number counts.
+    struct Core {
+        word: AtomicU32,
+        waiters: Mutex<VecDeque<u32>>,
+        granted: Mutex<u32>,
+        changed: Condvar,
+        value: UnsafeCell<u32>,
+    }
+
+    /// The calls as one thread makes them.
+    struct Calls(Arc<Core>, u32);
+
+    fn core() -> Arc<Core> {
+        Arc::new(Core {
+            word: AtomicU32::new(0),
+            waiters: Mutex::new(VecDeque::new()),
+            granted: Mutex::new(0),
+            changed: Condvar::new(),
+            value: UnsafeCell::new(0),
+        })
+    }
+
+    impl LockCalls for Calls {
+        const OWNER: u32 = !CLAIMED;
+
+        fn enter(&self, deadline: Option<MonoTime>) -> Result<(), i32> {
+            let Self(core, me) = self;
+            let mut waiters = core.waiters.lock().unwrap();
+            let taken_or_claimed = |seen: u32| Some(if seen == 0 { *me } else { seen | CLAIMED });
+            if core.word.fetch_update(Relaxed, Relaxed, taken_or_claimed).unwrap() == 0 {
+                return Ok(());
+            }
+            if deadline.is_some() {
+                // The word stays claimed, which costs the owner a call and nothing else.
+                return Err(libc::ETIMEDOUT);
+            }
+            waiters.push_back(*me);
+            while core.word.load(Relaxed) & !CLAIMED != *me {
+                waiters = core.changed.wait(waiters).unwrap();
+            }
+            Ok(())
+        }
+
+        fn try_enter(&self) -> Result<(), i32> {
+            let done = self.0.word.compare_exchange(0, self.1, Relaxed, Relaxed);
+            done.map(drop).map_err(|_| libc::EBUSY)
+        }
+
+        fn exit(&self) -> Result<(), i32> {
+            let mut waiters = self.0.waiters.lock().unwrap();
+            let next = waiters.pop_front().unwrap_or(0);
+            let claimed = if waiters.is_empty() { 0 } else { CLAIMED };
+            self.0.word.swap(next | claimed, Relaxed);
+            self.0.changed.notify_all();
+            Ok(())
+        }
+    }
+
+    impl CountCalls for Calls {
+        fn wait(&self, deadline: Option<MonoTime>) -> Result<(), i32> {
+            let mut granted = self.0.granted.lock().unwrap();
+            let before = self.0.word.fetch_sub(1, Relaxed);
+            if (1..=POSTS_MAX).contains(&before) {
+                return Ok(());
+            }
+            if deadline.is_some() {
+                self.0.word.fetch_add(1, Relaxed);
+                return Err(libc::ETIMEDOUT);
+            }
+            while *granted == 0 {
+                granted = self.0.changed.wait(granted).unwrap();
+            }
+            *granted -= 1;
+            Ok(())
+        }
+
+        fn post(&self) -> Result<(), i32> {
+            let mut granted = self.0.granted.lock().unwrap();
+            if self.0.word.fetch_add(1, Relaxed) > POSTS_MAX {
+                *granted += 1;
+                self.0.changed.notify_all();
+            }
+            Ok(())
+        }
+    }
+
+    fn model(check: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(check);
+    }
+
+    fn out_of_band(handle: u32) -> Caller {
+        Caller { handle, is_in_band: false, tells_all: false }
+    }
+
+    /// The model checker reports access to the cell by two threads at once, and access that the lock does not order.
+    fn add_one(core: &Core) {
+        core.value.with_mut(|value| {
+            // SAFETY: the model checker itself checks access to the cell.
+            unsafe { *value += 1 }
+        });
+    }
+
+    fn count_under_lock(calls: &Calls, caller: Caller) {
+        assert_eq!(lock(&calls.0.word, caller, calls, None), Ok(()));
+        add_one(&calls.0);
+        unlock(&calls.0.word, caller, calls);
+    }
+
+    #[test]
+    fn one_thread_at_a_time_with_and_without_the_core() {
+        for in_band in [false, true] {
+            model(move || {
+                let core = core();
+                let theirs = Calls(Arc::clone(&core), 1);
+                let thread = spawn(move || count_under_lock(&theirs, Caller { is_in_band: in_band, ..out_of_band(1) }));
+                count_under_lock(&Calls(Arc::clone(&core), 2), out_of_band(2));
+                thread.join().unwrap();
+                assert_eq!(core.word.load(Relaxed), 0, "free");
+            });
+        }
+    }
+
+    #[test]
+    fn who_gives_up_leaves_the_lock_usable() {
+        model(|| {
+            let core = core();
+            let theirs = Calls(Arc::clone(&core), 1);
+            let thread = spawn(move || {
+                let taken = lock(&theirs.0.word, out_of_band(1), &theirs, Some(MonoTime::from_ns(1)));
+                if taken.is_ok() {
+                    add_one(&theirs.0);
+                    unlock(&theirs.0.word, out_of_band(1), &theirs);
+                }
+            });
+            let ours = Calls(Arc::clone(&core), 2);
+            if try_lock(&core.word, out_of_band(2), &ours) {
+                add_one(&core);
+                unlock(&core.word, out_of_band(2), &ours);
+            }
+            thread.join().unwrap();
+            assert!(try_lock(&core.word, out_of_band(2), &ours), "free");
+        });
+    }
+
+    #[test]
+    fn no_post_is_lost_and_what_was_written_before_it_is_seen() {
+        model(|| {
+            let core = core();
+            let theirs = Calls(Arc::clone(&core), 1);
+            let thread = spawn(move || {
+                add_one(&theirs.0);
+                assert_eq!(post(&theirs.0.word, &theirs), Ok(()));
+                assert_eq!(post(&theirs.0.word, &theirs), Ok(()));
+            });
+            let ours = Calls(Arc::clone(&core), 2);
+            for _ in 0..2 {
+                assert!(try_take(&core.word) || take_in_core(&core.word, &ours, None) == Ok(true));
+            }
+            add_one(&core);
+            thread.join().unwrap();
+            assert!(!try_take(&core.word));
+        });
+    }
+
+    #[test]
+    fn a_post_is_taken_or_kept_when_the_deadline_comes() {
+        model(|| {
+            let core = core();
+            let theirs = Calls(Arc::clone(&core), 1);
+            let thread = spawn(move || assert_eq!(post(&theirs.0.word, &theirs), Ok(())));
+            let ours = Calls(Arc::clone(&core), 2);
+            let taken = try_take(&core.word) || take_in_core(&core.word, &ours, Some(MonoTime::from_ns(1))) == Ok(true);
+            thread.join().unwrap();
+            assert_eq!(try_take(&core.word), !taken);
         });
     }
 }

@@ -4,10 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use punctual_rt::sync::{PiMutex, Signal};
+use punctual_rt::sync::{PiMutex, Semaphore, Signal};
 use punctual_rt::{
-    Backend, Control, CoreRefusal, Cyclic, Ended, Error, InBand, LockError, Margin, Nanos, Policy, SetupError,
-    SwitchCause, Task, TaskConfig, Wait, kernel,
+    Backend, Control, CoreRefusal, CoreThread, Cyclic, Ended, Error, InBand, LockError, Margin, Nanos, Policy,
+    SetupError, SwitchCause, Task, TaskConfig, Wait, kernel, now, setup,
 };
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -187,4 +187,161 @@ fn a_core_that_is_stopped_is_refused() {
         assert_eq!(refused, Some(Error::Setup(SetupError::Evl(CoreRefusal::Stopped))));
         assert_eq!(outcome(&config(Wait::Sleep), 10, |_| ()), (Ended::Stopped, 10, 0));
     }
+}
+
+/// Runs `work` as a thread of the core on the first CPU, and returns its result and how often it was taken in-band.
+fn on_core<T: Send>(priority: u8, work: impl FnOnce() -> T + Send) -> (T, u64) {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            setup::pin_current(&[0]).unwrap();
+            let mut thread = CoreThread::attach(core(), priority).unwrap();
+            thread.switches();
+            (work(), thread.switches())
+        });
+        thread.join().unwrap()
+    })
+}
+
+fn semaphore() -> Semaphore {
+    let semaphore = Semaphore::on(None, 0).unwrap();
+    assert_eq!(semaphore.backend(), core());
+    semaphore
+}
+
+fn spin(length: Nanos) {
+    let begin = now();
+    while now().since(begin) < length {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+#[ignore = "needs root on a kernel with EVL or Cobalt"]
+fn a_lock_of_the_core_that_is_free_takes_nobody_in_band() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mutex = PiMutex::on(Some(core()), 0).unwrap();
+    let take = move |_| {
+        for _ in 0..10 {
+            *mutex.lock().unwrap() += 1;
+            *mutex.try_lock().unwrap() += 1;
+        }
+    };
+    assert_eq!(outcome(&config(Wait::Sleep).in_band(InBand::Strict), 100, take), (Ended::Stopped, 100, 0));
+}
+
+/// The owner has the lowest priority, and holds the lock for some milliseconds of work. The thread of the highest priority
+/// wants it, and one in between wants the CPU for longer than all that.
+#[test]
+#[ignore = "needs root on a kernel with EVL or Cobalt"]
+fn the_owner_of_a_lock_inherits_the_priority_of_the_waiter() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (work, disturbance) = (Nanos::from_ms(5), Nanos::from_ms(50));
+    let mutex = PiMutex::on(None, ()).unwrap();
+    let (high_begins, middle_begins) = (semaphore(), semaphore());
+    let (taken, middle_began) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let high = scope.spawn(|| {
+            on_core(80, || {
+                high_begins.wait().unwrap();
+                let asked = now();
+                let held = mutex.lock_until(asked + Nanos::from_secs(10)).unwrap();
+                taken.store(now().as_ns(), Relaxed);
+                drop(held);
+                now().since(asked)
+            })
+        });
+        let middle = scope.spawn(|| {
+            on_core(50, || {
+                middle_begins.wait().unwrap();
+                middle_began.store(now().as_ns(), Relaxed);
+                spin(disturbance);
+            })
+        });
+        let low = scope.spawn(|| {
+            on_core(20, || {
+                let held = mutex.lock().unwrap();
+                high_begins.post().unwrap();
+                middle_begins.post().unwrap();
+                spin(work);
+                drop(held);
+            })
+        });
+        let (low, middle, (waited, high)) = (low.join().unwrap(), middle.join().unwrap(), high.join().unwrap());
+        assert!(taken.load(Relaxed) < middle_began.load(Relaxed), "the thread in between came first");
+        assert!(waited < disturbance, "{waited}");
+        assert_eq!([low.1, middle.1, high], [0, 0, 0], "nobody was taken in-band");
+        println!("waited {waited} for a lock that was held for {work}");
+    });
+}
+
+#[test]
+#[ignore = "needs root on a kernel with EVL or Cobalt"]
+fn a_thread_of_linux_and_a_loop_of_the_core_count_for_each_other() {
+    const ROUNDS: u64 = 200;
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (to_core, to_linux) = (semaphore(), semaphore());
+    std::thread::scope(|scope| {
+        let loop_of_core = scope.spawn(|| {
+            on_core(70, || {
+                for _ in 0..ROUNDS {
+                    to_core.wait().unwrap();
+                    to_linux.post().unwrap();
+                }
+            })
+        });
+        // Such a thread may post, but not wait, until it belongs to the core. With priority 0 it remains one of Linux.
+        assert_eq!(to_linux.wait_until(now()), Err(LockError::NotOfCore));
+        let this = CoreThread::attach(core(), 0).unwrap();
+        for _ in 0..ROUNDS {
+            kernel::thread_usage();
+            to_core.post().unwrap();
+            assert_eq!(to_linux.wait_until(now() + Nanos::from_secs(10)), Ok(true));
+        }
+        drop(this);
+        assert_eq!(loop_of_core.join().unwrap(), ((), 0));
+    });
+}
+
+#[test]
+#[ignore = "needs root on a kernel with EVL or Cobalt"]
+fn deadlines_are_kept_and_what_cannot_be_had_is_an_error() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mutex = PiMutex::on(None, ()).unwrap();
+    assert_eq!(mutex.lock().err(), Some(LockError::NotOfCore));
+    assert!(mutex.try_lock().is_none());
+    let (held, release) = (semaphore(), semaphore());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            on_core(20, || {
+                let guard = mutex.lock().unwrap();
+                assert_eq!(mutex.lock().err(), Some(LockError::WouldDeadlock));
+                held.post().unwrap();
+                release.wait().unwrap();
+                drop(guard);
+            })
+        });
+        let ((), switches) = on_core(60, || {
+            held.wait().unwrap();
+            let deadline = now() + Nanos::from_ms(5);
+            assert_eq!(mutex.lock_until(deadline).err(), Some(LockError::TimedOut));
+            assert!(now() >= deadline);
+            let deadline = now() + Nanos::from_ms(5);
+            assert_eq!(held.wait_until(deadline), Ok(false));
+            assert!(now() >= deadline);
+            assert!(mutex.try_lock().is_none());
+            release.post().unwrap();
+            assert!(mutex.lock_until(now() + Nanos::from_secs(10)).is_ok());
+        });
+        assert_eq!(switches, 0);
+    });
+}
+
+#[test]
+#[ignore = "needs root on a kernel with EVL or Cobalt"]
+fn a_lock_whose_owner_ended_is_an_error_and_no_endless_wait() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mutex = PiMutex::on(None, ()).unwrap();
+    on_core(20, || std::mem::forget(mutex.lock().unwrap()));
+    let (error, _) = on_core(30, || mutex.lock_until(now() + Nanos::from_ms(100)).err());
+    assert_eq!(error, Some(LockError::OwnerDied));
 }

@@ -10,7 +10,7 @@
 
 use punctual_rt::log::LogWriter;
 use punctual_rt::servo::PhaseServo;
-use punctual_rt::sync::{PiMutex, Signal};
+use punctual_rt::sync::{PiMutex, Semaphore, Signal};
 use punctual_rt::watchdog::Heart;
 use punctual_rt::{
     Cyclic, Delay, Delta, LatestReader, LatestWriter, MonoTime, Nanos, Pacer, Receiver, Sender, StatsWriter, Stopper,
@@ -185,6 +185,16 @@ pub fn hot_lock_until(shared: &PiMutex<u64>, deadline: MonoTime) -> Option<u64> 
 #[unsafe(no_mangle)]
 pub fn hot_try_lock(shared: &PiMutex<u64>) -> Option<u64> {
     shared.try_lock().map(|shared| *shared)
+}
+
+#[unsafe(no_mangle)]
+pub fn hot_semaphore_post(shared: &Semaphore) -> bool {
+    shared.post().is_ok()
+}
+
+#[unsafe(no_mangle)]
+pub fn hot_semaphore_take(shared: &Semaphore, deadline: MonoTime) -> bool {
+    shared.try_wait() || shared.wait().is_ok() || shared.wait_until(deadline) == Ok(true)
 }
 
 #[unsafe(no_mangle)]

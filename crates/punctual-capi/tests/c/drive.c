@@ -364,6 +364,36 @@ static void *take_one(void *signal)
     return NULL;
 }
 
+static void *post_semaphore(void *semaphore)
+{
+    EXPECT(prt_semaphore_post((prt_semaphore *)semaphore), 0);
+    return NULL;
+}
+
+static void semaphores_count_on_the_back_end_that_was_asked_for(void)
+{
+    prt_semaphore *semaphore;
+    pthread_t thread;
+
+    EXPECT(prt_semaphore_open(&semaphore, PRT_BACKEND_LINUX, 1), 0);
+    EXPECT(prt_semaphore_wait(semaphore), 0);
+    EXPECT(prt_semaphore_try_wait(semaphore), -EAGAIN);
+    EXPECT(prt_semaphore_wait_until(semaphore, prt_now() + 1000000), -ETIMEDOUT);
+    EXPECT(pthread_create(&thread, NULL, post_semaphore, semaphore), 0);
+    EXPECT(prt_semaphore_wait(semaphore), 0);
+    EXPECT(pthread_join(thread, NULL), 0);
+    EXPECT(prt_semaphore_close(semaphore), 0);
+    EXPECT(prt_semaphore_open(&semaphore, PRT_BACKEND_LINUX, 2147483648u), 0);
+    EXPECT(prt_semaphore_post(semaphore), -EOVERFLOW);
+    EXPECT(prt_semaphore_close(semaphore), 0);
+
+    prt_pi_mutex *mutex;
+    EXPECT(prt_pi_mutex_open_on(&mutex, PRT_BACKEND_LINUX), 0);
+    EXPECT(prt_pi_mutex_lock(mutex), 0);
+    EXPECT(prt_pi_mutex_unlock(mutex), 0);
+    EXPECT(prt_pi_mutex_close(mutex), 0);
+}
+
 static void signals(void)
 {
     prt_signal *signal;
@@ -584,6 +614,7 @@ int main(void)
     queue();
     latest();
     signals();
+    semaphores_count_on_the_back_end_that_was_asked_for();
     logging();
     findings();
     findings_together();

@@ -123,7 +123,10 @@ static void talking()
 
 static void locks_and_dogs()
 {
-    prt::PiMutex mutex;
+    prt::Semaphore semaphore{PRT_BACKEND_LINUX, 1};
+    EXPECT_TRUE(!semaphore.wait() && !semaphore.post() && !semaphore.try_wait());
+    EXPECT_TRUE(semaphore.wait_until(prt::now() + 1000) == std::errc::timed_out);
+    prt::PiMutex mutex{PRT_BACKEND_LINUX};
     {
         const prt::Lock lock(mutex);
         EXPECT_TRUE(lock && !lock.error() && !lock.owner_died());

@@ -2,7 +2,7 @@
 
 use super::out_of_band::Core;
 use crate::CoreRefusal;
-use crate::sys::{BindRefused, COBALT_SLEEP, CobaltCalls, SleepCall};
+use crate::sys::{BindRefused, COBALT_SLEEP, CobaltCalls, Member, SleepCall};
 use punctual_hist::MonoTime;
 use std::os::fd::RawFd;
 
@@ -22,6 +22,7 @@ pub(super) fn find(system: &impl CobaltCalls) -> Result<(), CoreRefusal> {
 /// A Cobalt thread: the calling one.
 pub(crate) struct Cobalt<S: CobaltCalls> {
     system: S,
+    member: Member,
     /// The timer file for which the thread waits instead of sleeping.
     timer: Option<RawFd>,
 }
@@ -29,14 +30,17 @@ pub(crate) struct Cobalt<S: CobaltCalls> {
 impl<S: CobaltCalls> Cobalt<S> {
     /// Makes the calling thread a Cobalt thread on one of `cpus`. The memory of the process must be locked.
     pub(super) fn attach(system: S, priority: u8, cpus: &[u32]) -> Result<Self, CoreRefusal> {
-        system.set_fifo(priority).map_err(|errno| match errno {
+        let window_offset = system.set_fifo(priority).map_err(|errno| match errno {
             libc::EBUSY => CoreRefusal::AlreadyAttached,
             libc::EPERM | libc::EACCES => CoreRefusal::NotAllowed(errno),
             libc::ENOMEM | libc::ENOSPC | libc::EAGAIN => CoreRefusal::Full(errno),
             _ => CoreRefusal::Call(errno),
         })?;
         // From here on, dropping `cobalt` takes the thread off the core's real-time class.
-        let cobalt = Self { system, timer: None };
+        let member = Member { handle: 0, window_offset };
+        let mut cobalt = Self { system, member, timer: None };
+        // Without a handle, only locks and semaphores of the core cannot be used.
+        cobalt.member.handle = cobalt.system.handle().unwrap_or(0);
         let state = cobalt.system.state().map_err(CoreRefusal::Call)?;
         // The core moves a thread whose CPU it does not serve.
         if cpus.contains(&state.cpu) { Ok(cobalt) } else { Err(CoreRefusal::Cpus) }
@@ -64,6 +68,10 @@ impl<S: CobaltCalls> Core for Cobalt<S> {
 
     fn warn(&self, on: bool) -> Result<(), i32> {
         self.system.warn(on)
+    }
+
+    fn member(&self) -> Member {
+        self.member
     }
 
     fn sleep_call(&self) -> SleepCall {

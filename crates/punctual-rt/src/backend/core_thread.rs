@@ -4,10 +4,14 @@ use super::{Attached, Backend, InBand, Needs, find_only};
 use crate::sys::{DriverCalls, SleepCall};
 use crate::{ConfigError, Error, Stopper};
 
-/// The calling thread as a thread of a real-time core, for calls to the core's drivers (RTDM of Cobalt, out-of-band
+/// Higher priorities belong to kernel threads.
+const PRIORITY_MAX: u8 = 95;
+
+/// The calling thread as a thread of a real-time core, for the core's locks and semaphores, and for calls to its drivers (RTDM of Cobalt, out-of-band
 /// `ioctl` of EVL).
 ///
-/// Tasks that a core paces belong to it already. This is for threads that only wait in a driver. The thread belongs to the
+/// Tasks that a core paces belong to it already. This is for threads that only wait
+/// there. The thread belongs to the
 /// core until this value is dropped, and the value cannot leave the thread.
 ///
 /// ```no_run
@@ -24,11 +28,13 @@ pub struct CoreThread {
 }
 
 impl CoreThread {
-    /// Attaches the calling thread with `SCHED_FIFO` at this priority. Locks the memory of the process.
+    /// Attaches the calling thread with `SCHED_FIFO` at this priority. With priority 0 it remains a thread of Linux, which is
+    /// out-of-band only while it waits in the core or holds a lock of it. Locks the memory of the process.
     ///
     /// # Errors
     /// [`SetupError::Evl`](crate::SetupError::Evl) or [`SetupError::Cobalt`](crate::SetupError::Cobalt) with the reason why
-    /// the core cannot be used; [`ConfigError::OnlyInBand`] for [`Backend::Linux`], which has no such threads.
+    /// the core cannot be used; [`ConfigError::OnlyInBand`] for [`Backend::Linux`], which has no such threads;
+    /// [`ConfigError::Priority`] above 95.
     ///
     /// # Real-time
     /// Enters the kernel, allocates, and may fault: call before the loop.
@@ -36,6 +42,9 @@ impl CoreThread {
     /// # Kernel
     /// See [`Backend`].
     pub fn attach(backend: Backend, priority: u8) -> Result<Self, Error> {
+        if priority > PRIORITY_MAX {
+            return Err(Error::Config(ConfigError::Priority(priority)));
+        }
         let found = find_only(backend)?.ok_or(Error::Config(ConfigError::OnlyInBand))?;
         let calls = found.driver_calls();
         let (in_band, stop, report) = (InBand::Count, Stopper::default(), Box::new(|_| ()));
@@ -84,5 +93,7 @@ mod tests {
     fn linux_has_no_threads_of_a_core() {
         let refused = CoreThread::attach(Backend::Linux, 1).err();
         assert_eq!(refused.map(|error| error.to_string()), Some(Error::Config(ConfigError::OnlyInBand).to_string()));
+        let refused = CoreThread::attach(Backend::Evl, 96).err();
+        assert_eq!(refused, Some(Error::Config(ConfigError::Priority(96))), "before anything is asked of the kernel");
     }
 }

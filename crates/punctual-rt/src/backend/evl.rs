@@ -2,7 +2,10 @@
 
 use super::out_of_band::Core;
 use crate::CoreRefusal;
-use crate::sys::{CallForm, CoreInfo, EvlCalls, EvlDevice, SleepCall, evl_sleep};
+use crate::sys::{
+    CallForm, CoreInfo, CoreMemory, EvlCalls, EvlDevice, EvlSystem, Made, Member, SleepCall, evl_sleep,
+    map_shared_memory,
+};
 use punctual_hist::MonoTime;
 use std::ffi::CString;
 use std::os::fd::RawFd;
@@ -48,7 +51,15 @@ impl<S: EvlCalls> Drop for Opened<S> {
 pub(crate) struct FoundEvl<S: EvlCalls> {
     system: S,
     control: Opened<S>,
+    info: CoreInfo,
     form: CallForm,
+}
+
+impl FoundEvl<EvlSystem> {
+    /// Maps the memory that the core shares with this process.
+    pub(super) fn map(&self) -> Result<CoreMemory, i32> {
+        map_shared_memory(self.control.fd, &self.info)
+    }
 }
 
 impl<S: EvlCalls + Clone> FoundEvl<S> {
@@ -63,16 +74,21 @@ impl<S: EvlCalls + Clone> FoundEvl<S> {
             _ => CoreRefusal::Call(errno),
         })?;
         let form = form_of(&info)?;
-        Ok(Self { system, control, form })
+        Ok(Self { system, control, info, form })
     }
 
     pub(super) const fn form(&self) -> CallForm {
         self.form
     }
 
+    /// The oldest and the newest ABI that the core accepts.
+    pub(super) const fn abis(&self) -> (u32, u32) {
+        (self.info.abi_base, self.info.abi_current)
+    }
+
     /// Makes the calling thread an EVL thread on one of `cpus`. The memory of the process must be locked.
     pub(crate) fn attach(self, tid: u32, priority: u8, cpus: &[u32]) -> Result<Evl<S>, CoreRefusal> {
-        let Self { system, control, form } = self;
+        let Self { system, control, form, .. } = self;
         let takes = |cpu: &u32| system.takes_cpu(control.fd, *cpu) == Ok(true);
         if !cpus.iter().any(takes) {
             return Err(CoreRefusal::Cpus);
@@ -81,7 +97,7 @@ impl<S: EvlCalls + Clone> FoundEvl<S> {
         let factory = Opened::new(&system, EvlDevice::ThreadFactory).map_err(unopened)?;
         // Names of EVL threads are unique on a machine.
         let name = CString::new(format!("punctual:{tid}")).map_err(|_| CoreRefusal::Call(libc::EINVAL))?;
-        let thread = system.attach(factory.fd, &name).map_err(|errno| match errno {
+        let made = system.attach(factory.fd, &name).map_err(|errno| match errno {
             libc::ENXIO => CoreRefusal::Stopped,
             libc::EBUSY => CoreRefusal::AlreadyAttached,
             libc::EPERM | libc::EACCES => CoreRefusal::NotAllowed(errno),
@@ -90,7 +106,9 @@ impl<S: EvlCalls + Clone> FoundEvl<S> {
             _ => CoreRefusal::Call(errno),
         })?;
         // From here on, dropping `evl` detaches the thread.
-        let evl = Evl { thread: Opened { system, fd: thread }, clock, form, _control: control };
+        let Made { descriptor: thread, handle, state_offset: window_offset } = made;
+        let member = Member { handle, window_offset };
+        let evl = Evl { thread: Opened { system, fd: thread }, member, clock, form, _control: control };
         let system = &evl.thread.system;
         system.set_fifo(form, thread, priority).map_err(|errno| match errno {
             libc::EPERM => CoreRefusal::NotAllowed(errno),
@@ -103,6 +121,7 @@ impl<S: EvlCalls + Clone> FoundEvl<S> {
 /// An EVL thread: the calling one.
 pub(crate) struct Evl<S: EvlCalls> {
     thread: Opened<S>,
+    member: Member,
     clock: Opened<S>,
     form: CallForm,
     /// The process stays known to the core as long as the control device is open.
@@ -121,6 +140,10 @@ impl<S: EvlCalls> Core for Evl<S> {
 
     fn warn(&self, on: bool) -> Result<(), i32> {
         self.thread.system.warn(self.form, self.thread.fd, on)
+    }
+
+    fn member(&self) -> Member {
+        self.member
     }
 
     fn sleep_call(&self) -> SleepCall {

@@ -7,7 +7,9 @@
 //! This module speaks the kernel's own interface and needs no library. It knows neither grids nor ways to wait.
 
 mod cobalt;
+mod core_lock;
 mod core_thread;
+mod core_word;
 mod evl;
 mod out_of_band;
 #[cfg(test)]
@@ -16,6 +18,7 @@ mod tests;
 use crate::sys::{self, CobaltSystem, DriverCalls, EvlSystem, SleepCall};
 use crate::{CoreRefusal, Error, SetupError, Stopper, lock_memory, prefault_stack};
 use cobalt::Cobalt;
+pub(crate) use core_lock::{CoreCount, CoreLock};
 pub use core_thread::CoreThread;
 use evl::{Evl, FoundEvl};
 use out_of_band::OutOfBand;

@@ -1,7 +1,7 @@
 //! A thread that sleeps on a core: counts how often it was taken in-band, and ends the loop if that is forbidden.
 
 use super::{Departure, InBand, Needs, SwitchCause};
-use crate::sys::SleepCall;
+use crate::sys::{Member, SleepCall};
 use crate::{Stopper, sys};
 use punctual_hist::{MonoTime, Nanos};
 
@@ -15,6 +15,8 @@ pub(crate) trait Core {
     fn switches(&self) -> Result<u64, i32>;
     /// Whether the core sends a signal when the thread is taken in-band.
     fn warn(&self, on: bool) -> Result<(), i32>;
+    /// The calling thread, as the core knows it.
+    fn member(&self) -> Member;
     /// The sleep as the system call that it is.
     fn sleep_call(&self) -> SleepCall;
 }
@@ -36,7 +38,7 @@ pub(crate) struct OutOfBand<C: Core> {
 impl<C: Core> OutOfBand<C> {
     pub(crate) fn new(core: C, needs: Needs) -> Self {
         let Needs { in_band, stop, report, .. } = needs;
-        sys::set_out_of_band(true);
+        sys::set_member(Some(core.member()));
         Self { core, in_band, at_start: None, counted: 0, read_at: MonoTime::default(), departure: None, stop, report }
     }
 
@@ -131,6 +133,6 @@ impl<C: Core> Drop for OutOfBand<C> {
         if self.in_band == InBand::Strict {
             let _ = self.core.warn(false);
         }
-        sys::set_out_of_band(false);
+        sys::set_member(None);
     }
 }

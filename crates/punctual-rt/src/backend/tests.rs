@@ -4,7 +4,7 @@ use super::cobalt::{self, Cobalt};
 use super::evl::{Evl, FoundEvl, form_of};
 use super::out_of_band::{Core, OutOfBand};
 use super::{Backend, Departure, InBand, Needs, SwitchCause};
-use crate::sys::{BindRefused, CallForm, CobaltCalls, CobaltState, CoreInfo, EvlCalls, EvlDevice};
+use crate::sys::{BindRefused, CallForm, CobaltCalls, CobaltState, CoreInfo, EvlCalls, EvlDevice, Made};
 use crate::{CoreRefusal, Error, SetupError, Stopper, now};
 use punctual_hist::{MonoTime, Nanos};
 use std::cell::{Cell, RefCell};
@@ -78,11 +78,11 @@ impl EvlCalls for Rc<Stub> {
         Ok(self.out_of_band_cpus.contains(&cpu))
     }
 
-    fn attach(&self, _: RawFd, name: &CStr) -> Result<RawFd, i32> {
+    fn attach(&self, _: RawFd, name: &CStr) -> Result<Made, i32> {
         assert_eq!(name, c"punctual:77");
         refused(self.refuses_to_attach)?;
         self.note(Did::Attached);
-        Ok(200)
+        Ok(Made { descriptor: 200, handle: 5, state_offset: 64 })
     }
 
     fn set_fifo(&self, _: CallForm, thread: RawFd, priority: u8) -> Result<(), i32> {
@@ -368,9 +368,13 @@ impl CobaltCalls for CobaltStub {
         self.bind
     }
 
-    fn set_fifo(&self, priority: u8) -> Result<(), i32> {
+    fn set_fifo(&self, priority: u8) -> Result<u32, i32> {
         self.priorities.borrow_mut().push(priority);
-        self.fifo
+        self.fifo.map(|()| 64)
+    }
+
+    fn handle(&self) -> Result<u32, i32> {
+        Ok(5)
     }
 
     fn state(&self) -> Result<CobaltState, i32> {

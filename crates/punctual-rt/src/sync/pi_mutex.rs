@@ -4,8 +4,9 @@
 #![allow(unsafe_code, reason = "the protected value; each block says why it is sound")]
 
 use super::pi_word;
-use crate::LockError;
 use crate::atomics::Cell;
+use crate::backend::{Backend, CoreLock};
+use crate::{Error, LockError};
 use punctual_hist::MonoTime;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -28,9 +29,19 @@ use std::sync::atomic::AtomicU32;
 /// assert_eq!(*GAINS.lock()?, [1.0, 0.2]);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
+///
+/// A lock made by [`on`](Self::on) can be one of a real-time core. Its threads then wait for it without being taken
+/// in-band; a thread of Linux that shares it joins the core with [`CoreThread::attach`](crate::CoreThread::attach) and
+/// priority 0. If the owner of such a lock ends without releasing it, the lock is lost ([`LockError::OwnerDied`]).
 pub struct PiMutex<T> {
-    word: AtomicU32,
+    lock: Lock,
     value: Cell<T>,
+}
+
+enum Lock {
+    /// The word of a futex.
+    Linux(AtomicU32),
+    Core(CoreLock),
 }
 
 // SAFETY: the value is reached only through a guard, and there is one guard at a time. So it moves between threads (`T:
@@ -38,17 +49,48 @@ pub struct PiMutex<T> {
 unsafe impl<T: Send> Sync for PiMutex<T> {}
 
 impl<T> PiMutex<T> {
-    /// Makes a free lock around `value`.
+    /// Makes a free lock of Linux around `value`.
     pub const fn new(value: T) -> Self {
-        Self { word: AtomicU32::new(0), value: Cell::new(value) }
+        Self { lock: Lock::Linux(AtomicU32::new(0)), value: Cell::new(value) }
+    }
+
+    /// Makes a free lock of this back end, or with `None` of the core that the kernel has, as a task without
+    /// [`TaskConfig::backend`](crate::TaskConfig::backend) is paced.
+    ///
+    /// # Errors
+    /// [`SetupError::Evl`](crate::SetupError::Evl) or [`SetupError::Cobalt`](crate::SetupError::Cobalt) with the reason why
+    /// the core cannot be used.
+    ///
+    /// # Real-time
+    /// Enters the kernel and allocates: call before the loop, and drop after it.
+    ///
+    /// # Kernel
+    /// See [`Backend`]; EVL must accept ABI 36.
+    pub fn on(backend: Option<Backend>, value: T) -> Result<Self, Error> {
+        let lock = CoreLock::new(backend)?.map_or(Lock::Linux(AtomicU32::new(0)), Lock::Core);
+        Ok(Self { lock, value: Cell::new(value) })
+    }
+
+    /// The back end whose threads may take the lock.
+    ///
+    /// # Real-time
+    /// Reads memory.
+    pub const fn backend(&self) -> Backend {
+        match &self.lock {
+            Lock::Linux(_) => Backend::Linux,
+            Lock::Core(lock) => lock.backend(),
+        }
     }
 
     /// Takes the lock, and sleeps while another thread holds it.
     ///
     /// # Errors
     /// [`LockError::WouldDeadlock`] if the calling thread already holds the lock, or holds another one that its owner
-    /// waits for; [`LockError::OutOfBand`] if the lock is held and a real-time core paces the calling thread;
-    /// [`LockError::Refused`] if the kernel refuses for another reason (no PI futexes: `ENOSYS`).
+    /// waits for; [`LockError::OutOfBand`] if the lock is one of Linux and held, and a real-time core paces the calling
+    /// thread; [`LockError::NotOfCore`] if the lock is a core's, and the calling thread does not belong to that core;
+    /// [`LockError::OwnerDied`] if the owner of a core's lock ended without releasing it; [`LockError::Refused`] if the
+    /// kernel refuses for another reason (no PI futexes: `ENOSYS`). Cobalt does not notice threads that wait for each
+    /// other.
     ///
     /// # Real-time
     /// Allocates nothing. A free lock costs one compare-exchange and no kernel entry; only the first lock of a thread
@@ -59,7 +101,7 @@ impl<T> PiMutex<T> {
     /// `CONFIG_FUTEX_PI`, Linux 2.6.18.
     #[inline]
     pub fn lock(&self) -> Result<PiGuard<'_, T>, LockError> {
-        pi_word::lock(&self.word, None).map(|owner_died| self.guard(owner_died))
+        self.take(None)
     }
 
     /// Takes the lock like [`lock`](Self::lock), but gives up at `deadline`. A free lock is taken even after the
@@ -72,19 +114,33 @@ impl<T> PiMutex<T> {
     /// As `lock`, but blocks at most until `deadline`.
     ///
     /// # Kernel
-    /// Before Linux 5.14 the kernel keeps the deadline on the wall clock, so setting that clock shifts it.
+    /// Before Linux 5.14 the kernel keeps the deadline on the wall clock, so setting that clock shifts it; so does Cobalt.
     #[inline]
     pub fn lock_until(&self, deadline: MonoTime) -> Result<PiGuard<'_, T>, LockError> {
-        pi_word::lock(&self.word, Some(deadline)).map(|owner_died| self.guard(owner_died))
+        self.take(Some(deadline))
+    }
+
+    #[inline]
+    fn take(&self, deadline: Option<MonoTime>) -> Result<PiGuard<'_, T>, LockError> {
+        let owner_died = match &self.lock {
+            Lock::Linux(word) => pi_word::lock(word, deadline)?,
+            Lock::Core(lock) => lock.lock(deadline).map(|()| false)?,
+        };
+        Ok(self.guard(owner_died))
     }
 
     /// Takes the lock if it is free.
     ///
     /// # Real-time
-    /// One compare-exchange, no kernel entry. Only the first lock of a thread asks the kernel for its id.
+    /// One compare-exchange, no kernel entry. Only the first lock of a thread asks the kernel for its id. A thread of a core
+    /// that is in-band enters the core, which takes it out-of-band.
     #[inline]
     pub fn try_lock(&self) -> Option<PiGuard<'_, T>> {
-        pi_word::try_lock(&self.word).then(|| self.guard(false))
+        let is_taken = match &self.lock {
+            Lock::Linux(word) => pi_word::try_lock(word),
+            Lock::Core(lock) => lock.try_lock(),
+        };
+        is_taken.then(|| self.guard(false))
     }
 
     /// The value. No lock is needed, because `self` is borrowed exclusively.
@@ -150,6 +206,9 @@ impl<T> DerefMut for PiGuard<'_, T> {
 impl<T> Drop for PiGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        pi_word::unlock(&self.mutex.word);
+        match &self.mutex.lock {
+            Lock::Linux(word) => pi_word::unlock(word),
+            Lock::Core(lock) => lock.unlock(),
+        }
     }
 }

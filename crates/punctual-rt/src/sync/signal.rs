@@ -1,6 +1,6 @@
 //! A counting signal between threads or processes. Posting it never waits.
 
-use super::semaphore::Semaphore;
+use super::posts::Posts;
 use crate::sys::Scope;
 use punctual_hist::MonoTime;
 use std::fmt;
@@ -24,7 +24,7 @@ use std::sync::atomic::{
 /// ```
 #[repr(C)]
 pub struct Signal {
-    semaphore: Semaphore,
+    posts: Posts,
     scope: Scope,
 }
 
@@ -41,7 +41,7 @@ impl Signal {
     }
 
     const fn of(scope: Scope) -> Self {
-        Self { semaphore: Semaphore { posts: AtomicU32::new(0), waiters: AtomicU32::new(0) }, scope }
+        Self { posts: Posts { posts: AtomicU32::new(0), waiters: AtomicU32::new(0) }, scope }
     }
 
     /// Adds one. If threads are waiting, wakes the one with the highest priority. Returns `false`, without adding
@@ -51,7 +51,7 @@ impl Signal {
     /// Wait-free, allocates nothing, never blocks. Enters the kernel once if a thread is waiting, otherwise not at all.
     #[inline]
     pub fn post(&self) -> bool {
-        self.semaphore.post(self.scope)
+        self.posts.post(self.scope)
     }
 
     /// Sleeps until there is a post, and takes it. Operating system signals do not end the wait.
@@ -60,7 +60,7 @@ impl Signal {
     /// Allocates nothing. Blocks until there is a post. Enters the kernel once if there was none, otherwise not at all.
     #[inline]
     pub fn wait(&self) {
-        self.semaphore.take(None, self.scope);
+        self.posts.take(None, self.scope);
     }
 
     /// Sleeps until there is a post and takes it, or until `deadline` has come. Returns `true` if it took a post. If
@@ -74,7 +74,7 @@ impl Signal {
     /// `FUTEX_WAIT_BITSET`, Linux 2.6.25; the deadline is on `CLOCK_MONOTONIC`.
     #[inline]
     pub fn wait_until(&self, deadline: MonoTime) -> bool {
-        self.semaphore.take(Some(deadline), self.scope)
+        self.posts.take(Some(deadline), self.scope)
     }
 
     /// Takes one post if there is one. Returns `true` if it took a post.
@@ -83,7 +83,7 @@ impl Signal {
     /// Lock-free. Never enters the kernel.
     #[inline]
     pub fn try_wait(&self) -> bool {
-        self.semaphore.try_take()
+        self.posts.try_take()
     }
 
     /// Takes all posts and returns their number, which after a wait is the number of events meanwhile.
@@ -92,7 +92,7 @@ impl Signal {
     /// Wait-free. Never enters the kernel.
     #[inline]
     pub fn take_all(&self) -> u32 {
-        self.semaphore.take_all()
+        self.posts.take_all()
     }
 
     /// Number of posts that were not taken yet.
@@ -101,7 +101,7 @@ impl Signal {
     /// Wait-free. Never enters the kernel.
     #[inline]
     pub fn pending(&self) -> u32 {
-        self.semaphore.posts.load(Acquire)
+        self.posts.posts.load(Acquire)
     }
 
     /// Number of threads that are waiting, or are about to.
@@ -110,7 +110,7 @@ impl Signal {
     /// Wait-free. Never enters the kernel.
     #[inline]
     pub fn waiting(&self) -> u32 {
-        self.semaphore.waiters.load(Relaxed)
+        self.posts.waiters.load(Relaxed)
     }
 }
 

@@ -33,8 +33,10 @@ pub(crate) trait CobaltCalls {
     /// Asks the core to serve this process.
     fn bind(&self) -> Result<(), BindRefused>;
     /// Makes the calling thread a Cobalt thread, unless it is one, and gives it `SCHED_FIFO`, or with priority 0 no
-    /// real-time class.
-    fn set_fifo(&self, priority: u8) -> Result<(), i32>;
+    /// real-time class. Returns where in the process's heap the core keeps its state.
+    fn set_fifo(&self, priority: u8) -> Result<u32, i32>;
+    /// The handle by which the core knows the calling thread.
+    fn handle(&self) -> Result<u32, i32>;
     fn state(&self) -> Result<CobaltState, i32>;
     /// Whether the core sends a signal when the thread leaves the out-of-band stage.
     fn warn(&self, on: bool) -> Result<(), i32>;
@@ -65,9 +67,10 @@ const CLOSE: libc::c_long = call(79);
 const IOCTL: libc::c_long = call(80);
 const READ: libc::c_long = call(81);
 const MIGRATE: libc::c_long = call(88);
+const GET_CURRENT: libc::c_long = call(92);
 
 /// The system call number of a call of Cobalt.
-const fn call(number: libc::c_long) -> libc::c_long {
+pub(super) const fn call(number: libc::c_long) -> libc::c_long {
     const COBALT_BIT: libc::c_long = 0x1000_0000;
     COBALT_BIT | number
 }
@@ -130,7 +133,7 @@ impl CobaltCalls for CobaltSystem {
         checked(result).map(drop).map_err(|errno| BindRefused { errno, abi: request.answer.abi })
     }
 
-    fn set_fifo(&self, priority: u8) -> Result<(), i32> {
+    fn set_fifo(&self, priority: u8) -> Result<u32, i32> {
         let policy = if priority == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
         let asked = Scheduling { priority: priority.into(), padding: 0, of_other_policies: [0; 15] };
         let (mut window_offset, mut promoted) = (0u32, 0i32);
@@ -141,7 +144,13 @@ impl CobaltCalls for CobaltSystem {
             let (asked, window, promoted) = (&raw const asked, &raw mut window_offset, &raw mut promoted);
             libc::syscall(SET_SCHEDULING, name, policy, asked, window, promoted)
         };
-        checked(result).map(drop)
+        checked(result).map(|_| std::hint::black_box(window_offset))
+    }
+
+    fn handle(&self) -> Result<u32, i32> {
+        let mut handle = 0u32;
+        // SAFETY: the core fills the number.
+        checked(unsafe { libc::syscall(GET_CURRENT, &raw mut handle) }).map(|_| std::hint::black_box(handle))
     }
 
     fn state(&self) -> Result<CobaltState, i32> {

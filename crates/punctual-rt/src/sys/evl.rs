@@ -37,7 +37,7 @@ pub(crate) struct CoreInfo {
     pub(crate) abi_current: u32,
     fpu_features: u32,
     padding: u32,
-    shared_memory_bytes: u64,
+    pub(super) shared_memory_bytes: u64,
 }
 
 impl CoreInfo {
@@ -54,9 +54,10 @@ pub(crate) trait EvlCalls {
     fn core_info(&self, control: RawFd) -> Result<CoreInfo, i32>;
     /// Whether the core schedules threads on this CPU.
     fn takes_cpu(&self, control: RawFd, cpu: u32) -> Result<bool, i32>;
-    /// Makes the calling thread an EVL thread of this name, and returns its descriptor.
-    fn attach(&self, factory: RawFd, name: &CStr) -> Result<RawFd, i32>;
-    /// Gives the calling thread `SCHED_FIFO` in the core.
+    /// Makes the calling thread an EVL thread of this name.
+    fn attach(&self, factory: RawFd, name: &CStr) -> Result<Made, i32>;
+    /// Gives the calling thread `SCHED_FIFO` in the core, or with priority 0 the policy of threads that are in-band
+    /// between their calls.
     fn set_fifo(&self, form: CallForm, thread: RawFd, priority: u8) -> Result<(), i32>;
     /// Number of times that the thread left the out-of-band stage.
     fn switches(&self, form: CallForm, thread: RawFd) -> Result<u64, i32>;
@@ -79,7 +80,7 @@ const READ: u32 = 2;
 const WRITE: u32 = 1;
 
 /// The number of an `ioctl` request by the kernel's general rule.
-const fn request<T>(direction: u32, group: u8, number: u8) -> u32 {
+pub(super) const fn request<T>(direction: u32, group: u8, number: u8) -> u32 {
     #[allow(clippy::cast_possible_truncation, reason = "no structure here is larger than 56 bytes")]
     let bytes = size_of::<T>() as u32;
     direction << 30 | bytes << 16 | (group as u32) << 8 | number as u32
@@ -94,8 +95,18 @@ struct CloneRequest {
     flags: u32,
     minor: u32,
     handle: u32,
-    window_offset: u32,
+    state_offset: u32,
     descriptor: u32,
+}
+
+/// What the core made at a clone request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) descriptor: RawFd,
+    /// The handle by which the core knows it.
+    pub(crate) handle: u32,
+    /// Where in the shared memory its state is.
+    pub(crate) state_offset: u32,
 }
 
 #[derive(Default)]
@@ -141,6 +152,8 @@ const DETACH: u32 = request::<()>(0, b'T', 7);
 const SET_MODE: u32 = request::<u32>(READ | WRITE, b'T', 8);
 const CLEAR_MODE: u32 = request::<u32>(READ | WRITE, b'T', 9);
 
+/// The core's policy of threads that are in-band except during their calls.
+const SCHED_WEAK: i32 = 43;
 /// The bit of a CPU's state by which the core schedules threads there.
 const CPU_OUT_OF_BAND: u32 = 1;
 /// The mode in which the core tells when the thread leaves the out-of-band stage.
@@ -148,9 +161,22 @@ const WARN_ON_SWITCH: u32 = 0x8000;
 /// The mode in which the core tells so by a signal to the thread.
 const WARN_BY_SIGNAL: u32 = 0x0010_0000;
 
-fn in_band_ioctl<T>(fd: RawFd, number: u32, argument: *mut T) -> Result<libc::c_long, i32> {
+pub(super) fn in_band_ioctl<T>(fd: RawFd, number: u32, argument: *mut T) -> Result<libc::c_long, i32> {
     // SAFETY: each caller passes a structure of the size that is part of the number, or none where the size is 0.
     checked(unsafe { libc::syscall(libc::SYS_ioctl, fd, libc::c_ulong::from(number), argument) })
+}
+
+fn clone_request(factory: RawFd, mut clone: CloneRequest) -> Result<Made, i32> {
+    in_band_ioctl(factory, CLONE, &raw mut clone)?;
+    let CloneRequest { handle, state_offset, descriptor, .. } = clone;
+    let descriptor = RawFd::try_from(descriptor).map_err(|_| libc::EBADF)?;
+    Ok(Made { descriptor, handle, state_offset })
+}
+
+/// Makes something without a name, of which a factory wants to know these attributes.
+pub(super) fn make<T>(factory: RawFd, attributes: &T) -> Result<Made, i32> {
+    let attributes = std::ptr::from_ref(attributes).expose_provenance() as u64;
+    clone_request(factory, CloneRequest { attributes, ..CloneRequest::default() })
 }
 
 /// An `ioctl` on the out-of-band stage. It moves the calling thread there.
@@ -219,14 +245,14 @@ impl EvlCalls for EvlSystem {
         Ok(std::hint::black_box(state) & CPU_OUT_OF_BAND != 0)
     }
 
-    fn attach(&self, factory: RawFd, name: &CStr) -> Result<RawFd, i32> {
-        let mut clone = CloneRequest { name: name.as_ptr().expose_provenance() as u64, ..CloneRequest::default() };
-        in_band_ioctl(factory, CLONE, &raw mut clone)?;
-        RawFd::try_from(clone.descriptor).map_err(|_| libc::EBADF)
+    fn attach(&self, factory: RawFd, name: &CStr) -> Result<Made, i32> {
+        let name = name.as_ptr().expose_provenance() as u64;
+        clone_request(factory, CloneRequest { name, ..CloneRequest::default() })
     }
 
     fn set_fifo(&self, form: CallForm, thread: RawFd, priority: u8) -> Result<(), i32> {
-        let mut asked = Scheduling { policy: libc::SCHED_FIFO, priority: priority.into(), ..Scheduling::default() };
+        let policy = if priority == 0 { SCHED_WEAK } else { libc::SCHED_FIFO };
+        let mut asked = Scheduling { policy, priority: priority.into(), ..Scheduling::default() };
         ioctl(form, thread, SET_SCHEDULING, &raw mut asked)
     }
 

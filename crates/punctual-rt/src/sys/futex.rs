@@ -141,22 +141,6 @@ pub(crate) fn thread_is_gone(id: u32) -> bool {
     checked(result) == Err(libc::ESRCH)
 }
 
-thread_local! {
-    /// Whether a real-time core paces the thread. Futexes belong to Linux, so waiting on one takes the thread in-band.
-    static OUT_OF_BAND: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Notes whether a real-time core paces the calling thread.
-pub(crate) fn set_out_of_band(is_out_of_band: bool) {
-    let _ = OUT_OF_BAND.try_with(|is| is.set(is_out_of_band));
-}
-
-/// Whether a real-time core paces the calling thread.
-#[inline]
-pub(crate) fn is_out_of_band() -> bool {
-    OUT_OF_BAND.try_with(Cell::get).unwrap_or(false)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,11 +4,15 @@
 
 mod clock;
 mod cobalt;
+mod cobalt_sync;
+mod core_calls;
 mod debug_signal;
 mod driver;
 mod evl;
+mod evl_monitor;
 mod futex;
 mod marks;
+mod member;
 mod memory;
 mod page;
 mod pause;
@@ -23,16 +27,19 @@ pub use clock::{boot_time, clock_read_cost, now, real_time, sleep_for, sleep_unt
 #[cfg(test)]
 pub(crate) use cobalt::CobaltState;
 pub(crate) use cobalt::{BindRefused, CobaltCalls, CobaltSystem, SLEEP_CALL as COBALT_SLEEP};
+pub(crate) use cobalt_sync::{CobaltMutex, CobaltSemaphore, map_heap};
+pub(crate) use core_calls::{Caller, CountCalls, LockCalls};
 #[cfg(test)]
 pub(crate) use debug_signal::send_debug_signal;
 pub(crate) use debug_signal::{hear_debug_signal, take_debug_cause};
 pub use driver::DriverCalls;
-pub(crate) use evl::{CallForm, CoreInfo, EvlCalls, EvlDevice, EvlSystem, sleep_call as evl_sleep};
+pub(crate) use evl::{CallForm, CoreInfo, EvlCalls, EvlDevice, EvlSystem, Made, sleep_call as evl_sleep};
+pub(crate) use evl_monitor::{EvlMonitor, Monitor, map_shared_memory};
 pub(crate) use futex::{
-    Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, is_out_of_band, remembered_thread_id,
-    set_out_of_band, thread_is_gone,
+    Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, remembered_thread_id, thread_is_gone,
 };
 pub(crate) use marks::{cycle_begin, cycle_end};
+pub(crate) use member::{CoreMemory, Member, is_out_of_band, set_member};
 pub(crate) use memory::{
     SignalMask, block_signals, could_map, keep_freed_memory, lock_all_memory, new_memory_is_resident, open_signals,
     set_signal_mask, set_timer_slack, stack_left, timer_slack, unlock_all_memory,
