@@ -70,8 +70,8 @@ const BEHIND_DOORS: [&str; 3] = ["getpid", "getrusage", "syscall"];
 const DOORS: [&str; 11] = [
     "7backend11out_of_band",
     "7backend8Attached11sleep_until",
-    "11evl_monitor",
-    "11cobalt_sync",
+    "evl_monitor..EvlMonitor",
+    "cobalt_sync..Cobalt",
     "5clock16futex_wait_until",
     "5futex10futex_wait",
     "5futex14futex_wake_one",
