@@ -36,6 +36,23 @@ impl Kind {
         Self::Hog,
     ];
 
+    /// Those that the loops in Rust and Python have as well.
+    pub const IN_EACH_LANGUAGE: [Self; 10] = [
+        Self::Clean,
+        Self::Malloc,
+        Self::Fault,
+        Self::Lock,
+        Self::Server,
+        Self::Sleep,
+        Self::Print,
+        Self::Migration,
+        Self::Relative,
+        Self::Timerfd,
+    ];
+
+    /// Those of the loops in Rust and Python that are judged where time is short.
+    pub const FEW: [Self; 3] = [Self::Malloc, Self::Print, Self::Sleep];
+
     /// The word that the loops know it by.
     pub fn word(self) -> &'static str {
         match self {

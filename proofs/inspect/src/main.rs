@@ -34,12 +34,15 @@ pub struct Words {
     /// The loop in C
     #[arg(long)]
     pub source: PathBuf,
-    /// One build and one rate only
+    /// One build in C, one rate, and few kinds in other languages
     #[arg(long)]
     pub quick: bool,
-    /// One build only, and defects in each thousandth and ten-thousandth cycle
+    /// One build of each language, and defects in each thousandth and ten-thousandth cycle
     #[arg(long, conflicts_with = "quick")]
     pub rare: bool,
+    /// Only builds with this in their names, such as Rust or static
+    #[arg(long)]
+    pub build: Option<String>,
     /// Compare the latency of a loop with that of the same loop under inspection, and judge nothing
     #[arg(long)]
     pub cost: bool,
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
     match judged(&words) {
         Ok(None) => ExitCode::from(NOT_RUN),
         Ok(Some(rows)) => {
+            by_build(&rows);
             let wrong = rows.iter().filter(|row| row.wrong.is_some()).count();
             let named = rows.iter().filter(|row| row.is_named == Some(true)).count();
             let places = rows.iter().filter(|row| row.is_named.is_some()).count();
@@ -78,6 +82,17 @@ fn main() -> ExitCode {
             if wrong == 0 && named * 100 >= places * NAMED_PERCENT { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
+    }
+}
+
+/// Prints how many loops of each build were told right.
+fn by_build(rows: &[Row]) {
+    for of_it in rows.chunk_by(|one, other| one.build == other.build) {
+        let right = of_it.iter().filter(|row| row.wrong.is_none()).count();
+        let named = of_it.iter().filter(|row| row.is_named == Some(true)).count();
+        let places = of_it.iter().filter(|row| row.is_named.is_some()).count();
+        let build = of_it.first().map_or("", |row| row.build);
+        println!("{build:<20} {right} of {} told right; function named in {named} of {places}", of_it.len());
     }
 }
 

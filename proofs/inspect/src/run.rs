@@ -19,6 +19,8 @@ pub struct Plant {
     pub is_alone: bool,
     /// Whether the function with the defect can be named. Those of an interpreter cannot.
     pub has_functions: bool,
+    /// Whether the interpreter tells the names of the script's functions.
+    pub tells_names: bool,
     /// Addresses of the functions with defects, in a build without symbols.
     pub stripped: Vec<Function>,
 }
@@ -31,15 +33,20 @@ pub struct Function {
 }
 
 /// Name of a build of the loop in C, and the options of the compiler.
-const BUILDS: [(&str, &[&str]); 5] = [
+const BUILDS: [(&str, &[&str]); 7] = [
     ("C, PIE", &["-O2"]),
     ("C++", &["-x", "c++", "-std=c++20", "-Wno-volatile", "-O2"]),
     ("C, frame pointers", &["-O2", "-g", "-fno-omit-frame-pointer"]),
     ("C, static", &["-O2", "-static", "-no-pie"]),
-    (STRIPPED, &["-O2"]),
+    ("C, static PIE", &["-O2", "-static-pie"]),
+    ("C, stripped", &["-O2"]),
+    ("C++, stripped", &["-x", "c++", "-std=c++20", "-Wno-volatile", "-O2"]),
 ];
+const RUST: &str = "Rust";
+const RUST_STRIPPED: &str = "Rust, stripped";
 const PYTHON: &str = "Python";
-const STRIPPED: &str = "C, stripped";
+/// Python that tells the names of the script's functions.
+const PYTHON_NAMED: &str = "Python, -X perf";
 const RATES: [u64; 3] = [1, 10, 100];
 const RARE_RATES: [u64; 2] = [1_000, 10_000];
 /// Cycles of a loop with rare defects: each comes at least twice after allocations are looked for.
@@ -49,57 +56,111 @@ const QUICK_RATE: u64 = 10;
 const HOG_BUDGET: &str = "150us";
 /// Cycles of a loop in which something is looked for only when the loop is known: more than are needed to find it
 /// on a busy machine.
-const LONG_CYCLES_MIN: u64 = 3_000;
+const LONG_CYCLES_MIN: u64 = 5_000;
+
+/// A build of a loop.
+struct Build {
+    name: &'static str,
+    program: PathBuf,
+    stripped: Vec<Function>,
+    is_alone: bool,
+    has_functions: bool,
+}
 
 pub fn plants(words: &Words) -> Result<Vec<Plant>> {
+    let mut plants = Vec::new();
+    for build in builds(words)? {
+        for kind in kinds(words, &build) {
+            for every in rates(words, *kind) {
+                plants.push(plant(words, &build, *kind, *every));
+            }
+        }
+    }
+    Ok(plants)
+}
+
+fn builds(words: &Words) -> Result<Vec<Build>> {
+    let is_few = words.build.is_none() && (words.quick || words.rare);
+    let of_c = if is_few { &BUILDS[..1] } else { &BUILDS[..] };
+    let is_wanted = |name: &str| words.build.as_ref().is_none_or(|part| name.contains(part));
+    let mut builds = Vec::new();
+    for (nth, (name, options)) in of_c.iter().enumerate().filter(|(_, (name, _))| is_wanted(name)) {
+        let program = compiled(words, nth, options)?;
+        let stripped = if is_stripped(name) { strip(&program)? } else { Vec::new() };
+        builds.push(Build { name, program, stripped, is_alone: true, has_functions: true });
+    }
+    let program = words.programs.join("inspect_truth_loop");
+    let rust = |name, program, stripped| Build { name, program, stripped, is_alone: false, has_functions: true };
+    if is_wanted(RUST_STRIPPED) && !is_few {
+        let copy = words.folder.join("loop_rust");
+        std::fs::copy(&program, &copy).with_context(|| format!("copy {}", program.display()))?;
+        let stripped = strip(&copy)?;
+        builds.push(rust(RUST_STRIPPED, copy, stripped));
+    }
+    if is_wanted(RUST) {
+        builds.push(rust(RUST, program, Vec::new()));
+    }
+    let program = words.source.with_extension("py").canonicalize().context("find the loop in Python")?;
+    let python = |name, has_functions| Build {
+        name,
+        program: program.clone(),
+        stripped: Vec::new(),
+        is_alone: false,
+        has_functions,
+    };
+    for (name, version) in [(PYTHON, (3, 0)), (PYTHON_NAMED, (3, 12))].into_iter().filter(|(name, _)| is_wanted(name)) {
+        if has_python(version) {
+            builds.push(python(name, name == PYTHON_NAMED));
+        } else {
+            println!("NOT RUN: {name}: python3 is missing, or older than {}.{}", version.0, version.1);
+        }
+    }
+    Ok(builds)
+}
+
+fn is_stripped(build: &str) -> bool {
+    build.ends_with("stripped")
+}
+
+fn has_python((major, minor): (u32, u32)) -> bool {
+    let test = format!("import sys; sys.exit(sys.version_info < ({major}, {minor}))");
+    Command::new("python3").args(["-c", &test]).status().is_ok_and(|status| status.success())
+}
+
+fn kinds(words: &Words, build: &Build) -> &'static [Kind] {
+    match (build.is_alone, words.quick) {
+        (true, _) => &Kind::ALL,
+        (false, true) => &Kind::FEW,
+        (false, false) => &Kind::IN_EACH_LANGUAGE,
+    }
+}
+
+fn rates(words: &Words, kind: Kind) -> &'static [u64] {
     let rates: &[u64] = match (words.quick, words.rare) {
+        // In each cycle, the hog would leave the loop no ordinary cycle to compare with.
+        _ if kind.culprit().is_some() => &[QUICK_RATE],
         (true, _) => &[QUICK_RATE],
         (_, true) => &RARE_RATES,
         _ => &RATES,
     };
-    let builds = if words.quick || words.rare { &BUILDS[..1] } else { &BUILDS[..] };
+    // A loop without a defect is the same at any rate.
+    if kind.intruder().is_some() { rates } else { &rates[..1] }
+}
+
+fn plant(words: &Words, build: &Build, kind: Kind, every: u64) -> Plant {
     let cycles = if words.rare { words.cycles.max(RARE_CYCLES) } else { words.cycles };
-    let mut plants = Vec::new();
-    for (nth, (build, options)) in builds.iter().enumerate() {
-        let program = compiled(words, nth, options)?;
-        let stripped = if *build == STRIPPED { strip(&program)? } else { Vec::new() };
-        for kind in Kind::ALL {
-            // A loop without a defect is the same at any rate.
-            for every in rates.iter().take(if kind.intruder().is_some() { rates.len() } else { 1 }) {
-                let (program, stripped) = (program.clone(), stripped.clone());
-                let is_hog = kind.culprit().is_some();
-                // In each cycle, it would leave the loop no ordinary cycle to compare with.
-                let every = if is_hog { QUICK_RATE } else { *every };
-                // Allocations are looked for once the loop is known.
-                let is_long = is_hog || kind.comes_late();
-                let cycles = if is_long { cycles.max(LONG_CYCLES_MIN) } else { cycles };
-                plants.push(Plant {
-                    kind,
-                    build,
-                    program,
-                    every,
-                    cycles,
-                    is_alone: true,
-                    has_functions: true,
-                    stripped,
-                });
-            }
-        }
+    let is_long = kind.culprit().is_some() || kind.comes_late();
+    Plant {
+        kind,
+        build: build.name,
+        program: build.program.clone(),
+        every,
+        cycles: if is_long { cycles.max(LONG_CYCLES_MIN) } else { cycles },
+        is_alone: build.is_alone,
+        has_functions: build.has_functions,
+        tells_names: build.name == PYTHON_NAMED,
+        stripped: build.stripped.clone(),
     }
-    let rust = words.programs.join("inspect_truth_loop");
-    let python = words.source.with_extension("py").canonicalize().context("find the loop in Python")?;
-    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|told| told.status.success());
-    if !has_python {
-        println!("NOT RUN: python3 is missing, so no loop in Python is judged");
-    }
-    for (build, program) in [("Rust", &rust), (PYTHON, &python)] {
-        for kind in [Kind::Malloc, Kind::Print, Kind::Sleep].into_iter().filter(|_| build != PYTHON || has_python) {
-            let (every, cycles, program) = (QUICK_RATE, words.cycles, program.clone());
-            let (has_functions, stripped) = (build != PYTHON, Vec::new());
-            plants.push(Plant { kind, build, program, every, cycles, is_alone: false, has_functions, stripped });
-        }
-    }
-    Ok(plants)
 }
 
 /// The loop in C, in its first build.
@@ -127,7 +188,7 @@ fn strip(program: &Path) -> Result<Vec<Function>> {
 fn function(line: &str) -> Option<Function> {
     let mut words = line.split(' ');
     let (from, size) = (words.next()?, words.next()?);
-    let name = words.nth(1).filter(|name| name.starts_with("planted_"))?.to_owned();
+    let name = words.nth(1).filter(|name| name.contains("planted_"))?.to_owned();
     let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
     let from = hex(from)?;
     Some(Function { name, code: from..from + hex(size)? })
@@ -139,6 +200,9 @@ pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<Value>> {
     command.args(["inspect", "--json", "--duration", "60s"]);
     if plant.kind.culprit().is_some() {
         command.args(["--budget", HOG_BUDGET]);
+    }
+    if plant.tells_names {
+        command.env("PYTHONPERFSUPPORT", "1");
     }
     command.arg("--").arg(&plant.program);
     command.args([plant.kind.word(), &plant.every.to_string(), &plant.cycles.to_string()]);

@@ -6,7 +6,7 @@
 //! kernel between two readings.
 
 use super::code::{Function, REGISTERS, Space, Spaces, Unwinder};
-use super::process::Seen as Thread;
+use super::process::{self, Seen as Thread};
 use super::sample::{Sample, time};
 use crate::sys::samples::{Event, Ring, SampleEvent, Sampled};
 use punctual_hist::{MonoTime, Nanos};
@@ -113,8 +113,8 @@ impl Allocations {
             }
             match Probes::open(kind, thread.pid, *tid, &functions) {
                 Ok(probes) => self.add(*tid, probes),
-                // The thread has ended in the meantime.
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                // The thread has ended in the meantime, or the program with its files.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) || !process::is_running(thread.pid) => {}
                 Err(error) => self.kind = Err(Unprobed::Refused(error.to_string())),
             }
         }
@@ -224,7 +224,7 @@ mod tests {
         let mut without = Allocations { kind: Ok(0), ..Allocations::new(false) };
         assert!(without.is_due() && !without.is_due());
         let own = std::process::id();
-        let thread = super::super::process::threads(own, &[own]).remove(&own).unwrap();
+        let thread = process::threads(own, &[own]).remove(&own).unwrap();
         let threads = BTreeMap::from([(own, Thread::first(own, &thread))]);
         without.begin(&[own], &threads, &Spaces::new());
         without.looked = None;

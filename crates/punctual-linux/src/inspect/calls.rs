@@ -23,13 +23,14 @@ const EVERYWHERE: &[(libc::c_long, &str, CallKind)] = calls! {
         sendmmsg SYS_sendmmsg, fsync SYS_fsync, fdatasync SYS_fdatasync, sendfile SYS_sendfile;
     Memory: mmap SYS_mmap, munmap SYS_munmap, brk SYS_brk, mprotect SYS_mprotect, madvise SYS_madvise,
         mremap SYS_mremap, mlock SYS_mlock, mlockall SYS_mlockall;
+    Program: execve SYS_execve, execveat SYS_execveat;
     Other: openat SYS_openat, newfstatat SYS_newfstatat, statx SYS_statx, getdents64 SYS_getdents64, close SYS_close, ioctl SYS_ioctl, fcntl SYS_fcntl, lseek SYS_lseek, fstat SYS_fstat,
         clock_gettime SYS_clock_gettime, gettimeofday SYS_gettimeofday, getpid SYS_getpid, gettid SYS_gettid,
         getppid SYS_getppid, sched_yield SYS_sched_yield, sched_setscheduler SYS_sched_setscheduler,
         sched_setaffinity SYS_sched_setaffinity, sched_getaffinity SYS_sched_getaffinity, sched_setattr SYS_sched_setattr,
         getcpu SYS_getcpu, getrusage SYS_getrusage, rt_sigprocmask SYS_rt_sigprocmask, rt_sigaction SYS_rt_sigaction,
         rt_sigreturn SYS_rt_sigreturn, tgkill SYS_tgkill, kill SYS_kill,
-        timer_settime SYS_timer_settime, epoll_ctl SYS_epoll_ctl, clone SYS_clone, clone3 SYS_clone3, execve SYS_execve,
+        timer_settime SYS_timer_settime, epoll_ctl SYS_epoll_ctl, clone SYS_clone, clone3 SYS_clone3,
         exit SYS_exit, exit_group SYS_exit_group, wait4 SYS_wait4, prctl SYS_prctl, getrandom SYS_getrandom,
         restart_syscall SYS_restart_syscall, rseq SYS_rseq, uname SYS_uname, setpriority SYS_setpriority,
         eventfd2 SYS_eventfd2, timerfd_create SYS_timerfd_create, socket SYS_socket, connect SYS_connect;

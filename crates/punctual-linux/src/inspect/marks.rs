@@ -2,7 +2,8 @@
 //!
 //! Marks are USDT probes: notes in the program's files say where they are. The kernel reports when a thread passes one, through
 //! events that end with this process, so nothing is left in the program whatever happens. Tracepoints that exist in user space
-//! only are recognised, and said to be out of reach.
+//! only are recognised, and said to be out of reach. Probes of other providers are followed if their names come in pairs, such
+//! as `callback_start` and `callback_end`.
 
 use super::members::Members;
 use super::procfs::text;
@@ -39,6 +40,8 @@ struct Note {
     name: String,
     /// Where in the file its instruction is.
     offset: u64,
+    /// Whether it is passed over until its reader sets a variable of the program.
+    is_off: bool,
 }
 
 /// A mark in a file of a process.
@@ -121,17 +124,14 @@ impl Marks {
         let file = format!("/proc/{pid}/root{path}");
         let is_read = fs::metadata(&file).is_ok_and(|file| file.is_file() && file.len() <= FILE_MAX);
         let Some(bytes) = is_read.then(|| fs::read(&file).ok()).flatten() else { return };
-        for Note { provider, name, offset } in notes(&bytes) {
-            if OF_THE_SYSTEM.contains(&provider.as_str()) {
-                continue;
-            }
-            if provider != PROVIDER {
-                add(OtherMarks::Usdt { provider });
-            } else if let Some(mark) = Mark::named(&name) {
-                let is_followed = places.len() < PLACES_MAX;
-                places.extend(is_followed.then(|| Place { pid, path: file.clone(), offset, mark }));
-                found.unfollowed_places += u64::from(!is_followed);
-            }
+        let (marks, others) = marks(notes(&bytes));
+        for provider in others {
+            add(OtherMarks::Usdt { provider });
+        }
+        for (offset, mark) in marks {
+            let is_followed = places.len() < PLACES_MAX;
+            places.extend(is_followed.then(|| Place { pid, path: file.clone(), offset, mark }));
+            found.unfollowed_places += u64::from(!is_followed);
         }
         found.places = places.len() as u64;
     }
@@ -198,6 +198,37 @@ fn recognised(path: &str) -> Option<OtherMarks> {
     }
 }
 
+/// The probes of a file that are marks, ours first, and the providers of others. Those of another provider are marks if they
+/// lie at both ends of the same.
+fn marks(notes: Vec<Note>) -> (Vec<(u64, Mark)>, BTreeSet<String>) {
+    let (mut own, mut pairs, mut others) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for Note { provider, name, offset, is_off } in notes {
+        if OF_THE_SYSTEM.contains(&provider.as_str()) {
+            continue;
+        }
+        if provider == PROVIDER {
+            own.extend(Mark::named(&name).map(|mark| (offset, mark)));
+        } else if let Some(mark) = Mark::of_other(&provider, &name).filter(|_| !is_off) {
+            pairs.push((provider, offset, mark));
+        } else {
+            others.insert(provider);
+        }
+    }
+    let around = |is_begin: bool| -> BTreeSet<String> {
+        let of_kind = pairs.iter().filter(|(_, _, mark)| matches!(mark, Mark::Begin(_)) == is_begin);
+        of_kind.filter_map(|(_, _, mark)| mark.around().map(str::to_owned)).collect()
+    };
+    let (begin, end) = (around(true), around(false));
+    for (provider, offset, mark) in pairs {
+        if mark.around().is_some_and(|around| begin.contains(around) && end.contains(around)) {
+            own.push((offset, mark));
+        } else {
+            others.insert(provider);
+        }
+    }
+    (own, others)
+}
+
 /// A sample of an event: its number, the process and the thread, and the time.
 fn sample(contents: &[u8], names: &BTreeMap<u64, Mark>) -> Option<Marked> {
     let mark = names.get(&word(contents, 0)?)?.clone();
@@ -237,7 +268,8 @@ fn notes(bytes: &[u8]) -> Vec<Note> {
         let moved = base.filter(|_| address(1) != 0).map_or(0, |base| base.wrapping_sub(address(1)));
         let mut words = names.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
         let (Some(provider), Some(name)) = (words.next(), words.next()) else { continue };
-        found.extend(in_file(address(0).wrapping_add(moved)).map(|offset| Note { provider, name, offset }));
+        let is_off = address(2) != 0;
+        found.extend(in_file(address(0).wrapping_add(moved)).map(|offset| Note { provider, name, offset, is_off }));
     }
     found
 }
@@ -338,6 +370,29 @@ mod tests {
                 assert!(bytes[at..].starts_with(nop), "{more:?}: no nop at {at:#x}");
             }
         }
+    }
+
+    #[test]
+    fn probes_of_others_are_marks_if_they_come_in_pairs() {
+        let note = |provider: &str, name: &str, offset, is_off| Note {
+            provider: provider.to_owned(),
+            name: name.to_owned(),
+            offset,
+            is_off,
+        };
+        let (followed, others) = marks(vec![
+            note("ros2", "callback_start", 1, false),
+            note("ros2", "callback_end", 2, false),
+            note("ros2", "rcl_init", 3, false),
+            note("python", "function__entry", 4, true),
+            note("python", "function__return", 5, true),
+            note("app", "frame_begin", 6, false),
+            note("libc", "lll_lock_wait", 7, false),
+            note(PROVIDER, "cycle_begin", 8, false),
+        ]);
+        let callback = "ros2:callback".to_owned();
+        assert_eq!(followed, [(8, Mark::CycleBegin), (1, Mark::Begin(callback.clone())), (2, Mark::End(callback))]);
+        assert_eq!(others.into_iter().collect::<Vec<_>>(), ["app", "python", "ros2"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Turns what was seen into the report.
 
-use super::code::Places;
+use super::code::{Places, is_interpreter, is_of_script};
 use super::marks::Marks;
 use super::members::Process;
 use super::observe::Observed;
@@ -172,6 +172,10 @@ fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
     }
     blind.extend(seen.unprobed.clone().map(Blind::SmallAllocations));
     blind.extend((seen.lost_stacks > 0).then_some(Blind::Places(seen.lost_stacks)));
+    let rows = || threads.iter().filter_map(|thread| thread.cycles.as_ref()).flat_map(|cycles| &cycles.in_the_way);
+    let has_script = rows().any(|row| row.code.as_ref().is_some_and(|code| is_interpreter(&code.module)));
+    let has_names = rows().flat_map(|row| row.code.iter().chain(&row.callers)).any(is_of_script);
+    blind.extend((has_script && !has_names).then_some(Blind::Script));
     blind.extend(seen.late.as_ref().err().map(|why| Blind::Causes(why.clone())));
     for event in &seen.blind_events {
         blind.push(if event == USER_STACK { Blind::CallSites } else { Blind::Event(event.clone()) });

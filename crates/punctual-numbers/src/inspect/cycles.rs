@@ -1,7 +1,7 @@
 //! Cuts the steps of a thread into cycles: from the return of the pacing wait to the next entry into it.
 
-use super::pacing::Pacing;
-use super::record::{Call, Clock, Offsets};
+use super::pacing::{Pacing, kind};
+use super::record::{Call, CallKind, Clock, Offsets};
 use super::steps::{CallMade, Step, StepKind};
 use punctual_hist::{MonoTime, Nanos};
 use std::ops::RangeInclusive;
@@ -22,7 +22,7 @@ pub struct Cycle {
     pub inside: Vec<usize>,
     /// Whether the next release had passed when the thread entered the wait for it.
     pub overran: bool,
-    /// Whether records are missing between the cycle before and this one.
+    /// Whether records are missing between the cycle before and this one, or the process started another program there.
     pub after_loss: bool,
 }
 
@@ -41,7 +41,8 @@ impl Cycle {
     }
 }
 
-/// The complete cycles of a thread. A cycle in which records are missing is left out.
+/// The complete cycles of a thread. A cycle in which records are missing is left out, and one in which the process starts
+/// another program, for what follows is the start of that.
 pub fn cycles(steps: &[Step], pacing: Pacing, calls: &[Call], offsets: &Offsets) -> Vec<Cycle> {
     let (mut cycles, mut open) = (Vec::new(), None::<Cycle>);
     // When a timer that is read from expires next.
@@ -52,6 +53,10 @@ pub fn cycles(steps: &[Step], pacing: Pacing, calls: &[Call], offsets: &Offsets)
     for (index, step) in steps.iter().enumerate() {
         let call = match &step.kind {
             StepKind::Lost => {
+                (open, pending, after_loss) = (None, None, true);
+                continue;
+            }
+            StepKind::Call(call) if call.result == 0 && kind(call.number, calls) == CallKind::Program => {
                 (open, pending, after_loss) = (None, None, true);
                 continue;
             }

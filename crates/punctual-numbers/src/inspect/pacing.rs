@@ -56,7 +56,12 @@ impl Wait {
             CallKind::Futex => (second & OPERATION, first),
             CallKind::Read | CallKind::Epoll => (0, first),
             CallKind::Poll | CallKind::SignalWait | CallKind::Other => (0, 0),
-            CallKind::ClockSleep | CallKind::Sleep | CallKind::TimerSet | CallKind::Write | CallKind::Memory => {
+            CallKind::ClockSleep
+            | CallKind::Sleep
+            | CallKind::TimerSet
+            | CallKind::Write
+            | CallKind::Memory
+            | CallKind::Program => {
                 return None;
             }
         };

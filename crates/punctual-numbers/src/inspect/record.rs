@@ -108,6 +108,8 @@ pub enum CallKind {
     Write,
     /// Changes the address space, as allocators do.
     Memory,
+    /// Starts another program in the process.
+    Program,
     /// Any other system call.
     Other,
 }

@@ -23,6 +23,7 @@ const WRITE: u32 = 1;
 const MMAP: u32 = 9;
 const FUTEX: u32 = 202;
 const POLL: u32 = 232;
+const EXECVE: u32 = 59;
 
 fn calls() -> Vec<Call> {
     let call = |number, name, kind| Call { number, name, kind };
@@ -33,6 +34,7 @@ fn calls() -> Vec<Call> {
         call(MMAP, "mmap", CallKind::Memory),
         call(FUTEX, "futex", CallKind::Futex),
         call(POLL, "epoll_wait", CallKind::Epoll),
+        call(EXECVE, "execve", CallKind::Program),
     ]
 }
 
@@ -131,6 +133,28 @@ impl Script {
 
 fn inside(report: &ThreadReport) -> Vec<(Intruder, u64)> {
     report.cycles.as_ref().unwrap().in_the_way.iter().map(|row| (row.intruder, row.count)).collect()
+}
+
+/// What a program does as it starts is in no cycle, and what it does not do meanwhile was not due.
+#[test]
+fn a_loop_that_starts_another_program_ends_there() {
+    let started = |result| {
+        Script::grid(200, |script, cycle, at| {
+            if cycle == 100 {
+                script.enter(at + US, EXECVE, [0, 0]);
+                script.exit(at + 2 * US, EXECVE, result);
+                script.enter(at + 3 * US, MMAP, [0, 0]);
+                script.exit(at + 4 * US, MMAP, 0);
+            }
+        })
+        .report()
+    };
+    let report = started(0);
+    let cycles = report.cycles.as_ref().unwrap();
+    assert_eq!((cycles.count, cycles.skipped, inside(&report)), (199, 0, Vec::new()));
+    let failed = started(-2);
+    assert_eq!(failed.cycles.as_ref().unwrap().count, 200);
+    assert_eq!(inside(&failed).len(), 2, "a program that could not be started");
 }
 
 #[test]

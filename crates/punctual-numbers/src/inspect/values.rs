@@ -59,6 +59,8 @@ pub enum Blind {
     Places(u64),
     /// The trace event with this name is missing or cannot be read.
     Event(String),
+    /// The functions of a script: only those of its interpreter are known.
+    Script,
     /// Which wait a thread is in, because the kernel does not show it to this user.
     Waits,
     /// Settings of this thread could not be read.
@@ -517,11 +519,12 @@ pub struct MarkedCycles {
     pub stages: Vec<MarkedStage>,
 }
 
-/// One stage of marked cycles. It lasts until the next mark of the same thread.
+/// One stage of marked cycles, which lasts until the next mark of the same thread, or what lies between two USDT probes of
+/// another provider.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarkedStage {
-    /// The name that the program gave it.
+    /// The name that the program gave it, behind the name of another provider and a colon.
     pub name: String,
     /// How often it was passed.
     pub times: u64,
@@ -533,7 +536,7 @@ pub struct MarkedStage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarkReport {
-    /// Number of places in the program's code with a mark of punctual's that were followed.
+    /// Number of places in the program's code with a mark that were followed.
     pub places: u64,
     /// Number of further such places, which were too many to be followed.
     pub unfollowed_places: u64,
@@ -549,7 +552,8 @@ pub struct MarkReport {
     pub threads: Vec<MarkedThread>,
 }
 
-/// Marks of other systems, which are recognised and not read.
+/// Marks of other systems, which are recognised and not read. USDT probes are read if their names say that something begins
+/// and ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "system", rename_all = "kebab-case")]
@@ -560,7 +564,8 @@ pub enum OtherMarks {
     Ros2,
     /// The client library of Perfetto, which writes to a daemon of its own.
     Perfetto,
-    /// USDT probes of another provider.
+    /// USDT probes of another provider that say of nothing when it begins and ends, or that are off until their reader
+    /// switches them on.
     Usdt {
         /// The name of the provider.
         provider: String,

@@ -66,6 +66,7 @@ fn a_process_that_the_command_starts_is_observed_as_well() {
 const MARKED: &str = r#"
 #include <time.h>
 #include "punctual_marks.h"
+#include "other_marks.h"
 int main(void) {
     struct timespec t;
     int cycle;
@@ -76,7 +77,10 @@ int main(void) {
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0);
         PUNCTUAL_CYCLE_BEGIN();
         PUNCTUAL_STAGE(read);
+        OTHER_MARK_("callback_start");
         PUNCTUAL_STAGE(control);
+        OTHER_MARK_("callback_end");
+        OTHER_MARK_("published");
         PUNCTUAL_CYCLE_END();
     }
     return 0;
@@ -93,6 +97,10 @@ fn the_marks_of_a_stripped_c_program_are_told() {
     let source = run.path("marked.c");
     std::fs::write(&source, MARKED).unwrap();
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../punctual-capi/include");
+    // The same probes of another provider.
+    let header = std::fs::read_to_string(format!("{include}/punctual_marks.h")).unwrap();
+    let other = header.replace("PUNCTUAL_", "OTHER_").replace("\\\"punctual\\\"", "\\\"ros2\\\"");
+    std::fs::write(run.path("other_marks.h"), other).unwrap();
     let mut cc = std::process::Command::new("cc");
     let built = cc.args(["-O2", "-s", "-static", "-I", include, "-o"]).arg(run.path("marked")).arg(&source).status();
     assert!(built.unwrap().success());
@@ -104,10 +112,80 @@ fn the_marks_of_a_stripped_c_program_are_told() {
     let [thread] = marks["threads"].as_array().unwrap().as_slice() else { panic!("{marks}") };
     // Cycles before the program was found and followed are not seen.
     let cycles = thread["cycles"].as_u64().unwrap();
-    assert!((100..=300).contains(&cycles) && marks["places"] == 4, "{marks}");
+    assert!((100..=300).contains(&cycles) && marks["places"] == 6, "{marks}");
     assert_eq!((&marks["refused"], &marks["lost"]), (&Value::Null, &Value::from(0)), "{marks}");
     let stages: Vec<&Value> = thread["stages"].as_array().unwrap().iter().map(|stage| &stage["name"]).collect();
-    assert_eq!(stages, ["read", "control"], "{marks}");
+    assert_eq!(stages, ["read", "control", "ros2:callback"], "{marks}");
+    assert_eq!(marks["others"], serde_json::json!([{"system": "usdt", "provider": "ros2"}]), "{marks}");
+}
+
+/// A loop that calls its defect through a function made at run time, as interpreters do, and tells its name to perf.
+const MADE: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static void interpreted(void) {
+    if (write(2, ".", 1) == 1) __asm__ volatile("" ::: "memory");
+}
+int main(void) {
+    /* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
+    static const unsigned char code[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd7, 0x48, 0x83, 0xc4, 8, 0xc3};
+    void *made = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char path[64];
+    struct timespec t;
+    int cycle;
+    memcpy(made, code, sizeof code);
+    mprotect(made, 4096, PROT_READ | PROT_EXEC);
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *names = fopen(path, "w");
+    fprintf(names, "%lx %zx py::Axis.step:/opt/axis.py\n", (unsigned long)made, sizeof code);
+    fclose(names);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    for (cycle = 0; cycle < 300; cycle++) {
+        t.tv_nsec += 5000000;
+        if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0);
+        ((void (*)(void (*)(void)))made)(interpreted);
+    }
+    return 0;
+}
+"#;
+
+/// Name of what is written in the cycles of [`MADE`], built under this name.
+fn writer(run: &Run, name: &str) -> Value {
+    std::fs::write(run.path("made.c"), MADE).unwrap();
+    let mut cc = std::process::Command::new("cc");
+    let built = cc.args(["-O2", "-o"]).arg(run.path(name)).arg(run.path("made.c")).status();
+    assert!(built.unwrap().success());
+    let program = format!("./{name}");
+    let document = run.json(&["inspect", "--json", "--no-causes", "--duration", "30s", "--", &program]);
+    // The program leaves its names, as Python and node do.
+    let _ = std::fs::remove_file(format!("/tmp/perf-{}.map", document["program"]["pid"]));
+    assert!(!document["blind"].as_array().unwrap().contains(&Value::from("script")), "{document}");
+    let rows = document["threads"][0]["cycles"]["in_the_way"].as_array().unwrap();
+    let write = rows.iter().find(|row| row["intruder"] == "write").unwrap_or_else(|| panic!("{document}"));
+    write.clone()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn code_made_at_run_time_has_the_name_that_the_program_tells() {
+    if Tracefs::new().is_none() || !cfg!(target_arch = "x86_64") {
+        return println!("NOT RUN: no tracefs, or another architecture");
+    }
+    let run = Run::new();
+    // A program is told by its own function, and the one that was made called it.
+    let own = writer(&run, "axis");
+    assert_eq!(
+        (&own["code"]["symbol"], &own["callers"][0]["symbol"]),
+        (&"interpreted".into(), &"Axis.step".into()),
+        "{own}"
+    );
+    // An interpreter is told by the function of its script.
+    let script = writer(&run, "python3.99");
+    assert_eq!((&script["code"]["symbol"], &script["code"]["file"]), (&"Axis.step".into(), &"/opt/axis.py".into()));
 }
 
 #[test]

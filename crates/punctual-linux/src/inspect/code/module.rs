@@ -1,5 +1,7 @@
 //! A program or library: its functions, its lines, and how to get from a function to its caller.
 
+use super::go;
+use super::made::{MADE, Names};
 use super::names::readable;
 use gimli::{BaseAddresses, CieOrFde, EhFrame, EhFrameOffset, NativeEndian, UnwindContext, UnwindSection};
 use gimli::{CfaRule, EndianSlice, RegisterRule};
@@ -21,6 +23,8 @@ pub type Bytes<'a> = EndianSlice<'a, NativeEndian>;
 pub struct Module {
     name: String,
     file: Option<File>,
+    /// Where the names of functions are told that are in no file; `None` for a file.
+    made: Option<Names>,
     image: OnceCell<Image>,
     functions: OnceCell<BTreeMap<u64, (u64, String)>>,
     frames: OnceCell<Vec<Frame>>,
@@ -65,6 +69,9 @@ pub enum Saved {
 impl Module {
     /// Opens the file at `path`, which the process `pid` has mapped to these addresses.
     pub fn open(pid: u32, path: &str, at: &Range<u64>) -> Self {
+        if path == MADE {
+            return Self { name: MADE.to_owned(), made: Some(Names::of(pid)), ..Self::default() };
+        }
         let path = path.trim_end_matches(" (deleted)");
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         // The first also leads to a file that was deleted or replaced, and the second into a container.
@@ -78,6 +85,11 @@ impl Module {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the program made this code while it ran.
+    pub fn is_made(&self) -> bool {
+        self.made.is_some()
     }
 
     fn image(&self) -> &Image {
@@ -116,7 +128,8 @@ impl Module {
 
     /// The function at an address, with the distance from its beginning.
     pub fn function(&self, address: u64) -> Option<(&str, u64)> {
-        let functions = self.functions.get_or_init(|| self.image().functions());
+        let read = || self.made.as_ref().map_or_else(|| self.image().functions(), Names::read);
+        let functions = self.functions.get_or_init(read);
         let (start, (length, name)) = functions.range(..=address).next_back()?;
         (*length == 0 || address - start < *length).then_some((name.as_str(), address - start))
     }
@@ -190,6 +203,9 @@ impl Image {
             for symbol in file.dynamic_symbols().chain(file.symbols()).filter(is_code) {
                 let name = symbol.name().unwrap_or_default();
                 functions.insert(symbol.address(), (symbol.size(), readable(name)));
+            }
+            for (address, length, name) in go::functions(&file) {
+                functions.entry(address).or_insert((length, name));
             }
         }
         functions

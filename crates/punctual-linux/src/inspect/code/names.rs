@@ -2,9 +2,9 @@
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// Beginnings of names that belong to the run-time libraries of Rust and C++, and to crates that only pass system calls
-/// on.
-const OF_LANGUAGE: [&str; 12] = [
+/// Beginnings of names that belong to the run-time libraries of Rust and C++, to crates that only pass system calls on, and
+/// to what node makes for itself.
+const OF_LANGUAGE: [&str; 15] = [
     "std::",
     "core::",
     "alloc::",
@@ -17,6 +17,9 @@ const OF_LANGUAGE: [&str; 12] = [
     "__rg_",
     "operator new",
     "operator delete",
+    "Builtin:",
+    "BytecodeHandler:",
+    "RegExp:",
 ];
 
 /// Beginnings of names by which a C library that is linked into the program is known. Names with two underscores are
@@ -109,6 +112,50 @@ const LIBRARIES: [&str; 18] = [
 
 pub fn is_library(module: &str) -> bool {
     LIBRARIES.iter().any(|library| module.starts_with(library))
+}
+
+/// Parts of the paths of the sources of these libraries. A function that the compiler put into another one may have its short
+/// name only.
+const SOURCES_OF_LANGUAGE: [&str; 4] =
+    ["/library/std/src/", "/library/core/src/", "/library/alloc/src/", "/include/c++/"];
+
+pub fn is_source_of_language(file: &str) -> bool {
+    SOURCES_OF_LANGUAGE.iter().any(|part| file.contains(part))
+}
+
+/// Beginnings of names in Go's standard library.
+const OF_GO: [&str; 14] = [
+    "runtime.",
+    "runtime/",
+    "internal/",
+    "syscall.",
+    "os.",
+    "io.",
+    "fmt.",
+    "log.",
+    "bufio.",
+    "time.",
+    "sync.",
+    "sync/",
+    "net.",
+    "golang.org/x/sys/",
+];
+/// Each stack of a program in Go begins in one of these, or goes through one to the scheduler.
+const GO: [&str; 4] = ["runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.systemstack"];
+
+pub fn is_of_go(function: &str) -> bool {
+    OF_GO.iter().any(|begin| function.starts_with(begin))
+}
+
+pub fn is_go(function: &str) -> bool {
+    GO.iter().any(|begin| function.starts_with(begin))
+}
+
+/// Whether a program or library runs scripts: Python with its extensions, or node.
+pub fn is_interpreter(module: &str) -> bool {
+    ["python", "libpython", "_ctypes.", "libffi.", "libnode."].iter().any(|begin| module.starts_with(begin))
+        || module.contains(".cpython-")
+        || module == "node"
 }
 
 pub fn is_of_language(function: &str) -> bool {

@@ -1,7 +1,10 @@
 //! Which place in the code a call stack is told by.
 
+use super::made;
 use super::module::{Bytes, Module};
-use super::names::{is_library, is_of_c, is_of_language, readable};
+use super::names::{
+    is_go, is_interpreter, is_library, is_of_c, is_of_go, is_of_language, is_source_of_language, readable,
+};
 use super::space::Space;
 use punctual_numbers::inspect::Code;
 use punctual_numbers::trace::Address;
@@ -44,6 +47,9 @@ impl<'a> Places<'a> {
     fn at(&self, at: Address) -> Vec<Code> {
         let Some((module, address)) = self.space.find(at) else { return Vec::new() };
         let function = module.function(address);
+        if let Some((name, offset)) = function.filter(|_| module.is_made()) {
+            return vec![made::place(name, offset)];
+        }
         let (symbol, offset) = function.map_or((None, address), |(name, offset)| (Some(name.to_owned()), offset));
         let plain = Code { module: module.name().to_owned(), symbol, offset, file: None, line: None };
         let mut all = self.lines_at(module, address, &plain);
@@ -77,7 +83,20 @@ impl<'a> Places<'a> {
 
 /// The index of the innermost place that is no run-time library's; 0 if there is none.
 fn own(places: &[Code]) -> usize {
-    let is_runtime = |code: &Code| is_library(&code.module) || code.symbol.as_deref().is_some_and(is_of_language);
+    // An interpreter is told by the script's function, if that has a name.
+    let has_script = places.iter().any(made::is_of_script);
+    let is_interpreter = |code: &Code| {
+        has_script
+            && (is_interpreter(&code.module) || code.file.as_deref().is_some_and(|file| file.starts_with("node:")))
+    };
+    let has_go = places.iter().any(|code| code.symbol.as_deref().is_some_and(is_go));
+    let is_of_language = |function: &str| is_of_language(function) || has_go && is_of_go(function);
+    let is_runtime = |code: &Code| {
+        is_library(&code.module)
+            || is_interpreter(code)
+            || code.symbol.as_deref().is_some_and(is_of_language)
+            || code.file.as_deref().is_some_and(is_source_of_language)
+    };
     let holds_c = !places.iter().any(|code| is_library(&code.module));
     let is_c = |code: &Code| holds_c && code.symbol.as_deref().is_some_and(is_of_c);
     let mut index = 0;
@@ -116,6 +135,51 @@ mod tests {
         assert_eq!(chosen(&[("libc.so.6", "write"), ("loop", "std::io::stdio::_print"), ("loop", "log")]), 2);
         assert_eq!(chosen(&[("libc.so.6", "write"), ("libc.so.6", "puts")]), 0);
         assert_eq!(chosen(&[]), 0);
+        let go = ["internal/runtime/syscall/linux.Syscall6", "os.(*File).Write", "main.step", "runtime.goexit.abi0"];
+        assert_eq!(chosen(&go.map(|function| ("loop", function))), 2);
+        assert_eq!(chosen(&[("loop", "log.part.0"), ("loop", "main")]), 0, "a function in C that a compiler has cut");
+    }
+
+    #[test]
+    fn an_interpreter_is_told_by_the_script_s_function() {
+        let code = |module: &str, symbol: &str, file: Option<&str>| Code {
+            module: module.to_owned(),
+            symbol: Some(symbol.to_owned()),
+            offset: 0,
+            file: file.map(str::to_owned),
+            line: None,
+        };
+        let mut stack = vec![
+            code("libc.so.6", "mmap", None),
+            code("mmap.cpython-312-x86_64-linux-gnu.so", "new_mmap_object", None),
+            code("libpython3.12.so.1.0", "_PyEval_EvalFrameDefault", None),
+            code(made::MADE, "Builtin:Call", None),
+            code(made::MADE, "write", Some("node:fs")),
+            code(made::MADE, "step", Some("/opt/loop.py")),
+            code("libpython3.12.so.1.0", "PyEval_EvalCode", None),
+        ];
+        assert_eq!(own(&stack), 5);
+        stack.retain(|code| code.module != made::MADE);
+        assert_eq!(own(&stack), 1, "without names it is the interpreter's function");
+        // A program that has an interpreter is told by its own function, if that is the inner one.
+        stack =
+            vec![code("libc.so.6", "mmap", None), code("planner", "plan", None), code(made::MADE, "step", Some("/x"))];
+        assert_eq!(own(&stack), 1);
+    }
+
+    #[test]
+    fn a_function_of_the_library_is_known_by_its_source_where_its_name_is_cut() {
+        let code = |symbol: &str, file: &str| Code {
+            module: "loop".to_owned(),
+            symbol: Some(symbol.to_owned()),
+            offset: 0,
+            file: Some(file.to_owned()),
+            line: Some(7),
+        };
+        let of_rust = "/rustc/0123abc/library/std/src/sys/sync/mutex/futex.rs";
+        let of_cpp = "/usr/include/c++/12/bits/new_allocator.h";
+        let stack = [code("lock", of_rust), code("allocate", of_cpp), code("step", "/src/loop.rs")];
+        assert_eq!(own(&stack), 2);
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! The code that a process has mapped.
 
 use super::super::procfs::text;
+use super::made::{MADE, is_made};
 use super::module::Module;
 use punctual_numbers::trace::Address;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
 /// The kernel's name of the page that it adds to a program with probes.
 const PROBES: &str = "[uprobes]";
 
-/// A stretch of a file that is mapped as code.
+/// A stretch of code: of a file that is mapped, or in memory that has no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub from: u64,
@@ -76,8 +79,12 @@ impl Space {
     }
 
     /// Adds a mapping, which replaces those that it covers.
-    pub fn add(&mut self, piece: Piece) {
+    pub fn add(&mut self, mut piece: Piece) {
         self.version += 1;
+        if is_made(&piece.path) {
+            // Its names are told by their addresses in memory.
+            (piece.offset, piece.path) = (piece.from, MADE.to_owned());
+        }
         let covered: Vec<u64> = self
             .pieces
             .range(piece.from + 1..)
@@ -119,6 +126,13 @@ impl Space {
         self.find(at).is_some_and(|(module, _)| module.name() == PROBES)
     }
 
+    /// The instructions from an address on, as they are now; `None` if the process has ended or may not be read.
+    pub fn instructions<const N: usize>(&self, Address(at): Address) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        File::open(format!("/proc/{}/mem", self.pid)).ok()?.read_exact_at(&mut bytes, at).ok()?;
+        Some(bytes)
+    }
+
     /// The module at an address, with the address in the module's own numbering.
     pub fn find(&self, Address(at): Address) -> Option<(&Module, u64)> {
         let (_, (piece, module)) = self.pieces.range(at + 1..).next().filter(|(_, (piece, _))| piece.from <= at)?;
@@ -132,10 +146,14 @@ fn piece(line: &str) -> Option<Piece> {
     let (from, to) = words.next()?.split_once('-')?;
     let permissions = words.next()?;
     let offset = words.next()?;
-    let path = words.nth(2)?.trim_start();
+    let path = words.nth(2).unwrap_or_default().trim_start();
     let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
-    let is_code = permissions.contains('x') && !path.is_empty();
-    is_code.then_some(Piece { from: hex(from)?, to: hex(to)?, offset: hex(offset)?, path: path.to_owned() })
+    permissions.contains('x').then_some(Piece {
+        from: hex(from)?,
+        to: hex(to)?,
+        offset: hex(offset)?,
+        path: path.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -143,10 +161,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_code_of_files_is_kept() {
+    fn only_code_is_kept() {
         let code = piece("55a0-55b0 r-xp 00001000 fe:00 1234                       /usr/bin/a b").unwrap();
         assert_eq!((code.from, code.to, code.offset, code.path.as_str()), (0x55a0, 0x55b0, 0x1000, "/usr/bin/a b"));
-        for other in ["55a0-55b0 rw-p 0 fe:00 1 /usr/bin/a", "55a0-55b0 r-xp 0 00:00 0 ", "", "x"] {
+        let made = piece("55a0-55b0 r-xp 0 00:00 0").unwrap();
+        assert_eq!((made.from, made.path.as_str()), (0x55a0, ""));
+        for other in ["55a0-55b0 rw-p 0 fe:00 1 /usr/bin/a", "55a0-55b0 rw-p 0 00:00 0 ", "", "x"] {
             assert!(piece(other).is_none(), "{other}");
         }
     }

@@ -1,5 +1,5 @@
 //! Follows a copy of a stack from function to caller, by the tables that compilers write for exceptions, and where a
-//! module has none, by frame pointers.
+//! module has none, by frame pointers. Code that was made at run time has no tables either.
 
 use super::module::{Rule, Saved};
 use super::space::Space;
@@ -150,7 +150,7 @@ impl Unwinder {
             addresses.push(Address(at));
             let rule = self.rules.entry(at).or_insert_with(|| {
                 let (module, address) = space.find(Address(at))?;
-                module.rule(address)
+                if module.is_made() { by_ending(space.instructions(Address(here))?) } else { module.rule(address) }
             });
             let caller = match rule {
                 Some(rule) => by_rule(rule, &registers, &stack),
@@ -191,6 +191,14 @@ fn at_entry() -> Rule {
     } else {
         Rule { frame: (STACK_POINTER, 8), saved: vec![(RETURN, Saved::At(-8))] }
     }
+}
+
+/// Code that only makes room on the stack for a call: `add $ROOM, %rsp; ret`. Python puts such a function around each of
+/// its own, to give it an address.
+fn by_ending(next: [u8; 5]) -> Option<Rule> {
+    let [0x48, 0x83, 0xc4, room @ 0..=0x7f, 0xc3] = next else { return None };
+    cfg!(target_arch = "x86_64")
+        .then(|| Rule { frame: (STACK_POINTER, i64::from(room) + 8), saved: vec![(RETURN, Saved::At(-8))] })
 }
 
 fn by_frame_pointer(registers: &Registers, stack: &Stack<'_>) -> Option<Registers> {

@@ -4,7 +4,7 @@ use crate::render::clean::shortened;
 use crate::render::lang::tr;
 use crate::render::sheet::Sheet;
 use crate::render::sheet::table::Table;
-use crate::render::units::{column_us, count, counted};
+use crate::render::units::{ABSENT, column_us, count, counted};
 use minijinja::{Value, context};
 use punctual_numbers::inspect::{MarkReport, MarkedStage, MarkedThread, OtherMarks, Quantiles, ThreadReport};
 
@@ -43,7 +43,15 @@ fn rows(thread: &MarkedThread, threads: &[ThreadReport]) -> Vec<[String; 5]> {
     };
     let known = threads.iter().find(|thread| thread.tid == *tid);
     let name = known.map_or_else(|| tr!("a thread").to_owned(), |thread| shortened(&thread.name, NAME));
-    let mut rows = vec![row(tr!("{name} ({tid}): cycle", name, tid), cycles.cycles, &cycles.length)];
+    // With probes of other providers only, nothing says what a cycle is.
+    let is_marked = cycles.cycles > 0 || cycles.begun_apart > 0 || cycles.stages.is_empty();
+    let mut rows = if is_marked {
+        vec![row(tr!("{name} ({tid}): cycle", name, tid), cycles.cycles, &cycles.length)]
+    } else {
+        let mut row = row(format!("{name} ({tid})"), 0, &Quantiles::default());
+        ABSENT.clone_into(&mut row[1]);
+        vec![row]
+    };
     if cycles.apart.max.is_some() {
         rows.push(row(tr!("  from one beginning to the next").to_owned(), cycles.begun_apart, &cycles.apart));
     }
@@ -98,7 +106,11 @@ fn other(other: &OtherMarks) -> String {
             tr!("Perfetto's client library is loaded: its events go to its own daemon and are not seen here.").to_owned()
         }
         OtherMarks::Usdt { provider } => {
-            tr!("USDT probes of {provider} are there and are not read; perf and bpftrace can.", provider)
+            tr!(
+                "USDT probes of {provider} are there that do not say when something begins and ends, or that are off; perf \
+                 and bpftrace can read them.",
+                provider
+            )
         }
     }
 }

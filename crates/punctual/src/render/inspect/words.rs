@@ -316,6 +316,7 @@ pub fn code(code: &Code) -> String {
     match (&code.symbol, line_of(code)) {
         (Some(symbol), Some(line)) => format!("{symbol} ({line})"),
         (None, Some(line)) => line,
+        (Some(symbol), None) if code.file.is_some() => format!("{symbol} ({})", file_of(code)),
         (Some(symbol), None) if code.module.contains(".so") => format!("{symbol} ({})", code.module),
         (Some(symbol), None) => format!("{symbol}+{:#x}", code.offset),
         (None, None) => format!("{}+{:#x}", code.module, code.offset),
@@ -332,8 +333,12 @@ pub fn code_within(place: &Code, room: usize) -> String {
 
 /// The line of the source, without its folders.
 fn line_of(code: &Code) -> Option<String> {
-    let file = code.file.as_deref()?.rsplit('/').next()?;
-    Some(format!("{file}:{}", code.line?))
+    Some(format!("{}:{}", file_of(code), code.line?))
+}
+
+/// The file of the source, without its folders.
+fn file_of(code: &Code) -> &str {
+    code.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or_default()
 }
 
 pub fn period_errors(errors: &PeriodErrors) -> String {
@@ -519,6 +524,10 @@ pub fn unseen(inspection: &Inspection) -> String {
             Blind::Causes(why) => tr!("what made cycles late: {why}", why),
             Blind::CallSites => tr!("where in the program system calls are made").to_owned(),
             Blind::Places(lost) => tr!("where {calls} were made, which came too fast", calls = counted(*lost, "call")),
+            Blind::Script => {
+                tr!("the script's own functions, which Python 3.12 tells with -X perf, and node with --perf-basic-prof")
+                    .to_owned()
+            }
             Blind::Event(event) => tr!("the kernel's event {event}", event),
             Blind::Waits => tr!("which wait a thread is in, which this kernel shows to root only").to_owned(),
             Blind::SettingsOf(tid) => tr!("the settings of thread {tid}", tid),
