@@ -753,6 +753,12 @@ int prt_cyclic_report(const struct prt_cyclic *cyclic, char *buffer, size_t size
 /// text; `buffer` receives as much as fits.
 int prt_cyclic_grants(const struct prt_cyclic *cyclic, char *buffer, size_t size);
 
+/// Whether the thread of the loop exists: 0, or `-ESRCH` if it has ended without closing the loop. A real-time core that is
+/// stopped ends the threads that it paces, in the kernel: `prt_cyclic_wait` never returns.
+///
+/// For any other thread, at any time: enters the kernel.
+int prt_cyclic_exists(const struct prt_cyclic *cyclic);
+
 /// Ends the loop and frees it. The set-up of the thread stays: policy, CPUs and locked memory.
 ///
 /// Only for the thread that opened the loop.

@@ -7,7 +7,7 @@ use crate::time::ns;
 use crate::versioned::check;
 use crate::wake::{prt_wake, tell};
 use crate::{prt_stats, text};
-use punctual_rt::{Cyclic, Delta, Nanos, StatsReader, Stopper, setup};
+use punctual_rt::{Cyclic, Delta, Nanos, StatsReader, Stopper, kernel, setup};
 use std::ffi::{c_char, c_int};
 use std::fmt::Write;
 
@@ -21,6 +21,7 @@ pub struct Paced {
     cyclic: Owned<Cyclic>,
     stop: Stopper,
     stats: StatsReader,
+    tid: u32,
 }
 
 /// Calls `act` with the loop, if it belongs to the calling thread.
@@ -41,7 +42,8 @@ pub unsafe extern "C" fn prt_cyclic_open(config: *const prt_config, cyclic: *mut
         let open = || {
             let cyclic = Cyclic::new(&config)?;
             let (stop, stats) = (cyclic.stopper(), cyclic.stats().clone());
-            Ok(handle::open_owned(Paced { cyclic: Owned::new(cyclic), stop, stats })?)
+            let tid = kernel::thread_id();
+            Ok(handle::open_owned(Paced { cyclic: Owned::new(cyclic), stop, stats, tid })?)
         };
         // SAFETY: the C caller promises that the pointer is NULL or valid.
         unsafe { text::put(cyclic, open) }
@@ -159,6 +161,16 @@ pub unsafe extern "C" fn prt_cyclic_grants(cyclic: *const prt_cyclic, buffer: *m
         // SAFETY: the C caller promises NULL or a buffer of `size` bytes.
         unsafe { text::copy(&grants, buffer, size) }
     })
+}
+
+/// Whether the thread of the loop exists: 0, or `-ESRCH` if it has ended without closing the loop. A real-time core that is
+/// stopped ends the threads that it paces, in the kernel: `prt_cyclic_wait` never returns.
+///
+/// For any other thread, at any time: enters the kernel.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_cyclic_exists(cyclic: *const prt_cyclic) -> c_int {
+    let exists = handle::shared(cyclic).map(|paced| kernel::has_thread(paced.tid));
+    hot(exists.and_then(|exists| if exists { Ok(()) } else { Err(-libc::ESRCH) }))
 }
 
 /// Ends the loop and frees it. The set-up of the thread stays: policy, CPUs and locked memory.

@@ -9,11 +9,13 @@ use punctual_rt::{
     Backend, Control, CoreRefusal, CoreThread, Cyclic, Ended, Error, InBand, LockError, Margin, Nanos, Policy,
     SetupError, SwitchCause, Task, TaskConfig, Wait, kernel, now, setup,
 };
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Environment variable that marks a process which a test has started as another user.
 const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
@@ -274,6 +276,55 @@ fn the_owner_of_a_lock_inherits_the_priority_of_the_waiter() {
     });
 }
 
+/// The thread of the highest priority waits for a lock whose owner waits for the lock of the lowest, which has been in-band
+/// before.
+#[test]
+#[ignore = "needs root on a kernel with EVL or Cobalt"]
+fn a_chain_of_owners_inherits_the_priority_of_the_waiter() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (first, second) = (PiMutex::on(None, ()).unwrap(), PiMutex::on(None, ()).unwrap());
+    let (link_begins, high_begins, middle_begins) = (semaphore(), semaphore(), semaphore());
+    let (taken, middle_began) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let high = scope.spawn(|| {
+            on_core(80, || {
+                high_begins.wait().unwrap();
+                let held = second.lock_until(now() + Nanos::from_secs(10)).unwrap();
+                taken.store(now().as_ns(), Relaxed);
+                drop(held);
+            })
+        });
+        let middle = scope.spawn(|| {
+            on_core(50, || {
+                middle_begins.wait().unwrap();
+                middle_began.store(now().as_ns(), Relaxed);
+            })
+        });
+        let link = scope.spawn(|| {
+            on_core(30, || {
+                link_begins.wait().unwrap();
+                let own = second.lock().unwrap();
+                let before = first.lock_until(now() + Nanos::from_secs(10)).unwrap();
+                drop(before);
+                drop(own);
+            })
+        });
+        // All of them wait out-of-band by then.
+        std::thread::sleep(Duration::from_millis(100));
+        let ((), _) = on_core(20, || {
+            kernel::thread_usage();
+            let held = first.lock().unwrap();
+            for begins in [&link_begins, &high_begins, &middle_begins] {
+                begins.post().unwrap();
+            }
+            drop(held);
+        });
+        let switches = [high, middle, link].map(|thread| thread.join().unwrap().1);
+        assert!(taken.load(Relaxed) < middle_began.load(Relaxed), "the thread in between came first");
+        assert_eq!(switches, [0, 0, 0], "nobody was taken in-band");
+    });
+}
+
 #[test]
 #[ignore = "needs root on a kernel with EVL or Cobalt"]
 fn a_thread_of_linux_and_a_loop_of_the_core_count_for_each_other() {
@@ -344,4 +395,69 @@ fn a_lock_whose_owner_ended_is_an_error_and_no_endless_wait() {
     on_core(20, || std::mem::forget(mutex.lock().unwrap()));
     let (error, _) = on_core(30, || mutex.lock_until(now() + Nanos::from_ms(100)).err());
     assert_eq!(error, Some(LockError::OwnerDied));
+}
+
+/// The kernel's `CONFIG_EVL_NR_THREADS` is 256 unless it was built with another number. Cobalt takes threads as long as it
+/// has memory.
+#[test]
+#[ignore = "needs root on a kernel with EVL"]
+fn a_core_that_is_full_says_so_and_takes_threads_again_later() {
+    const MORE_THAN_IT_TAKES: usize = 300;
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    if core() != Backend::Evl {
+        return;
+    }
+    let over = Signal::new();
+    let refused = std::thread::scope(|scope| {
+        let mut refused = Vec::new();
+        for number in 0..MORE_THAN_IT_TAKES {
+            let (tell, told) = std::sync::mpsc::channel();
+            let over = &over;
+            let attach = move || {
+                let thread = CoreThread::attach(Backend::Evl, 0);
+                tell.send(thread.as_ref().err().copied()).unwrap();
+                over.wait();
+            };
+            std::thread::Builder::new().stack_size(256 << 10).spawn_scoped(scope, attach).unwrap();
+            refused.extend(told.recv().unwrap().map(|error| (number, error)));
+        }
+        for _ in 0..MORE_THAN_IT_TAKES {
+            over.post();
+        }
+        refused
+    });
+    println!("the first refusal is that of thread {:?}", refused.first());
+    let full = Error::Setup(SetupError::Evl(CoreRefusal::Full(libc::EAGAIN)));
+    assert!(!refused.is_empty() && refused.iter().all(|(_, error)| *error == full), "{refused:?}");
+    assert_eq!(outcome(&config(Wait::Sleep), 10, |_| ()), (Ended::Stopped, 10, 0));
+}
+
+/// The core ends the thread of the loop in the kernel. Writing the word returns when the process has ended, so the loop is in
+/// another one.
+#[test]
+#[ignore = "needs root on a kernel with EVL"]
+fn a_loop_on_a_thread_of_its_own_is_told_when_the_core_is_stopped() {
+    const TOLD: i32 = 7;
+    let name = "a_loop_on_a_thread_of_its_own_is_told_when_the_core_is_stopped";
+    if core() != Backend::Evl {
+        return;
+    }
+    if std::env::var_os(AGAIN).is_some() {
+        let mut cyclic = Cyclic::new(&config(Wait::Sleep)).unwrap();
+        let told = |ended| std::process::exit(if ended == (Ended::CoreLost { errno: libc::ENXIO }) { TOLD } else { 1 });
+        cyclic.on_core_lost(told).unwrap();
+        println!("running");
+        while cyclic.wait().is_some() {}
+        std::process::exit(2);
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", name, "--ignored", "--nocapture"]).env(AGAIN, "1").stdout(Stdio::piped());
+    let mut child = again.spawn().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    assert!(output.lines().any(|line| line.unwrap().contains("running")));
+    std::fs::write(STATE, "stop").unwrap();
+    let status = child.wait().unwrap();
+    std::fs::write(STATE, "start").unwrap();
+    assert_eq!(status.code(), Some(TOLD), "{status}");
 }

@@ -217,6 +217,7 @@ static void cyclic(void)
     EXPECT(prt_cyclic_set_period(cyclic, 2000000), 0);
     EXPECT(prt_cyclic_shift_phase(cyclic, 12345), 0);
     EXPECT(prt_cyclic_resync(cyclic, &passed), 0);
+    EXPECT(prt_cyclic_exists(cyclic), 0);
     EXPECT(prt_stats_init(&stats, sizeof stats), 0);
     EXPECT(prt_cyclic_stats(cyclic, &stats), 0);
     EXPECT(stats.activations, cycles.count + 1);

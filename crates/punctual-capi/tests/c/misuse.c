@@ -187,6 +187,7 @@ static void nothing(void)
     EXPECT(prt_cyclic_set_period(NULL, 1), -EFAULT);
     EXPECT(prt_cyclic_shift_phase(NULL, 1), -EFAULT);
     EXPECT(prt_cyclic_resync(NULL, NULL), -EFAULT);
+    EXPECT(prt_cyclic_exists(NULL), -EFAULT);
     EXPECT(prt_cyclic_next_release(NULL, NULL), -EFAULT);
     EXPECT(prt_cyclic_stop(NULL), -EFAULT);
     EXPECT(prt_cyclic_stats(NULL, NULL), -EFAULT);

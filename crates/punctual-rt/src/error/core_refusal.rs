@@ -85,7 +85,8 @@ impl CoreRefusal {
                 "boot a kernel with Xenomai 3.2 or 3.3, use a newer version of this library, or let Linux pace the task"
             }
             Self::NotAllowed(_) => {
-                "run as root, or name a group of the user with `xenomai.allowed_group=` on the kernel command line"
+                "run as root; or name a group of the user with `xenomai.allowed_group=` on the kernel command line, give it \
+                 /dev/rtdm, and let the first thread of the program ask for the core (`Backend::look`) before it starts others"
             }
             Self::AlreadyAttached => "attach no thread with libcobalt that this library is to pace",
             Self::Full(_) => {

@@ -2,6 +2,7 @@
 
 use super::TaskConfig;
 use super::config::check_period;
+use super::core_lost::Watch;
 use super::paced_by::PacedBy;
 use super::start::Epoch;
 use crate::backend::{Backend, Departure, SwitchCause};
@@ -69,6 +70,8 @@ pub struct Cyclic {
     stop: Stopper,
     ended: Option<Ended>,
     prepared: Prepared,
+    /// Looks whether the core has ended the thread.
+    watch: Option<Watch>,
     /// The set-up belongs to this thread.
     not_send: PhantomData<*const ()>,
 }
@@ -111,6 +114,7 @@ impl Cyclic {
             stop,
             ended: None,
             prepared,
+            watch: None,
             not_send: PhantomData,
         })
     }
@@ -270,6 +274,24 @@ impl Cyclic {
     /// Counts a reference; neither allocates nor locks.
     pub fn stopper(&self) -> Stopper {
         self.stop.clone()
+    }
+
+    /// Calls `lost` if a real-time core is stopped and ends the thread of this loop, which the core does in the kernel: the
+    /// wait does not return, and nothing that the thread owns is dropped. `lost` gets [`Ended::CoreLost`], on a thread of
+    /// Linux that looks 20 times a second until the loop is dropped; [`stopper`](Self::stopper) then says that the loop was
+    /// stopped. On Linux, which does not end threads, nothing is started.
+    ///
+    /// # Errors
+    /// [`SetupError::Thread`](crate::SetupError::Thread) if the thread cannot be started.
+    ///
+    /// # Real-time
+    /// Starts a thread: call before the loop.
+    pub fn on_core_lost(&mut self, lost: impl FnOnce(Ended) + Send + 'static) -> Result<(), Error> {
+        if self.backend() != Backend::Linux {
+            let lost = move || lost(Ended::CoreLost { errno: libc::ENXIO });
+            self.watch = Some(Watch::start(crate::kernel::thread_id(), self.stop.clone(), lost)?);
+        }
+        Ok(())
     }
 
     /// Sets the first release to `first`, instead of the position in [`TaskConfig::phase`].

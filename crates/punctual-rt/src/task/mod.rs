@@ -3,6 +3,7 @@
 //! [`Cyclic`] paces the calling thread, [`Task`] starts a thread, and a [`Group`] starts several at a common epoch.
 
 mod config;
+mod core_lost;
 mod cyclic;
 mod paced_by;
 mod start;
@@ -15,6 +16,7 @@ use crate::kernel::{has_thread, sleep_for};
 use crate::setup::{Grants, Refusal, grants};
 use crate::stats::StatsReader;
 use crate::{Error, SetupError, Stopper, Wake};
+use paced_by::PacedBy;
 use punctual_hist::{Delta, MonoTime, Nanos};
 use start::Epoch;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -224,6 +226,9 @@ impl Group {
     {
         // Checked before spawning a thread, which needs a valid name.
         config.validate()?;
+        // Cobalt gives the rights that a member of its group lacks to the first thread that asks, and threads inherit
+        // them. So this thread asks, which may start further tasks. The new thread tells what is refused.
+        drop(PacedBy::choose(config));
         let leads = self.waiting.is_empty();
         let (go, begin) = channel();
         let (report, reported) = channel();
