@@ -9,6 +9,7 @@ pub mod core_driver;
 pub mod ethtool;
 mod evl;
 mod kernel_log;
+pub mod mortal;
 pub mod pages;
 pub mod perf;
 pub mod posix_timer;

@@ -27,7 +27,7 @@ pub struct Share {
 impl CoreName {
     const ALL: [Self; 2] = [Self::Evl, Self::Cobalt];
 
-    const fn backend(self) -> Backend {
+    pub(super) const fn backend(self) -> Backend {
         match self {
             Self::Evl => Backend::Evl,
             Self::Cobalt => Backend::Cobalt,

@@ -3,8 +3,8 @@
 //!
 //! [`run`] takes an [`Order`] and returns an [`Outcome`]. Every test is bounded in time, and ends early when its flag
 //! is set. No thread has a priority above [`PRIORITY_MAX`], and on a machine of several CPUs one of them keeps a share
-//! that no real-time thread takes. Where a real-time core runs beside Linux, [`switches`] has threads of that core among its
-//! own; all other tests are about Linux.
+//! that no real-time thread takes. Where a real-time core runs beside Linux, [`switches`] and [`fpu`] have threads of that core
+//! among their own, and [`mutex`] tries the locks of EVL, too; all other tests are about Linux.
 
 mod checker;
 mod core;
@@ -86,6 +86,11 @@ pub enum TortureError {
     Setup { cpu: u32, source: punctual_rt::Error },
     #[error("a thread on CPU {cpu} cannot {operation}: {source}")]
     Work { cpu: u32, operation: &'static str, source: std::io::Error },
+    #[error(
+        "the real-time core was stopped during the test, and ended a thread on CPU {cpu}: start it (`evl start`, `corectl \
+         --start`), and run the test again"
+    )]
+    CoreLost { cpu: u32 },
     #[error(transparent)]
     Load(#[from] crate::load::LoadError),
 }
@@ -99,6 +104,12 @@ pub(crate) struct Control<'a> {
 }
 
 impl Control<'_> {
+    /// The same for the first half of the time.
+    fn until_half(&self) -> Self {
+        let left = self.until.since(now());
+        Control { interrupted: self.interrupted, failed: AtomicBool::new(false), until: now() + left / 2 }
+    }
+
     fn goes_on(&self) -> bool {
         self.goes_on_until(self.until)
     }
@@ -133,7 +144,11 @@ pub fn run(order: &Order, cpus: &Cpus, interrupted: &AtomicBool) -> Result<Outco
     let refused = real_time_refused(order.priority);
     let mut place = Place::of(order.cpus.as_ref(), cpus, refused.is_none())?;
     bound_run_away();
-    let core = if order.test == Test::Switches { Share::of(&place.real_time, order.priority) } else { Ok(None) };
+    let takes_core = matches!(order.test, Test::Switches | Test::Fpu | Test::Mutex);
+    let core = if takes_core { Share::of(&place.real_time, order.priority) } else { Ok(None) };
+    // Chains of Cobalt's locks showed inversions here that a test of the locks alone does not show.
+    let takes = |share: &Share| order.test != Test::Mutex || share.name == CoreName::Evl;
+    let core = core.map(|core| core.filter(takes));
     let core_refused = core.as_ref().err().cloned();
     place.core = core.ok().flatten();
     let started = now();

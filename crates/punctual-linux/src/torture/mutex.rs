@@ -5,14 +5,19 @@
 //! between theirs, wants the CPU. All of them are on one CPU, so the driver and nobody else decides what happens next.
 //! With inheritance the driver runs at the priority of the first in rank and goes on. Without it the disturber runs
 //! first, which inverts the priorities.
+//!
+//! Where EVL runs beside Linux, its threads and locks do the same in the second half of the time. EVL has no locks without
+//! inheritance.
 
+use super::core::Share;
 use super::doubt::Doubt;
 use super::seat::{Kind, Place, Seat, on_all};
 use super::{Control, Order, TortureError};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::report::Percentiles;
-use punctual_rt::sync::{PiGuard, PiMutex, Signal};
-use punctual_rt::{LockError, now};
+use punctual_rt::sync::{PiGuard, PiMutex, Semaphore};
+use punctual_rt::{Backend, LockError, now};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -50,6 +55,8 @@ pub struct Mutexes {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainRow {
     pub cpu: u32,
+    /// Whether the threads and their locks are those of the real-time core.
+    pub out_of_band: bool,
     /// Number of locks in the chain.
     pub locks: u32,
     /// Whether the owner of a lock runs at the priority of those who wait for it.
@@ -104,12 +111,12 @@ impl Lock for Mutex<()> {
 
 /// What the threads of one CPU share.
 struct Bench {
-    with: [PiMutex<()>; LOCKS],
+    with: Vec<PiMutex<()>>,
     without: [Mutex<()>; LOCKS],
     /// Tells each role to begin.
-    begin: [Signal; THREADS as usize],
+    begin: Vec<Semaphore>,
     /// Counts the roles that are done.
-    done: Signal,
+    done: Semaphore,
     inheritance: AtomicBool,
     /// Number of locks in the chain of this round.
     locks: AtomicU32,
@@ -131,34 +138,62 @@ struct Cell {
 type Cells = BTreeMap<(u32, bool), Cell>;
 
 pub(super) fn run(order: &Order, place: &Place, control: &Control<'_>) -> Result<Mutexes, TortureError> {
-    let benches: BTreeMap<u32, Bench> = place.real_time.iter().map(|cpu| (cpu, Bench::new())).collect();
+    let mut chains = Vec::new();
+    if let Some(core) = &place.core {
+        chains.extend(tried(order, &place.real_time, None, &control.until_half())?);
+        chains.extend(tried(order, &core.cpus, Some(core), control)?);
+    } else {
+        chains.extend(tried(order, &place.real_time, None, control)?);
+    }
+    chains.sort_by_key(|row| (row.cpu, row.out_of_band, !row.inheritance, row.locks));
+    Ok(Mutexes { disturbance: DISTURBANCE, chains })
+}
+
+/// Tries the chains of Linux, or of `core`, on each of the CPUs.
+fn tried(
+    order: &Order,
+    cpus: &CpuSet,
+    core: Option<&Share>,
+    control: &Control<'_>,
+) -> Result<Vec<ChainRow>, TortureError> {
+    let bench = |cpu| {
+        let backend = core.map_or(Backend::Linux, |core| core.name.backend());
+        Bench::new(backend).map(|bench| (cpu, bench)).map_err(|source| TortureError::Setup { cpu, source })
+    };
+    let benches = cpus.iter().map(bench).collect::<Result<BTreeMap<u32, Bench>, _>>()?;
     let on = |cpu| (0..THREADS).map(move |thread| (cpu, thread));
-    let seats: Vec<Seat> = place.real_time.iter().flat_map(on).map(|role| seat(role, order.priority)).collect();
+    let kind = if core.is_some() { Kind::OutOfBand } else { Kind::RealTime };
+    let seats: Vec<Seat> = cpus.iter().flat_map(on).map(|role| seat(role, kind, order.priority)).collect();
     let cells = on_all(&seats, control, |seat| {
         let bench = &benches[&seat.cpu];
-        let done = seat.take().and_then(|()| match seat.thread {
-            0 => drive(bench, control).map_err(seat.failed("wait for the other threads of its chain")),
-            _ => bench.follow(seat.thread).map(|()| Cells::new()).map_err(seat.failed("take a lock")),
+        let done = seat.take().and_then(|()| {
+            let mut member = core.map(|core| core.attach(seat.cpu, seat.priority)).transpose()?;
+            // The first call of the core takes the thread out-of-band, where its priority counts.
+            if let Some(member) = &mut member {
+                member.switches();
+            }
+            match seat.thread {
+                0 => drive(bench, control).map_err(seat.failed("wait for the other threads of its chain")),
+                _ => bench.follow(seat.thread).map(|()| Cells::new()).map_err(seat.failed("take a lock")),
+            }
         });
         bench.end_if(done.is_err());
         Ok((seat.cpu, done?))
     })?;
-    let rows = cells.into_iter().flat_map(|(cpu, cells)| cells.into_iter().map(move |cell| row(cpu, cell)));
-    let mut chains: Vec<ChainRow> = rows.collect();
-    chains.sort_by_key(|row| (row.cpu, !row.inheritance, row.locks));
-    Ok(Mutexes { disturbance: DISTURBANCE, chains })
+    let rows = cells.into_iter().flat_map(|(cpu, cells)| cells.into_iter().map(move |cell| (cpu, cell)));
+    Ok(rows.map(|(cpu, cell)| ChainRow { out_of_band: core.is_some(), ..row(cpu, cell) }).collect())
 }
 
 /// The driver has the lowest priority, and the first in rank the highest.
-fn seat((cpu, thread): (u32, u32), highest: u8) -> Seat {
+fn seat((cpu, thread): (u32, u32), kind: Kind, highest: u8) -> Seat {
     let above = u8::try_from(thread).unwrap_or(0) + 1;
-    Seat { cpu, thread, kind: Kind::RealTime, priority: (highest - PRIORITIES).saturating_add(above) }
+    Seat { cpu, thread, kind, priority: (highest - PRIORITIES).saturating_add(above) }
 }
 
 fn row(cpu: u32, ((locks, inheritance), cell): ((u32, bool), Cell)) -> ChainRow {
     let Cell { rounds, inversions, hand_over, waited } = cell;
     let (hand_over, waited) = (Percentiles::of(&hand_over), Percentiles::of(&waited));
-    ChainRow { cpu, locks, inheritance, rounds, inversions, hand_over, waited }
+    ChainRow { cpu, out_of_band: false, locks, inheritance, rounds, inversions, hand_over, waited }
 }
 
 fn lost() -> std::io::Error {
@@ -168,7 +203,8 @@ fn lost() -> std::io::Error {
 fn drive(bench: &Bench, control: &Control<'_>) -> std::io::Result<Cells> {
     let mut cells = Cells::new();
     bench.await_done(THREADS - 1)?;
-    let kinds = CHAINS.flat_map(|locks| [(locks, true), (locks, false)]).collect::<Vec<_>>();
+    let kinds = CHAINS.flat_map(|locks| [(locks, true), (locks, false)]);
+    let kinds: Vec<_> = kinds.filter(|(_, inheritance)| *inheritance || bench.has_plain_locks()).collect();
     for (locks, inheritance) in kinds.into_iter().cycle() {
         let cell = cells.entry((locks, inheritance)).or_default();
         if !control.goes_on() {
@@ -201,12 +237,12 @@ impl Cell {
 }
 
 impl Bench {
-    fn new() -> Self {
-        Self {
-            with: [const { PiMutex::new(()) }; LOCKS],
+    fn new(backend: Backend) -> Result<Self, punctual_rt::Error> {
+        Ok(Self {
+            with: (0..LOCKS).map(|_| PiMutex::on(Some(backend), ())).collect::<Result<_, _>>()?,
             without: [const { Mutex::new(()) }; LOCKS],
-            begin: [const { Signal::new() }; THREADS as usize],
-            done: Signal::new(),
+            begin: (0..THREADS).map(|_| Semaphore::on(Some(backend), 0)).collect::<Result<_, _>>()?,
+            done: Semaphore::on(Some(backend), 0)?,
             inheritance: AtomicBool::default(),
             locks: AtomicU32::default(),
             over: AtomicBool::default(),
@@ -214,13 +250,18 @@ impl Bench {
             asked: AtomicU64::default(),
             taken: AtomicU64::default(),
             disturbed: AtomicU64::default(),
-        }
+        })
+    }
+
+    /// Whether there are locks without inheritance as well.
+    fn has_plain_locks(&self) -> bool {
+        self.done.backend() == Backend::Linux
     }
 
     /// Waits until this number of threads are done.
     fn await_done(&self, threads: u32) -> std::io::Result<()> {
         let deadline = now() + PATIENCE;
-        let all = (0..threads).all(|_| self.done.wait_until(deadline));
+        let all = (0..threads).all(|_| self.done.wait_until(deadline) == Ok(true));
         if all && !self.lost.load(Relaxed) { Ok(()) } else { Err(lost()) }
     }
 
@@ -229,7 +270,7 @@ impl Bench {
     fn round(&self, first: &impl Lock, locks: u32) -> Result<MonoTime, LockError> {
         let held = first.take()?;
         for role in (1..locks).chain([FIRST, DISTURBER]) {
-            self.begin[role as usize].post();
+            self.begin[role as usize].post()?;
         }
         let released = now();
         drop(held);
@@ -239,15 +280,14 @@ impl Bench {
     /// A thread other than the driver: begins when it is told to, until the test is over. It has its priority already,
     /// so the driver does not run between its first post and its first wait.
     fn follow(&self, role: u32) -> std::io::Result<()> {
-        self.done.post();
+        self.done.post().map_err(|_| lost())?;
         loop {
-            let told = self.begin[role as usize].wait_until(now() + PATIENCE);
+            let told = self.begin[role as usize].wait_until(now() + PATIENCE).map_err(|_| lost())?;
             if self.over.load(Relaxed) {
                 return Ok(());
             }
             if told {
-                self.act(role).map_err(|_| lost())?;
-                self.done.post();
+                self.act(role).and_then(|()| self.done.post()).map_err(|_| lost())?;
             }
         }
     }
@@ -285,15 +325,16 @@ impl Bench {
         if ends {
             self.lost.store(true, Relaxed);
             self.over.store(true, Relaxed);
-            for signal in &self.begin {
-                signal.post();
+            for begin in &self.begin {
+                // A core that was stopped wakes nobody, and has ended its threads.
+                let _ = begin.post();
             }
         }
     }
 }
 
 /// Holds a lock while waiting for the one before.
-fn link<L: Lock>(locks: &[L; LOCKS], member: usize) -> Result<(), LockError> {
+fn link<L: Lock>(locks: &[L], member: usize) -> Result<(), LockError> {
     let own = locks[member].take()?;
     let before = locks[member - 1].take()?;
     drop(before);

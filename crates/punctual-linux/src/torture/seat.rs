@@ -2,6 +2,7 @@
 
 use super::core::Share;
 use super::{Control, TortureError};
+use crate::sys::mortal::{Ended, Work, run_all};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 use punctual_rt::{Policy, setup};
@@ -121,36 +122,38 @@ impl Seat {
     }
 }
 
-/// Runs `work` on every seat at the same time. If one fails, all others are told to end.
+/// Runs `work` on every seat at the same time. If one fails, or a core that was stopped ends it, all others are told to end.
 pub(super) fn on_all<T: Send>(
     seats: &[Seat],
     control: &Control<'_>,
     work: impl Fn(&Seat) -> Result<T, TortureError> + Sync,
 ) -> Result<Vec<T>, TortureError> {
     let work = &work;
-    std::thread::scope(|scope| {
-        let launch = |seat: &Seat| {
-            let seat = *seat;
-            let named = std::thread::Builder::new().stack_size(STACK_BYTES).name(format!("torture/{}", seat.cpu));
-            let begun = named.spawn_scoped(scope, move || {
-                let done = work(&seat);
-                control.failed.fetch_or(done.is_err(), Relaxed);
-                done
-            });
-            let begun = begun.map_err(|source| TortureError::Start { cpu: seat.cpu, source });
-            control.failed.fetch_or(begun.is_err(), Relaxed);
-            begun
-        };
-        let begun: Vec<_> = seats.iter().map(launch).collect();
-        // All threads are waited for before the first failure is returned.
-        let done: Vec<Result<T, TortureError>> = begun.into_iter().map(|thread| joined(thread?.join())).collect();
-        done.into_iter().collect()
-    })
-}
-
-/// A panic of a thread is passed on.
-fn joined<T>(ended: std::thread::Result<T>) -> T {
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let launch = |seat: &Seat| {
+        let seat = *seat;
+        let named = std::thread::Builder::new().stack_size(STACK_BYTES).name(format!("torture/{}", seat.cpu));
+        let body: Work<'_, Result<T, TortureError>> = Box::new(move || {
+            let done = work(&seat);
+            control.failed.fetch_or(done.is_err(), Relaxed);
+            done
+        });
+        (named, body)
+    };
+    // All threads have ended before the first failure is returned.
+    let ended = run_all(seats.iter().map(launch).collect(), &control.failed);
+    let told = |(seat, ended): (&Seat, std::io::Result<Ended<_>>)| match ended {
+        Err(source) => Err(TortureError::Start { cpu: seat.cpu, source }),
+        Ok(Ended::Vanished) => Err(TortureError::CoreLost { cpu: seat.cpu }),
+        // A panic of the thread is passed on.
+        Ok(Ended::Returned(joined)) => joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+    };
+    let done: Vec<Result<T, TortureError>> = seats.iter().zip(ended).map(told).collect();
+    // What others missed because a thread vanished says less than that it did.
+    let lost = done.iter().position(|done| matches!(done, Err(TortureError::CoreLost { .. })));
+    match lost {
+        Some(lost) => Err(TortureError::CoreLost { cpu: seats[lost].cpu }),
+        None => done.into_iter().collect(),
+    }
 }
 
 #[cfg(test)]

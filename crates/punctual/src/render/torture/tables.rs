@@ -84,11 +84,13 @@ fn registers(sheet: &mut Sheet, integrity: &Integrity, took: Nanos) {
     });
 }
 
-/// One row for each length of chain, on the CPU where the slowest hand-over with inheritance was seen.
+/// One row for each length of chain, on the CPU where the slowest hand-over with inheritance was seen on Linux.
 fn chains(sheet: &mut Sheet, mutexes: &Mutexes) {
-    let with = || mutexes.chains.iter().filter(|row| row.inheritance);
-    let Some(slowest) = with().max_by_key(|row| row.hand_over.max) else { return };
+    let of_linux = || mutexes.chains.iter().filter(|row| row.inheritance && !row.out_of_band);
+    let Some(slowest) = of_linux().max_by_key(|row| row.hand_over.max) else { return };
     let shown = |row: &&ChainRow| row.cpu == slowest.cpu;
+    // There is room for one of the two. The sentence above tells the other.
+    let has_core = mutexes.chains.iter().any(|row| row.out_of_band);
     let mut table = Table::new(&[
         tr!(">locks"),
         tr!(">p50 us"),
@@ -96,21 +98,22 @@ fn chains(sheet: &mut Sheet, mutexes: &Mutexes) {
         tr!(">max"),
         tr!(">waited"),
         tr!(">inverted"),
-        tr!(">plain: waited"),
+        if has_core { tr!(">core: waited") } else { tr!(">plain: waited") },
         tr!(">inverted"),
     ]);
-    for row in with().filter(shown) {
-        let without =
-            mutexes.chains.iter().find(|other| !other.inheritance && (other.cpu, other.locks) == (row.cpu, row.locks));
+    for row in of_linux().filter(shown) {
+        let is_other = |other: &&ChainRow| if has_core { other.out_of_band } else { !other.inheritance };
+        let mut others = mutexes.chains.iter().filter(is_other);
+        let other = others.find(|other| (other.cpu, other.locks) == (row.cpu, row.locks));
         let inverted = |row: &ChainRow| {
             tr!("{inversions} of {rounds}", inversions = count(row.inversions), rounds = count(row.rounds))
         };
         let times = [row.hand_over.p50, row.hand_over.p99, row.hand_over.max, row.waited.max].map(column_us);
-        let other = [column_us(without.and_then(|row| row.waited.max)), without.map(inverted).unwrap_or_default()];
+        let other = [column_us(other.and_then(|row| row.waited.max)), other.map(inverted).unwrap_or_default()];
         table.row([row.locks.to_string()].into_iter().chain(times).chain([inverted(row)]).chain(other));
     }
     sheet.table(&table);
-    let cpus: std::collections::BTreeSet<u32> = with().map(|row| row.cpu).collect();
+    let cpus: std::collections::BTreeSet<u32> = of_linux().map(|row| row.cpu).collect();
     if let Some(more) = cpus.len().checked_sub(1).filter(|more| *more > 0) {
         sheet.paragraph(
             2,

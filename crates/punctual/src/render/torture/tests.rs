@@ -91,6 +91,7 @@ fn with_core(outcome: Outcome) -> Outcome {
 fn chains(inverted: bool) -> Mutexes {
     let row = |(cpu, locks, inheritance): (u32, u32, bool)| ChainRow {
         cpu,
+        out_of_band: false,
         locks,
         inheritance,
         rounds: 812,
@@ -100,6 +101,20 @@ fn chains(inverted: bool) -> Mutexes {
     };
     let kinds = (1..3).flat_map(|cpu| (2..=8).flat_map(move |locks| [(cpu, locks, true), (cpu, locks, false)]));
     Mutexes { disturbance: Nanos::from_us(100), chains: kinds.map(row).collect() }
+}
+
+/// The same beside a core, whose threads hand over in a third of the time.
+fn chains_with_core() -> Mutexes {
+    let mutexes = chains(false);
+    let of_core = |row: &ChainRow| ChainRow {
+        out_of_band: true,
+        rounds: 790,
+        hand_over: times(u64::from(row.locks)),
+        waited: times(9),
+        ..row.clone()
+    };
+    let core: Vec<ChainRow> = mutexes.chains.iter().filter(|row| row.inheritance).map(of_core).collect();
+    Mutexes { chains: [mutexes.chains, core].concat(), ..mutexes }
 }
 
 fn heap(locked: bool) -> Heap {
@@ -172,6 +187,7 @@ fn all() -> Vec<(&'static str, Outcome)> {
         ("switches-planted", Outcome { own_tests: own(), ..outcome(Broken, &[], Switches(integrity(true))) }),
         ("fpu", outcome(Held, &[], Fpu(signals))),
         ("mutex", outcome(Held, &[], Mutex(chains(false)))),
+        ("mutex-core", outcome(Held, &[], Mutex(chains_with_core()))),
         ("mutex-inverted", outcome(Broken, &[], Mutex(chains(true)))),
         ("heap", outcome(Held, &[], Findings::Heap(heap(true)))),
         ("heap-refused", refused),

@@ -148,19 +148,29 @@ fn chains_seen(mutexes: &Mutexes) -> String {
     let rows = |with: bool| mutexes.chains.iter().filter(move |row| row.inheritance == with);
     let inverted = |with: bool| rows(with).map(|row| row.inversions).sum::<u64>();
     let rounds = |with: bool| rows(with).map(|row| row.rounds).sum::<u64>();
-    let Some(slowest) = rows(true).filter_map(|row| row.hand_over.max.map(|max| (max, row.locks))).max() else {
+    let slowest = |out_of_band: bool| {
+        let rows = rows(true).filter(|row| row.out_of_band == out_of_band);
+        rows.filter_map(|row| row.hand_over.max.map(|max| (max, row.locks))).max()
+    };
+    let Some((longest, locks)) = slowest(false) else {
         return tr!("no chain of locks was tried.").to_owned();
     };
-    tr!(
+    let seen = tr!(
         "with inheritance a thread of middle priority came first in {inverted} of {rounds} rounds, with plain locks in {plain_inverted} of {plain_rounds}. The \
          slowest hand-over took {slowest} through {locks} locks.",
         inverted = count(inverted(true)),
         rounds = count(rounds(true)),
         plain_inverted = count(inverted(false)),
         plain_rounds = count(rounds(false)),
-        slowest = latency(slowest.0),
-        locks = slowest.1
-    )
+        slowest = latency(longest),
+        locks
+    );
+    match slowest(true) {
+        None => seen,
+        Some((longest, locks)) => {
+            tr!("{seen} On the core it took {slowest} through {locks} locks.", seen, slowest = latency(longest), locks)
+        }
+    }
 }
 
 fn heap_seen(heap: &Heap) -> String {
