@@ -1,6 +1,6 @@
 //! Anonymous memory of which the kernel can be asked to take the pages back, and whether pages are in memory.
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munlock, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::io;
 
@@ -50,13 +50,6 @@ impl Pages {
     pub fn give_back(&self) -> io::Result<()> {
         // SAFETY: the range is the mapping, and its contents mean nothing.
         unsafe { madvise(self.start, self.bytes, Advice::LinuxDontNeed) }?;
-        Ok(())
-    }
-
-    /// Takes the memory out of what the process has locked.
-    pub fn unlock(&self) -> io::Result<()> {
-        // SAFETY: the range is the mapping.
-        unsafe { munlock(self.start, self.bytes) }?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Registers under signals and page faults: a timer interrupts each thread, whose handler uses every register, and memory
 //! is touched that has to be brought in.
 
-use super::checker::{Checked, Checker};
+use super::checker::Checker;
 use super::outcome::Integrity;
 use super::seat::{Kind, Place, Seat, on_all};
 use super::{Control, Order, TortureError};
@@ -10,7 +10,7 @@ use crate::sys::posix_timer::PosixTimer;
 use crate::sys::registers::Act;
 use crate::sys::signals;
 use punctual_hist::Nanos;
-use punctual_rt::{CoreThread, SleepCall, now};
+use punctual_rt::now;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -21,40 +21,24 @@ const BETWEEN_SIGNALS: Nanos = Nanos::from_us(503);
 const APART: Nanos = Nanos::from_us(13);
 
 pub(super) fn run(order: &Order, place: &Place, control: &Control<'_>) -> Result<Integrity, TortureError> {
-    let seats = place.with_core(order.threads, order.priority);
-    // A thread of a core is the newest way for a register to be lost, so it shows that such a loss is seen.
-    let planted = order.plant.then(|| seats.iter().find(|seat| seat.kind == Kind::OutOfBand).unwrap_or(&seats[0]));
+    let seats = place.mixed(order.threads, order.priority);
     let failed = seats[0].failed("install a signal handler");
     signals::install().map_err(failed)?;
     let before = signals::counts();
     let checked = on_all(&seats, control, |seat| {
         seat.take()?;
-        let core = place.core.as_ref().filter(|_| seat.kind == Kind::OutOfBand);
-        let mut core = core.map(|core| core.attach(seat.cpu, seat.priority)).transpose()?;
-        if let Some(core) = &mut core {
-            core.switches();
-        }
-        let mut checker = Checker::new(seat, planted == Some(seat));
-        endure(seat, core.as_ref().map(CoreThread::sleep_call), &mut checker, control)?;
-        let in_band_switches = core.map_or(0, |mut core| core.switches());
-        Ok(Checked { in_band_switches, ..checker.finish() })
+        let mut checker = Checker::new(seat, order.plant && seat == &seats[0]);
+        endure(seat, &mut checker, control)?;
+        Ok(checker.finish())
     })?;
     let (handled, spoilt) = signals::counts();
     Ok(Integrity::with_signals(checked, handled - before.0, spoilt - before.1))
 }
 
-/// With `core`, the thread sleeps by that call. Each signal and each page fault takes it in-band before.
-fn endure(
-    seat: &Seat,
-    core: Option<SleepCall>,
-    checker: &mut Checker,
-    control: &Control<'_>,
-) -> Result<(), TortureError> {
+fn endure(seat: &Seat, checker: &mut Checker, control: &Control<'_>) -> Result<(), TortureError> {
     /// A real-time thread leaves the CPU to the plain ones for most of the time.
     const REST: Duration = Duration::from_micros(500);
     let pages = Pages::map(PAGES).map_err(seat.failed("map memory"))?;
-    // A core wants all memory of the process locked.
-    pages.unlock().map_err(seat.failed("unlock memory"))?;
     signals::set_blocked(signals::SIGNAL, false).map_err(seat.failed("unblock a signal"))?;
     let timer = PosixTimer::create(signals::SIGNAL, 0).map_err(seat.failed("create a timer (ulimit -i)"))?;
     let period = BETWEEN_SIGNALS.plus(APART.times(seat.thread.into()));
@@ -65,8 +49,7 @@ fn endure(
         checker.during(Act::Touch(&pages), None);
         checker.during(Act::Signal(signals::SIGNAL), None);
         checker.during(Act::Spin(&never, POLLS), None);
-        let rest = if seat.kind == Kind::Plain { REST / 10 } else { REST };
-        checker.during(core.map_or(Act::Sleep(rest), |call| Act::CoreSleep(call, rest)), None);
+        checker.during(Act::Sleep(if seat.kind == Kind::RealTime { REST } else { REST / 10 }), None);
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 //!
 //! [`run`] takes an [`Order`] and returns an [`Outcome`]. Every test is bounded in time, and ends early when its flag
 //! is set. No thread has a priority above [`PRIORITY_MAX`], and on a machine of several CPUs one of them keeps a share
-//! that no real-time thread takes. Where a real-time core runs beside Linux, [`switches`] and [`fpu`] have threads of that core
-//! among their own, and [`mutex`] tries the locks of EVL, too; all other tests are about Linux.
+//! that no real-time thread takes. Where a real-time core runs beside Linux, [`switches`] has threads of that core among its
+//! own, and [`mutex`] tries the locks of EVL, too; all other tests are about Linux.
 
 mod checker;
 mod core;
@@ -144,7 +144,7 @@ pub fn run(order: &Order, cpus: &Cpus, interrupted: &AtomicBool) -> Result<Outco
     let refused = real_time_refused(order.priority);
     let mut place = Place::of(order.cpus.as_ref(), cpus, refused.is_none())?;
     bound_run_away();
-    let takes_core = matches!(order.test, Test::Switches | Test::Fpu | Test::Mutex);
+    let takes_core = matches!(order.test, Test::Switches | Test::Mutex);
     let core = if takes_core { Share::of(&place.real_time, order.priority) } else { Ok(None) };
     // Chains of Cobalt's locks showed inversions here that a test of the locks alone does not show.
     let takes = |share: &Share| order.test != Test::Mutex || share.name == CoreName::Evl;
