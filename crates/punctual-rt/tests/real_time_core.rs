@@ -9,7 +9,7 @@ use punctual_rt::{
     Backend, Control, CoreRefusal, CoreThread, Cyclic, Ended, Error, InBand, LockError, Margin, Nanos, Policy,
     SetupError, SwitchCause, Task, TaskConfig, Wait, kernel, now, setup,
 };
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -446,7 +446,7 @@ fn a_loop_on_a_thread_of_its_own_is_told_when_the_core_is_stopped() {
         let mut cyclic = Cyclic::new(&config(Wait::Sleep)).unwrap();
         let told = |ended| std::process::exit(if ended == (Ended::CoreLost { errno: libc::ENXIO }) { TOLD } else { 1 });
         cyclic.on_core_lost(told).unwrap();
-        println!("running");
+        println!("paced by the core");
         while cyclic.wait().is_some() {}
         std::process::exit(2);
     }
@@ -454,10 +454,12 @@ fn a_loop_on_a_thread_of_its_own_is_told_when_the_core_is_stopped() {
     let mut again = Command::new(std::env::current_exe().unwrap());
     again.args(["--exact", name, "--ignored", "--nocapture"]).env(AGAIN, "1").stdout(Stdio::piped());
     let mut child = again.spawn().unwrap();
-    let output = BufReader::new(child.stdout.take().unwrap());
-    assert!(output.lines().any(|line| line.unwrap().contains("running")));
+    // The pipe stays open, because the harness writes to it as well.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    assert!(output.by_ref().lines().any(|line| line.unwrap().contains("paced by the core")));
     std::fs::write(STATE, "stop").unwrap();
     let status = child.wait().unwrap();
     std::fs::write(STATE, "start").unwrap();
+    drop(output);
     assert_eq!(status.code(), Some(TOLD), "{status}");
 }
