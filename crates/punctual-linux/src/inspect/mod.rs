@@ -6,6 +6,7 @@
 //! ```
 //! What the records mean is decided in `punctual-numbers`. The program is neither stopped nor changed.
 
+mod again;
 mod allocations;
 mod calls;
 mod child;
@@ -30,6 +31,8 @@ use punctual_numbers::inspect::Inspection;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
+pub use again::{Program, Sought};
+pub(crate) use observe::offsets;
 pub use target::{Target, ThreadFilter, find};
 
 /// What is to be inspected, and how.

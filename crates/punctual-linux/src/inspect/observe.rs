@@ -177,7 +177,8 @@ fn drop_own_faults(records: &mut Vec<Record>, members: &Members, spaces: &Spaces
     records.retain(|record| !matches!(record.seen, Seen::Fault { ip } if is_own(record.tid, ip)));
 }
 
-fn offsets() -> Offsets {
+/// How far other clocks are ahead at present.
+pub fn offsets() -> Offsets {
     let ns = |time: Timespec| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
     let ahead = |time: Timespec| ns(time) - ns(clock_gettime(ClockId::Monotonic));
     Offsets {

@@ -11,7 +11,7 @@ mod phases;
 mod prepare;
 mod run;
 mod terms;
-mod watch;
+pub(crate) mod watch;
 
 pub use crate::probe::driver::{Gravities, reset_gravity, tune_gravity};
 pub use others::{OtherProgram, OtherWork, Sighting};

@@ -165,8 +165,10 @@ pub const ELSEWHERE: &str = "-else";
 pub const STACKS: &str = "-stacks";
 /// The suffix of the instance that records what one program does.
 pub const PROGRAM: &str = "-program";
+/// The suffix of the instance that records when threads of a program are released and run.
+pub const RELEASES: &str = "-releases";
 /// Suffixes of all instances beside that of the measured CPUs.
-const OF_OTHERS: [&str; 3] = [ELSEWHERE, STACKS, PROGRAM];
+const OF_OTHERS: [&str; 4] = [ELSEWHERE, STACKS, PROGRAM, RELEASES];
 
 /// CPUs as a mask in the kernel's format: groups of 32 in hexadecimal digits, the highest first.
 fn mask(cpus: &CpuSet) -> String {

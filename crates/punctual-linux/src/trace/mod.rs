@@ -8,6 +8,7 @@
 //! engine: tracefs (all above) or bpf       return records; `open` chooses one of them
 //! flight                                   is the thread that does all this, on housekeeping CPUs
 //! program                                  records what the threads of one program do
+//! releases                                 records only when they are released and run, for months
 //! ```
 //! Raw pages are read and held for some seconds. `punctual-numbers` decodes only those that a window needs, and decides
 //! about causes.
@@ -28,6 +29,7 @@ mod open;
 mod pages;
 mod place;
 mod program;
+mod releases;
 mod reserve;
 mod self_test;
 mod timerlat;
@@ -40,6 +42,7 @@ pub use instance::CLOCK;
 pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
 pub use open::{Opened, open};
 pub use program::{ProgramTrace, StackEvents, USER_STACK};
+pub use releases::{Followed, ReleaseTrace};
 pub use reserve::Reserve;
 
 /// Whether this process may create a tracing instance here.

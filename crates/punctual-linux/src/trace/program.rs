@@ -98,7 +98,7 @@ impl ProgramTrace {
 
     /// Records of the program that the kernel lost so far.
     pub fn lost(&self) -> u64 {
-        self.main.readers.iter().map(|reader| self.main.instance.recorded(reader.cpu).lost).sum()
+        self.main.lost()
     }
 
     fn each(&self) -> impl Iterator<Item = &Watch> {
@@ -121,12 +121,12 @@ fn stacks(tracefs: &TraceFolder, layout: PageLayout, cpus: &CpuSet, waits: &[u32
 }
 
 /// One instance with the events that it records.
-struct Watch {
+pub(super) struct Watch {
     readers: Vec<Reader>,
     layout: PageLayout,
-    decoder: ProgramDecoder,
+    pub(super) decoder: ProgramDecoder,
     buffer: Box<[u8]>,
-    instance: Instance,
+    pub(super) instance: Instance,
 }
 
 struct Reader {
@@ -137,7 +137,7 @@ struct Reader {
 }
 
 impl Watch {
-    fn open(
+    pub(super) fn open(
         tracefs: &TraceFolder,
         suffix: &str,
         layout: PageLayout,
@@ -166,6 +166,10 @@ impl Watch {
         Ok(Self { readers, layout, decoder, buffer, instance })
     }
 
+    pub(super) fn lost(&self) -> u64 {
+        self.readers.iter().map(|reader| self.instance.recorded(reader.cpu).lost).sum()
+    }
+
     fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
         for (index, some) in tids.chunks(IDS_AT_ONCE).enumerate() {
             let ids: Vec<String> = some.iter().map(u32::to_string).collect();
@@ -175,7 +179,7 @@ impl Watch {
         Ok(())
     }
 
-    fn drain(&mut self, records: &mut Vec<Record>, keeps: impl Fn(&Seen) -> bool) {
+    pub(super) fn drain(&mut self, records: &mut Vec<Record>, keeps: impl Fn(&Seen) -> bool) {
         let Self { readers, layout, decoder, buffer, .. } = self;
         for reader in readers {
             for _ in 0..PAGES_AT_ONCE {

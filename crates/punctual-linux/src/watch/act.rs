@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 
 /// Least time between two commands or signals.
 const APART: Nanos = Nanos::from_secs(10);
@@ -33,9 +34,12 @@ pub enum Action {
 }
 
 /// What a command is told, in its environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lateness {
+    /// The CPU; if a program is watched, the number of the thread among those that are watched.
     pub cpu: u32,
+    /// The name of the thread, if a program is watched.
+    pub thread: Option<String>,
     /// The latency of the latest activation that stands out; `None` if it is not known.
     pub latency: Option<Nanos>,
     /// Number of activations above the budget since the last look.
@@ -44,7 +48,7 @@ pub struct Lateness {
 }
 
 /// Writes down the machine as text.
-pub type Snapshot = Box<dyn Fn() -> Result<String, String>>;
+pub type Snapshot = Rc<dyn Fn() -> Result<String, String>>;
 
 pub struct Actions {
     list: Vec<Action>,
@@ -102,7 +106,10 @@ impl Actions {
     fn run(&mut self, command: &str, late: &Lateness, at: MonoTime) -> Result<(), String> {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(command).stdin(Stdio::null());
-        shell.env("PUNCTUAL_CPU", late.cpu.to_string());
+        match &late.thread {
+            Some(thread) => shell.env("PUNCTUAL_THREAD", thread),
+            None => shell.env("PUNCTUAL_CPU", late.cpu.to_string()),
+        };
         shell.env("PUNCTUAL_TIMES", late.times.to_string());
         shell.env("PUNCTUAL_UNIX_NS", late.unix_ns.to_string());
         shell.env("PUNCTUAL_STORE", &self.folder);
@@ -176,15 +183,20 @@ fn forget_old_snapshots(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const LATE: Lateness =
-        Lateness { cpu: 3, latency: Some(Nanos::from_us(700)), times: 2, unix_ns: 1_800_000_000_000_000_000 };
+    const LATE: Lateness = Lateness {
+        cpu: 3,
+        thread: None,
+        latency: Some(Nanos::from_us(700)),
+        times: 2,
+        unix_ns: 1_800_000_000_000_000_000,
+    };
 
     fn at(seconds: u64) -> MonoTime {
         MonoTime::from_ns(0).plus(Nanos::from_secs(seconds))
     }
 
     fn actions(list: Vec<Action>, folder: &Path) -> Actions {
-        Actions::new(list, Box::new(|| Ok("a machine\n".to_owned())), folder)
+        Actions::new(list, Rc::new(|| Ok("a machine\n".to_owned())), folder)
     }
 
     /// Waits for the command to end.

@@ -8,7 +8,7 @@ use super::{Said, SaidTo};
 use crate::measure::{Observer, Progress};
 use crate::recording::RecordingWriter;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::recording::{EndReason, Frame, Mark, MarkKind, RecTime};
+use punctual_numbers::recording::{EndReason, Frame, Mark, MarkKind, RecTime, WatchedProgram};
 use punctual_rt::kernel::real_time;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -51,6 +51,7 @@ pub struct Keeper<'a, 'b> {
     cost: Cost,
     period: Nanos,
     tids: Vec<u32>,
+    program: Option<WatchedProgram>,
     over_budget: Vec<u64>,
     synced: Option<MonoTime>,
     refreshed: Option<MonoTime>,
@@ -69,12 +70,22 @@ impl<'a, 'b> Keeper<'a, 'b> {
             cost,
             period,
             tids: Vec::new(),
+            program: None,
             over_budget: Vec::new(),
             synced: None,
             refreshed: None,
             is_urgent: false,
             turn: None,
         }
+    }
+
+    /// A keeper of a run whose cost is looked at elsewhere.
+    pub fn uncosted(home: &'a mut Household<'b>, ends: &'a AtomicBool, period: Nanos) -> Self {
+        Self::new(home, ends, Cost::new(f64::INFINITY), period)
+    }
+
+    pub fn says(&mut self, said: &Said) {
+        (self.home.said)(said);
     }
 
     /// Waits until everything is on the disk.
@@ -121,7 +132,8 @@ impl<'a, 'b> Keeper<'a, 'b> {
         let Some((cpu, times)) = late.max_by_key(|(_, times)| *times).filter(|(_, times)| *times > 0) else { return };
         self.is_urgent = true;
         let spike = progress.latencies.iter().find(|of| of.cpu == cpu).and_then(|of| of.last_spike.as_ref());
-        let late = Lateness { cpu, latency: spike.map(|spike| spike.latency), times, unix_ns: real_time() };
+        let thread = self.program.as_ref().and_then(|program| program.thread(cpu)).map(str::to_owned);
+        let late = Lateness { cpu, thread, latency: spike.map(|spike| spike.latency), times, unix_ns: real_time() };
         let failed = self.home.actions.late(progress.at, &late);
         self.say_failures(failed);
         (self.home.said)(&Said::Late(late));
@@ -188,6 +200,10 @@ impl Observer for Keeper<'_, '_> {
                     end.reason = EndReason::Completed;
                 }
                 self.write(&Frame::End(end));
+            }
+            Frame::Program(ref program) => {
+                self.program = Some(program.clone());
+                self.write(&frame);
             }
             Frame::Threads(ref threads) => {
                 self.tids = threads.iter().map(|thread| thread.tid).collect();

@@ -9,14 +9,18 @@
 mod act;
 mod cost;
 mod keep;
+mod program;
 mod serve;
 mod store;
 
 pub use act::{Action, Lateness, Snapshot};
+pub use program::{Burden, Saving, Subject};
 pub use serve::Place;
 pub use store::{BYTES_MIN, SegmentFile, Store, StoreError, files, read_segments, read_together};
 
+use crate::inspect::InspectError;
 use crate::measure::{self, MeasureError, Pace, Setting};
+use crate::trace::TraceError;
 use act::Actions;
 use cost::Cost;
 use keep::{Household, Keeper, Turn};
@@ -49,16 +53,21 @@ const SHORTEST: Nanos = Nanos::from_secs(2);
 pub struct Wanted {
     pub store: PathBuf,
     pub bytes_max: u64,
-    /// What each run measures; its length is ignored.
-    pub scenario: Scenario,
+    pub what: What,
     pub setting: Setting,
-    /// Largest share of one CPU for each watched CPU.
+    /// Largest share of one CPU for each watched CPU or thread.
     pub share: f64,
     pub actions: Vec<Action>,
     pub snapshot: Snapshot,
     pub metrics: Option<Place>,
     /// How long to watch; `None` for ever.
     pub duration: Option<Nanos>,
+}
+
+pub enum What {
+    /// Threads of our own. The scenario says what each run measures; its length is ignored.
+    Own(Scenario),
+    Program(Subject),
 }
 
 /// What the watch says while it runs.
@@ -77,6 +86,15 @@ pub enum Said {
         before: Nanos,
         now: Nanos,
     },
+    /// The watch of a program has measured what it costs, or does without something. The limit is a share of one CPU.
+    Cost {
+        burden: Burden,
+        limit: f64,
+        saving: Saving,
+    },
+    /// The program with this name does not run, and is waited for.
+    Waits(String),
+    ProgramEnded(String),
 }
 
 pub type SaidTo<'a> = &'a mut dyn FnMut(&Said);
@@ -87,23 +105,42 @@ pub enum WatchError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Measure(#[from] MeasureError),
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
+    #[error("the kernel's trace is needed to watch a program: {0}")]
+    Trace(#[from] TraceError),
+    #[error("the kernel's trace is needed to watch a program: {0}")]
+    NoTrace(String),
+    #[error(
+        "nothing paces any of the {threads} threads of {name} that ran within 3 s; look at them with \
+         punctual inspect --duration 60s {name}"
+    )]
+    NothingPaced { name: String, threads: usize },
     #[error("answer at the place of --metrics: {0}")]
     Metrics(#[source] io::Error),
 }
 
 /// Watches until the time is up, `interrupted` is set, or an action stops it.
-pub fn run(wanted: Wanted, interrupted: &AtomicBool, said: SaidTo<'_>) -> Result<EndReason, WatchError> {
-    let Wanted { store, bytes_max, scenario, setting, share, actions, snapshot, metrics, duration } = wanted;
-    let store = Store::open(&store, bytes_max)?;
+pub fn run(wanted: &Wanted, interrupted: &AtomicBool, said: SaidTo<'_>) -> Result<EndReason, WatchError> {
+    let store = Store::open(&wanted.store, wanted.bytes_max)?;
     let figures: Figures = Arc::default();
-    let server = metrics.map(|place| Server::open(&place, &figures)).transpose().map_err(WatchError::Metrics)?;
-    let actions = Actions::new(actions, snapshot, store.folder());
+    let server =
+        wanted.metrics.as_ref().map(|place| Server::open(place, &figures)).transpose().map_err(WatchError::Metrics)?;
+    let actions = Actions::new(wanted.actions.clone(), wanted.snapshot.clone(), store.folder());
     let mut home = Household { store, figures, server, actions, interrupted, said, notes: Vec::new() };
-    let setting = Setting { pace: Pace::SPARING, ..setting };
+    match &wanted.what {
+        What::Own(scenario) => own(wanted, scenario.clone(), &mut home),
+        What::Program(subject) => program::watch(wanted, subject, &mut home),
+    }
+}
+
+/// Watches with threads of our own.
+fn own(wanted: &Wanted, mut scenario: Scenario, home: &mut Household<'_>) -> Result<EndReason, WatchError> {
+    let interrupted = home.interrupted;
+    let setting = Setting { pace: Pace::SPARING, ..wanted.setting.clone() };
     #[allow(clippy::cast_precision_loss, reason = "a machine has few CPUs")]
-    let limit = share * scenario.threads.len() as f64;
-    let mut scenario = scenario;
-    let until = duration.map(|length| measure::now().plus(length));
+    let limit = wanted.share * scenario.threads.len() as f64;
+    let until = wanted.duration.map(|length| measure::now().plus(length));
     let mut has_measured = false;
     loop {
         let left = until.map(|until| until.since(measure::now()));
@@ -113,7 +150,7 @@ pub fn run(wanted: Wanted, interrupted: &AtomicBool, said: SaidTo<'_>) -> Result
         scenario.length = Amount::Time(length(real_time(), left));
         let ends = AtomicBool::new(false);
         let period = scenario.threads.iter().map(|thread| thread.period).max().unwrap_or_default();
-        let mut keeper = Keeper::new(&mut home, &ends, Cost::new(limit), period);
+        let mut keeper = Keeper::new(home, &ends, Cost::new(limit), period);
         let reason = match measure::measure(&scenario, &setting, &ends, &mut keeper) {
             // What was possible before may become so again: a CPU that is off-line, a limit that was lowered.
             Err(error) if has_measured => {
@@ -126,7 +163,7 @@ pub fn run(wanted: Wanted, interrupted: &AtomicBool, said: SaidTo<'_>) -> Result
                 let reason = ended?;
                 has_measured = true;
                 let turn = keeper.finish();
-                settle(&mut home);
+                settle(home);
                 if let Some(Turn::Period(longer)) = turn {
                     scenario.threads.iter_mut().for_each(|thread| thread.period = longer.max(thread.period));
                 }

@@ -210,10 +210,20 @@ pub fn read_together(folder: &Path, numbers: &[u64], like: Option<u64>) -> Resul
     let listed = files(folder).map_err(failed(folder, "list the store"))?;
     let wanted: Vec<&SegmentFile> = listed.iter().filter(|file| numbers.contains(&file.number)).collect();
     let Some(model) = wanted.iter().find(|file| Some(file.number) == like).or(wanted.first()) else { return Ok(None) };
-    let threads = read_file(&model.path)?.header.scenario.threads;
+    let model = read_file(&model.path)?;
+    let (threads, program) = (model.header.scenario.threads, model.program);
     let mut growing = Growing::default();
     for file in wanted {
-        if check_header(&file.path).is_err() || read_file(&file.path)?.header.scenario.threads != threads {
+        if check_header(&file.path).is_err() {
+            continue;
+        }
+        let other = read_file(&file.path)?;
+        let is_alike = match (&program, &other.program) {
+            (Some(program), Some(other)) => program.is_alike(other),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_alike || other.header.scenario.threads != threads {
             continue;
         }
         read_frames(&file.path, |frame| {

@@ -14,12 +14,42 @@ pub struct Family<'a> {
     pub samples: Samples<'a>,
 }
 
-/// The samples, each with the CPU that it is of, if it is of one.
+/// The samples, each with what it is of, if it is of one thing.
 pub enum Samples<'a> {
-    Counter(Vec<(Option<u32>, Number)>),
-    Gauge(Vec<(Option<u32>, Number)>),
-    Summary(Vec<(u32, &'a Counts)>),
-    Histogram(Vec<(u32, &'a Counts)>),
+    Counter(Vec<(Option<&'a Which>, Number)>),
+    Gauge(Vec<(Option<&'a Which>, Number)>),
+    Summary(Vec<(&'a Which, &'a Counts)>),
+    Histogram(Vec<(&'a Which, &'a Counts)>),
+}
+
+/// What a sample is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Which {
+    Cpu(u32),
+    /// A thread of a watched program, by name.
+    Thread {
+        program: String,
+        thread: String,
+    },
+}
+
+impl Which {
+    /// The labels, with their values.
+    pub fn labels(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Cpu(cpu) => vec![("cpu", cpu.to_string())],
+            Self::Thread { program, thread } => vec![("program", program.clone()), ("thread", thread.clone())],
+        }
+    }
+
+    /// The labels as text, without braces.
+    fn text(&self) -> String {
+        let label = |(name, value): (&str, String)| {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            format!("{name}=\"{value}\"")
+        };
+        self.labels().into_iter().map(label).collect::<Vec<_>>().join(",")
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -53,13 +83,13 @@ pub fn open_metrics(families: &[Family]) -> String {
             Samples::Summary(of) => {
                 head(&mut text, name, "summary", help);
                 for (cpu, counts) in of {
-                    summary(&mut text, name, *cpu, counts);
+                    summary(&mut text, name, &cpu.text(), counts);
                 }
             }
             Samples::Histogram(of) => {
                 head(&mut text, name, "histogram", help);
                 for (cpu, counts) in of {
-                    buckets(&mut text, name, *cpu, counts);
+                    buckets(&mut text, name, &cpu.text(), counts);
                 }
             }
         }
@@ -68,30 +98,30 @@ pub fn open_metrics(families: &[Family]) -> String {
     text
 }
 
-fn numbers(text: &mut String, name: &str, of: &[(Option<u32>, Number)]) {
+fn numbers(text: &mut String, name: &str, of: &[(Option<&Which>, Number)]) {
     for (cpu, number) in of {
-        let label = cpu.map_or_else(String::new, |cpu| format!("{{cpu=\"{cpu}\"}}"));
+        let label = cpu.map_or_else(String::new, |which| format!("{{{}}}", which.text()));
         let _ = writeln!(text, "{name}{label} {}", number.text());
     }
 }
 
-fn summary(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
+fn summary(text: &mut String, name: &str, labels: &str, ran: &Counts) {
     for ppm in QUANTILES_PPM {
         let quantile = seconds(Nanos::from_us(u64::from(ppm)));
         if let Some(value) = ran.percentile_ppm(ppm) {
-            let _ = writeln!(text, "{name}{{cpu=\"{cpu}\",quantile=\"{quantile}\"}} {}", seconds(value));
+            let _ = writeln!(text, "{name}{{{labels},quantile=\"{quantile}\"}} {}", seconds(value));
         }
     }
-    sum_and_count(text, name, cpu, ran);
+    sum_and_count(text, name, labels, ran);
 }
 
 /// A cell is counted in the first bucket that contains the whole cell.
-fn buckets(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
+fn buckets(text: &mut String, name: &str, labels: &str, ran: &Counts) {
     for (edge, count) in classic(ran) {
-        let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"{}\"}} {count}", seconds(edge));
+        let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{}\"}} {count}", seconds(edge));
     }
-    let _ = writeln!(text, "{name}_bucket{{cpu=\"{cpu}\",le=\"+Inf\"}} {}", ran.count());
-    sum_and_count(text, name, cpu, ran);
+    let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", ran.count());
+    sum_and_count(text, name, labels, ran);
 }
 
 /// The upper edges of the classic buckets, with the number of values up to each.
@@ -102,7 +132,7 @@ pub fn classic(ran: &Counts) -> impl Iterator<Item = (Nanos, u64)> {
     })
 }
 
-fn sum_and_count(text: &mut String, name: &str, cpu: u32, ran: &Counts) {
-    let _ = writeln!(text, "{name}_sum{{cpu=\"{cpu}\"}} {}", seconds(ran.sum()));
-    let _ = writeln!(text, "{name}_count{{cpu=\"{cpu}\"}} {}", ran.count());
+fn sum_and_count(text: &mut String, name: &str, labels: &str, ran: &Counts) {
+    let _ = writeln!(text, "{name}_sum{{{labels}}} {}", seconds(ran.sum()));
+    let _ = writeln!(text, "{name}_count{{{labels}}} {}", ran.count());
 }

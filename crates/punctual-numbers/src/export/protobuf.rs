@@ -4,7 +4,7 @@
 //! A native bucket is 2.2 % wide, a little more than a cell of ours, so that Prometheus computes any percentile, over any
 //! time and over many machines, nearly as exactly as we do. The classic buckets are written beside them.
 
-use super::family::{Family, Number, Samples, classic};
+use super::family::{Family, Number, Samples, Which, classic};
 use super::prometheus::QUANTILES_PPM;
 use crate::stats::float::float;
 use punctual_hist::{Counts, Nanos, bucket_high};
@@ -29,9 +29,9 @@ pub fn delimited(families: &[Family]) -> Vec<u8> {
         let (kind, suffix, metrics) = match &family.samples {
             Samples::Counter(of) => (0, "_total", of.iter().map(|(cpu, number)| one(*cpu, 3, *number)).collect()),
             Samples::Gauge(of) => (1, "", of.iter().map(|(cpu, number)| one(*cpu, 2, *number)).collect()),
-            Samples::Summary(of) => (2, "", of.iter().map(|(cpu, ran)| metric(Some(*cpu), 4, &summary(ran))).collect()),
+            Samples::Summary(of) => (2, "", of.iter().map(|(cpu, ran)| metric(Some(cpu), 4, &summary(ran))).collect()),
             Samples::Histogram(of) => {
-                (4, "", of.iter().map(|(cpu, ran)| metric(Some(*cpu), 7, &histogram(ran))).collect::<Vec<_>>())
+                (4, "", of.iter().map(|(cpu, ran)| metric(Some(cpu), 7, &histogram(ran))).collect::<Vec<_>>())
             }
         };
         let mut message = Message::default();
@@ -48,7 +48,7 @@ pub fn delimited(families: &[Family]) -> Vec<u8> {
 }
 
 /// A metric that is a number.
-fn one(cpu: Option<u32>, field: u32, number: Number) -> Message {
+fn one(which: Option<&Which>, field: u32, number: Number) -> Message {
     let mut value = Message::default();
     value.number(
         1,
@@ -57,15 +57,15 @@ fn one(cpu: Option<u32>, field: u32, number: Number) -> Message {
             Number::Count(count) => float(count),
         },
     );
-    metric(cpu, field, &value)
+    metric(which, field, &value)
 }
 
-fn metric(cpu: Option<u32>, field: u32, value: &Message) -> Message {
+fn metric(which: Option<&Which>, field: u32, value: &Message) -> Message {
     let mut metric = Message::default();
-    if let Some(cpu) = cpu {
+    for (name, value) in which.map(Which::labels).unwrap_or_default() {
         let mut label = Message::default();
-        label.bytes(1, b"cpu");
-        label.bytes(2, cpu.to_string().as_bytes());
+        label.bytes(1, name.as_bytes());
+        label.bytes(2, value.as_bytes());
         metric.message(1, &label);
     }
     metric.message(field, value);
@@ -236,7 +236,7 @@ mod tests {
         let gauge = Family {
             name: "a",
             help: "b",
-            samples: Samples::Gauge(vec![(Some(2), Number::Length(Nanos::from_ms(500)))]),
+            samples: Samples::Gauge(vec![(Some(&Which::Cpu(2)), Number::Length(Nanos::from_ms(500)))]),
         };
         let expected = [
             31, 10, 1, b'a', 18, 1, b'b', 24, 1, 34, 21, 10, 8, 10, 3, b'c', b'p', b'u', 18, 1, b'2', 18, 9, 9, 0, 0,

@@ -3,9 +3,9 @@
 //! Counters and buckets only grow while the process runs, and begin at zero when it is started anew, which Prometheus takes
 //! for a restart. The histogram has classic or native buckets, and a summary has the quantiles of the exact cells.
 
-use super::family::{Family, Number, Samples, open_metrics};
+use super::family::{Family, Number, Samples, Which, open_metrics};
 use super::protobuf::delimited;
-use crate::recording::{EventKind, Frame, Interval};
+use crate::recording::{EventKind, Frame, Interval, WatchedProgram};
 use punctual_hist::{Counts, Nanos};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,8 @@ const RECENT: Nanos = Nanos::from_secs(300);
 /// Sums over all runs of one watch.
 #[derive(Clone, Debug, Default)]
 pub struct Watching {
-    cpus: BTreeMap<u32, OfCpu>,
+    each: BTreeMap<Which, OfCpu>,
+    program: Option<WatchedProgram>,
     watched: Nanos,
     releases_lost: u64,
     events: BTreeMap<EventKind, u64>,
@@ -40,6 +41,7 @@ struct OfCpu {
 impl Watching {
     pub fn add(&mut self, frame: &Frame) {
         match frame {
+            Frame::Program(program) => self.program = Some(program.clone()),
             Frame::Interval(interval) => self.interval(interval),
             Frame::Event(event) => {
                 self.releases_lost = self.releases_lost.saturating_add(event.releases_lost);
@@ -52,7 +54,7 @@ impl Watching {
     fn interval(&mut self, interval: &Interval) {
         self.watched = self.watched.plus(interval.length);
         for cpu in &interval.cpus {
-            let of = self.cpus.entry(cpu.cpu).or_default();
+            let of = self.each.entry(which(self.program.as_ref(), cpu.cpu)).or_default();
             let pairs = cpu.ran.iter().map(|(bucket, n)| (usize::from(*bucket), *n));
             if let (false, Some(min), Some(max)) = (cpu.ran.is_empty(), cpu.ran_min, cpu.ran_max) {
                 of.ran.merge_nonzero(pairs, min, max, cpu.ran_sum);
@@ -80,8 +82,9 @@ impl Watching {
     }
 
     fn families(&self) -> Vec<Family<'_>> {
-        let ran = || self.cpus.iter().map(|(cpu, of)| (*cpu, &of.ran)).collect();
-        let by_cpu = |value: fn(&OfCpu) -> Number| self.cpus.iter().map(|(cpu, of)| (Some(*cpu), value(of))).collect();
+        let ran = || self.each.iter().map(|(which, of)| (which, &of.ran)).collect();
+        let by_cpu =
+            |value: fn(&OfCpu) -> Number| self.each.iter().map(|(which, of)| (Some(which), value(of))).collect();
         let one = |number: Number| vec![(None, number)];
         let family = |name: &'static str, help: &'static str, samples| Family { name, help, samples };
         vec![
@@ -140,6 +143,12 @@ impl Watching {
     }
 }
 
+/// What stands under this number: a CPU, or a thread of the watched program.
+fn which(program: Option<&WatchedProgram>, number: u32) -> Which {
+    let thread = program.and_then(|program| Some((program.name.clone(), program.thread(number)?.to_owned())));
+    thread.map_or(Which::Cpu(number), |(program, thread)| Which::Thread { program, thread })
+}
+
 impl OfCpu {
     fn recent_max(&self) -> Nanos {
         self.recent.iter().map(|(_, max)| *max).max().unwrap_or_default()
@@ -149,8 +158,24 @@ impl OfCpu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{CpuInterval, RecTime};
+    use crate::recording::{CpuInterval, RecTime, WatchedThread};
     use std::collections::BTreeSet;
+
+    #[test]
+    fn figures_of_a_program_are_those_of_its_threads_by_name() {
+        let mut watching = Watching::default();
+        let thread = |tid: u32| WatchedThread { number: 0, tid, name: "a \"loop\"".to_owned() };
+        for tid in [7, 8] {
+            let program = WatchedProgram { pid: 7, name: "arm".to_owned(), threads: vec![thread(tid)] };
+            watching.add(&Frame::Program(program));
+            let mut counts = Counts::new();
+            counts.record_n(Nanos::from_us(3), 10);
+            let (start, cpus) = (RecTime::from_secs(0), vec![CpuInterval::of(0, &counts, &Counts::new())]);
+            watching.add(&Frame::Interval(Interval { start, length: Nanos::from_secs(10), phase: 0, cpus }));
+        }
+        let count = "punctual_watch_latency_seconds_count{program=\"arm\",thread=\"a \\\"loop\\\"\"} 20\n";
+        assert!(watching.text().contains(count), "{}", watching.text());
+    }
 
     #[test]
     fn the_recent_maximum_is_forgotten_and_the_counts_stay() {

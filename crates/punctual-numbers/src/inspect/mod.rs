@@ -14,6 +14,7 @@ mod late;
 mod marks;
 mod pacing;
 mod record;
+mod releases;
 mod steps;
 mod summary;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use late::{WakeUp, by_thread, wake_ups};
 pub use marks::{Mark, Marked, PROVIDER, marked_threads};
 pub use pacing::{Pacing, pacing, sleeping};
 pub use record::{Call, CallKind, Clock, Offsets, Record, Seen, StackOf};
+pub use releases::{Released, ReleasedBy, Releases};
 pub use steps::{CallMade, Step, StepKind, Waker, steps};
 pub use summary::{Order, Person, thread};
 pub use values::{

@@ -6,7 +6,7 @@ use super::runs::{Earlier, FurtherRun, RecordedRun};
 use super::tally::{CpuTallies, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, Earliest, End, Event, EventKind, Frame, Granted, Header, InBand, InForce, Interval,
-    LoadDone, Mark, RecTime, Stretch, TimeLine, WarmUp, Worst,
+    LoadDone, Mark, RecTime, Stretch, TimeLine, WarmUp, WatchedProgram, Worst,
 };
 use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
@@ -45,6 +45,8 @@ pub struct Recording {
     /// Sum of the lengths of the intervals, without traced phases that are kept apart from the headline numbers.
     pub covered: Nanos,
     pub causes: Causes,
+    /// The program whose threads were watched; `None` if threads of this program measured.
+    pub program: Option<WatchedProgram>,
     /// The stretch of time to which this recording was restricted when it was read; `None` for the whole recording.
     pub stretch: Option<Stretch>,
     earlier: Earlier,
@@ -103,6 +105,7 @@ impl Recording {
             cut_off: None,
             covered: Nanos::ZERO,
             causes: Causes::default(),
+            program: None,
             stretch: None,
             earlier: Earlier::default(),
             disturbed: false,
@@ -155,6 +158,7 @@ impl Recording {
             Frame::Late(list) => self.causes.add_late(list),
             Frame::TraceTotals(totals) => self.causes.totals = self.earlier.with_totals(totals),
             Frame::FurtherRun(further) => self.begin(&further),
+            Frame::Program(program) => self.program = Some(program),
         }
     }
 

@@ -85,6 +85,38 @@ pub enum Frame {
     TraceTotals(Vec<TraceTotal>),
     /// A further run of the same scenario begins; the frames that follow belong to it.
     FurtherRun(Box<FurtherRun>),
+    /// The threads of a program were watched, and none of ours measured.
+    Program(WatchedProgram),
+}
+
+/// A program whose own threads were watched. Each has a number that stands where other recordings have a CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchedProgram {
+    pub pid: u32,
+    pub name: String,
+    pub threads: Vec<WatchedThread>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchedThread {
+    /// The number in the place of a CPU.
+    pub number: u32,
+    pub tid: u32,
+    pub name: String,
+}
+
+impl WatchedProgram {
+    /// The name of the thread with this number.
+    pub fn thread(&self, number: u32) -> Option<&str> {
+        self.threads.iter().find(|thread| thread.number == number).map(|thread| thread.name.as_str())
+    }
+
+    /// Whether both have the same threads by name, so that their figures can be added up.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let names =
+            |of: &Self| of.threads.iter().map(|thread| (thread.number, thread.name.clone())).collect::<Vec<_>>();
+        self.name == other.name && names(self) == names(other)
+    }
 }
 
 /// The facts that are known before the first activation.
@@ -407,6 +439,8 @@ pub enum EndReason {
     CoreLost,
     /// The clock of the releases, or the other side of a channel, could no longer be used.
     SourceLost,
+    /// The program whose threads were watched ended.
+    ProgramEnded,
 }
 
 impl EndReason {
@@ -414,7 +448,7 @@ impl EndReason {
     pub const fn is_failure(self) -> bool {
         match self {
             Self::Stalled | Self::CoreLost | Self::SourceLost => true,
-            Self::Completed | Self::Interrupted | Self::LimitExceeded => false,
+            Self::Completed | Self::Interrupted | Self::LimitExceeded | Self::ProgramEnded => false,
         }
     }
 }

@@ -172,6 +172,7 @@ impl Shift {
             | Frame::WarmUp(_)
             | Frame::LoadDone(_)
             | Frame::Tracing(_)
+            | Frame::Program(_)
             | Frame::TraceTotals(_)) => timeless,
         }
     }

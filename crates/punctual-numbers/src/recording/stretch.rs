@@ -92,6 +92,7 @@ impl Filter {
             | Frame::Findings(_)
             | Frame::InForce(_)
             | Frame::Tracing(_)
+            | Frame::Program(_)
             | Frame::End(_)) => Some(whole),
         }
     }

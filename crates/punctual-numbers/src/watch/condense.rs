@@ -119,6 +119,7 @@ impl Condensing {
             | Frame::Mark(_)
             | Frame::LoadDone(_)
             | Frame::Tracing(_)
+            | Frame::Program(_)
             | Frame::FurtherRun(_)) => self.out.push(kept),
         }
     }

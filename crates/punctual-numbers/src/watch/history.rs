@@ -23,8 +23,10 @@ pub struct History {
     pub unwatched_ns: Nanos,
     /// Largest latency that is accepted, as last stated.
     pub budget_ns: Option<Nanos>,
-    /// The period of the watching threads, as it is now.
+    /// The period of the watching threads, as it is now; the longest of the program's threads if a program is watched.
     pub period_ns: Option<Nanos>,
+    /// The name of the program whose threads are watched; null if threads of punctual measure.
+    pub program: Option<String>,
     /// Whether the last segment has no end: the watch is under way, or was killed.
     pub is_open: bool,
     /// The days on which something was watched, in order.
@@ -69,10 +71,13 @@ pub struct EventsOfDay {
     pub releases_lost: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchedCpu {
+    /// The CPU, or the place of the thread among those of the day if a program was watched.
     pub cpu: u32,
+    /// The name of the thread; null unless a program was watched.
+    pub thread: Option<String>,
     /// Number of activations that ran, without skipped releases.
     pub ran: u64,
     /// Releases that passed without running.
@@ -136,6 +141,8 @@ pub enum GapReason {
     StoppedWhenLate,
     /// A watching thread stopped making progress.
     Failed,
+    /// The watched program ended; what began after it was started anew, or is its successor.
+    ProgramEnded,
     /// The program was killed while the machine ran on.
     Killed,
     /// The machine went down without ending the watch.
@@ -164,6 +171,7 @@ impl History {
             unwatched_ns: sum(&mut gaps.iter().map(|gap| gap.length_ns)),
             budget_ns: last.budget,
             period_ns: last.threads.iter().map(|thread| thread.period).max(),
+            program: last.program.as_ref().map(|program| program.name.clone()),
             is_open: last.end.is_none(),
             damaged: segments.iter().filter(is_damaged).map(|segment| segment.number).collect(),
             notes: notes.filter(|note| said.insert((*note).clone())).cloned().collect(),
@@ -195,11 +203,14 @@ fn days(segments: &[Segment]) -> Vec<Day> {
 }
 
 fn of_day(day: u64, number: u64, segments: &[&Segment]) -> Day {
-    let mut cpus: BTreeMap<u32, CpuTallies> = BTreeMap::new();
+    // A thread may have another number in each segment, so threads are told apart by their names.
+    let mut cpus: BTreeMap<Watched, CpuTallies> = BTreeMap::new();
     let mut events: BTreeMap<EventKind, EventsOfDay> = BTreeMap::new();
     for segment in segments {
         for (cpu, tallies) in &segment.cpus {
-            cpus.entry(*cpu).or_default().absorb(tallies);
+            let thread = segment.thread(*cpu).map(str::to_owned);
+            let which = thread.map_or(Watched::Cpu(*cpu), Watched::Thread);
+            cpus.entry(which).or_default().absorb(tallies);
         }
         for (kind, totals) in &segment.events {
             let none = EventsOfDay { kind: *kind, length_ns: Nanos::ZERO, releases_lost: 0 };
@@ -216,17 +227,31 @@ fn of_day(day: u64, number: u64, segments: &[&Segment]) -> Day {
         number,
         watched_ns: segments.iter().fold(Nanos::ZERO, |sum, segment| sum.plus(segment.watched)),
         segments: segments.iter().map(|segment| segment.number).collect(),
-        cpus: cpus.iter().map(|(cpu, tallies)| watched(*cpu, tallies)).collect(),
+        cpus: (0..).zip(cpus).map(|(place, (which, tallies))| watched(place, which, &tallies)).collect(),
         worst,
         events: events.into_values().collect(),
         is_traced: segments.iter().all(|segment| segment.is_traced),
     }
 }
 
-fn watched(cpu: u32, tallies: &CpuTallies) -> WatchedCpu {
+/// What figures of a day are about.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Watched {
+    Cpu(u32),
+    /// A thread of this name.
+    Thread(String),
+}
+
+/// The figures of a CPU, or of the thread in this place.
+fn watched(place: u32, which: Watched, tallies: &CpuTallies) -> WatchedCpu {
+    let (cpu, thread) = match which {
+        Watched::Cpu(cpu) => (cpu, None),
+        Watched::Thread(name) => (place, Some(name)),
+    };
     let counts = tallies.ran.counts();
     WatchedCpu {
         cpu,
+        thread,
         ran: counts.count(),
         skipped: tallies.skipped.count(),
         over_budget: tallies.over_budget,
@@ -256,6 +281,7 @@ fn gap(before: &Segment, after: &Segment) -> Gap {
         Some(EndReason::Interrupted) => GapReason::Stopped,
         Some(EndReason::LimitExceeded) => GapReason::StoppedWhenLate,
         Some(EndReason::Stalled | EndReason::CoreLost | EndReason::SourceLost) => GapReason::Failed,
+        Some(EndReason::ProgramEnded) => GapReason::ProgramEnded,
     };
     Gap {
         from_unix_ns: before.until_unix_ns(),

@@ -9,12 +9,14 @@
 
 mod condense;
 mod history;
+mod lane;
 mod segment;
 #[cfg(test)]
 mod tests;
 
 pub use condense::{Detail, condensed};
 pub use history::{Day, EventsOfDay, Gap, GapReason, History, WatchedCpu};
+pub use lane::Lane;
 pub use segment::{Segment, WorstOfSegment};
 
 use punctual_hist::Nanos;

@@ -2,7 +2,9 @@
 
 use super::Detail;
 use crate::explain::{Blame, Explanation, Spike};
-use crate::recording::{BOOT_ID, CpuTallies, CutOff, EndReason, EventKind, EventTotals, MarkKind, RecTime, Recording};
+use crate::recording::{
+    BOOT_ID, CpuTallies, CutOff, EndReason, EventKind, EventTotals, MarkKind, RecTime, Recording, WatchedProgram,
+};
 use crate::scenario::ProbeThread;
 use crate::trace::Incomplete;
 use punctual_hist::{MonoTime, Nanos};
@@ -25,6 +27,8 @@ pub struct Segment {
     pub until: RecTime,
     pub watched: Nanos,
     pub threads: Vec<ProbeThread>,
+    /// The program whose threads were watched, if one was.
+    pub program: Option<WatchedProgram>,
     pub budget: Option<Nanos>,
     pub cpus: BTreeMap<u32, CpuTallies>,
     pub events: BTreeMap<EventKind, EventTotals>,
@@ -44,7 +48,10 @@ pub struct Segment {
 pub struct WorstOfSegment {
     /// The number of the segment, in whose recording the activation can be looked at.
     pub segment: u64,
+    /// The CPU; if a program was watched, the one on which its thread woke.
     pub cpu: u32,
+    /// The name of the thread; null unless a program was watched.
+    pub thread: Option<String>,
     /// When the release was, in nanoseconds since 1970.
     pub at_unix_ns: u64,
     pub latency_ns: Nanos,
@@ -74,6 +81,7 @@ impl Segment {
             until: recording.runs.last().map_or(RecTime::EPOCH, |run| run.until),
             watched: recording.covered,
             threads: header.scenario.threads.clone(),
+            program: recording.program.clone(),
             budget: header.scenario.budget,
             cpus,
             events: recording.event_totals.clone(),
@@ -89,31 +97,39 @@ impl Segment {
         self.started_unix_ns.saturating_add(self.until.as_ns())
     }
 
+    /// The name of the thread with this number, if a program was watched.
+    pub fn thread(&self, number: u32) -> Option<&str> {
+        self.program.as_ref()?.thread(number)
+    }
+
     /// The instant of the monotonic clock at which it ends.
     pub fn ends(&self) -> MonoTime {
         self.epoch.plus(self.until.since_epoch())
     }
 }
 
+/// One of the largest latencies.
+struct Late {
+    cpu: u32,
+    thread: Option<String>,
+    release: MonoTime,
+    latency: Nanos,
+}
+
 /// The largest latencies over all CPUs, with what is known of their causes.
 fn worst(number: u64, recording: &Recording) -> Vec<WorstOfSegment> {
     let explained = Explanation::of(recording).spikes;
-    let mut all: Vec<(u32, MonoTime, Nanos)> = recording
-        .worst
-        .values()
-        .flatten()
-        .map(|one| (one.cpu, one.activation.release, one.activation.latency()))
-        .chain(explained.iter().map(|spike| (spike.cpu, spike.release, spike.latency())))
-        .collect();
-    all.sort_by_key(|(cpu, release, latency)| (Reverse(*latency), *release, *cpu));
-    all.dedup();
+    let mut all = late(recording, &explained);
+    all.sort_by_key(|late| (Reverse(late.latency), late.release, late.cpu));
+    all.dedup_by_key(|late| (late.latency, late.release, late.cpu));
     let [Detail { worst: most, .. }, ..] = Detail::LEVELS;
-    let told = |(cpu, release, latency): (u32, MonoTime, Nanos)| {
+    let told = |Late { cpu, thread, release, latency }: Late| {
         let spike = explained.iter().find(|spike| spike.cpu == cpu && spike.release == release);
         let at = RecTime::of(release, recording.header.epoch);
         WorstOfSegment {
             segment: number,
             cpu,
+            thread,
             at_unix_ns: recording.header.started_unix_ns.saturating_add(at.as_ns()),
             latency_ns: latency,
             causes: spike.map(causes).unwrap_or_default(),
@@ -121,6 +137,29 @@ fn worst(number: u64, recording: &Recording) -> Vec<WorstOfSegment> {
         }
     };
     all.into_iter().take(most).map(told).collect()
+}
+
+/// The activations that are listed as the worst, and those that are explained. Of a watched program, windows and lists are
+/// about the same activations, and only the list knows the thread.
+fn late(recording: &Recording, explained: &[Spike]) -> Vec<Late> {
+    let listed = recording.worst.values().flatten().map(|one| {
+        let (release, latency) = (one.activation.release, one.activation.latency());
+        match &recording.program {
+            None => Late { cpu: one.cpu, thread: None, release, latency },
+            Some(program) => {
+                let thread = program.thread(one.cpu).map(str::to_owned);
+                Late { cpu: one.activation.cpu, thread, release, latency }
+            }
+        }
+    });
+    let is_ours = recording.program.is_none();
+    let spikes = explained.iter().filter(|_| is_ours).map(|spike| Late {
+        cpu: spike.cpu,
+        thread: None,
+        release: spike.release,
+        latency: spike.latency(),
+    });
+    listed.chain(spikes).collect()
 }
 
 fn causes(spike: &Spike) -> Vec<Blame> {

@@ -11,6 +11,16 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct WatchArgs {
+    /// Watch the threads of this running program instead of threads of punctual: the number of its process, or its name;
+    /// a program that is restarted is found again
+    #[arg(value_name = "PROGRAM", conflicts_with_all = ["cpus", "period", "priority", "uninstall"])]
+    pub program: Option<String>,
+    /// Watch only this thread of PROGRAM, by its number or its name
+    #[arg(long, value_name = "THREAD", requires = "program")]
+    pub thread: Option<String>,
+    /// If PROGRAM does not run yet, wait for it; --install implies this
+    #[arg(long, requires = "program")]
+    pub wait: bool,
     #[command(flatten)]
     pub need: NeedArgs,
     /// CPUs to watch, for example 2-3 [default: the isolated ones, or all but the first core]
@@ -31,7 +41,8 @@ pub struct WatchArgs {
     /// Largest size of that folder; when it is full, the oldest days lose detail
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = parse_store_size)]
     pub keep: u64,
-    /// Largest share of one CPU, for each watched CPU, that the watch itself may take
+    /// Largest share of one CPU, for each watched CPU or thread, that the watch may take; where it would take more, it
+    /// measures less, and says what
     #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = parse_percent)]
     pub cost: f64,
     /// What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given

@@ -10,16 +10,18 @@ use crate::cli::{PRIORITY, WatchArgs};
 use crate::exit::Exit;
 use crate::render;
 use crate::render::words::command::Command;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use punctual_facts::tree::masked;
 use punctual_hist::Nanos;
+use punctual_linux::inspect::{Target, ThreadFilter};
 use punctual_linux::measure::{Explain, Setting};
-use punctual_linux::watch::{self, BUFFER_BYTES, RAREST, WINDOWS_EACH, Wanted, WatchError};
+use punctual_linux::watch::{self, BUFFER_BYTES, RAREST, Subject, WINDOWS_EACH, Wanted, WatchError, What};
 use punctual_linux::{interrupt, live};
 use punctual_numbers::recording::EndReason;
 use punctual_numbers::scenario::{Amount, LONGEST, Policy, Scenario};
 use punctual_tuning::capture::capture;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 const PERIOD: Nanos = Nanos::from_ms(1);
 /// Each run begins with activations that do not count, while caches warm up.
@@ -33,26 +35,29 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
         none_measures()?;
     }
     let here = Here::read();
-    let scenario = scenario(args, &here)?;
+    let what = match &args.program {
+        Some(program) => What::Program(subject(args, program)?),
+        None => What::Own(scenario(args, &here)?),
+    };
     let store = args.store.clone().map_or_else(default_store, Ok)?;
     if args.install {
-        return unit::install(&scenario, &store, args);
+        return unit::install(&what, &store, args);
     }
-    let explain = (!args.no_trace).then(|| explain(&scenario));
+    let explain = (!args.no_trace).then(|| explain(&what));
     let load_dir = store.clone();
     let setting = Setting { explain, ..here.setting(load_dir, Vec::new(), true) };
     let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
     let again = Command::new(typed());
     let is_quiet = args.form.quiet;
-    let begun = render::watch::begun(&scenario, &store, args);
+    let begun = render::watch::begun(&what, &store, args);
     let wanted = Wanted {
         store: store.clone(),
         bytes_max: args.keep,
-        scenario,
+        what,
         setting,
         share: args.cost,
         actions: args.on_late.clone(),
-        snapshot: Box::new(|| Ok(render::snapshot(&masked(&capture(&live::LiveTree::here())), false))),
+        snapshot: Rc::new(|| Ok(render::snapshot(&masked(&capture(&live::LiveTree::here())), false))),
         metrics: args.metrics.clone(),
         duration: args.duration,
     };
@@ -64,7 +69,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
             render::say_wrapped(&render::watch::said(said));
         }
     };
-    let ended = watch::run(wanted, &interrupted, &mut say).map_err(worded)?;
+    let ended = watch::run(&wanted, &interrupted, &mut say).map_err(worded)?;
     if !is_quiet {
         render::say_wrapped(&render::watch::ended(ended, &store, &again));
     }
@@ -104,8 +109,25 @@ fn scenario(args: &WatchArgs, here: &Here) -> Result<Scenario> {
     scenario.checked(&here.cpus).map_err(render::words::scenario_error)
 }
 
-fn explain(scenario: &Scenario) -> Explain {
-    let cpus = u32::try_from(scenario.threads.len()).unwrap_or(u32::MAX);
+/// The program whose threads are to be watched.
+fn subject(args: &WatchArgs, program: &str) -> Result<Subject> {
+    let typed = Terms { budget: args.budget, ..Terms::default() };
+    let terms = Stated::read(&args.need, typed)?.terms;
+    let target = program.parse().map_or_else(|_| Target::Named(program.to_owned()), Target::Process);
+    if args.install && matches!(target, Target::Process(_)) {
+        bail!("{program} is the number of a process, which is another one after the next boot: name the program");
+    }
+    let thread = |text: &String| text.parse().map_or_else(|_| ThreadFilter::Name(text.clone()), ThreadFilter::Id);
+    let (thread, waits) = (args.thread.as_ref().map(thread), args.wait || args.install);
+    Ok(Subject { target, thread, waits, budget: terms.budget })
+}
+
+fn explain(what: &What) -> Explain {
+    let cpus = match what {
+        What::Own(scenario) => u32::try_from(scenario.threads.len()).unwrap_or(u32::MAX),
+        // The CPUs of a program are known later.
+        What::Program(_) => 1,
+    };
     Explain {
         rarest: Some(RAREST),
         windows_max: WINDOWS_EACH.saturating_mul(cpus),

@@ -133,6 +133,7 @@ pub fn end(reason: EndReason) -> &'static str {
                 "was stopped because what a measuring thread waits for failed: its clock, or the other side of a channel"
             )
         }
+        EndReason::ProgramEnded => tr!("ended with the program that was watched"),
         EndReason::CoreLost => tr!("was stopped because the real-time core no longer let a measuring thread sleep"),
     }
 }

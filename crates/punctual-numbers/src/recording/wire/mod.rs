@@ -122,7 +122,7 @@ macro_rules! kinds {
 kinds! {
     1 => Header, 2 => Threads, 3 => Findings, 4 => InForce, 5 => WarmUp, 6 => Interval, 7 => Mark,
     9 => Worst, 10 => LoadDone, 11 => End, 12 => Tracing, 13 => Window, 14 => Late, 15 => TraceTotals,
-    16 => FurtherRun, 17 => InBand, 18 => Earliest
+    16 => FurtherRun, 17 => InBand, 18 => Earliest, 19 => Program
 }
 
 #[cfg(test)]

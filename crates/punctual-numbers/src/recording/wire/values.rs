@@ -9,7 +9,7 @@ use super::strategies::{Made, Numbers};
 use crate::placement::Placement;
 use crate::recording::{
     Clock, Earliest, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InBand, InForce, LoadDone,
-    Mark, MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, Worst,
+    Mark, MarkKind, MaximaLost, Moment, RecTime, ThreadPhase, WarmUp, WatchedProgram, WatchedThread, Worst,
 };
 use crate::scenario::{Amount, Channel, LoadPhase, Mechanism, OtherClock, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -128,6 +128,8 @@ fields! {
     ProbeThread { cpu, period }
     InBand { at, cpu, switches }
     Earliest { at, cpu, by }
+    WatchedProgram { pid, name, threads }
+    WatchedThread { number, tid, name }
     LoadPhase { loads, parts }
 }
 
@@ -138,7 +140,10 @@ variants! {
         0 => Suspended, 1 => Paused, 2 => WallClockStep, 3 => TscDrift, 4 => Steal, 5 => Throttled, 6 => RtThrottled,
         8 => Moved
     }
-    EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled, 4 => CoreLost, 5 => SourceLost }
+    EndReason {
+        0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled, 4 => CoreLost, 5 => SourceLost,
+        6 => ProgramEnded
+    }
     Severity { 0 => Info, 1 => Medium, 2 => High, 3 => Fatal }
     State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why), 4 => Advice(why) }
     Confidence { 0 => Low, 1 => Medium, 2 => High }

@@ -12,19 +12,19 @@ use punctual_hist::Nanos;
 use punctual_linux::apply::guard::revert_patiently;
 use punctual_linux::apply::{Extent, Fate, Machine, Request, Transaction};
 use punctual_linux::journal::{self, Purpose, TuningRequest};
-use punctual_linux::watch::Place;
-use punctual_numbers::scenario::{Policy, Scenario};
+use punctual_linux::watch::{Place, What};
+use punctual_numbers::scenario::Policy;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan;
 use std::path::Path;
 
 /// Words that say what to do with the unit, and are no options of the watch that it starts.
-const OF_THE_UNIT: [&str; 3] = ["watch", "--install", "--dry-run"];
+const OF_THE_UNIT: [&str; 4] = ["watch", "--install", "--dry-run", "--wait"];
 
 /// Writes and starts the unit. A unit that was installed before is replaced.
-pub fn install(scenario: &Scenario, store: &Path, args: &WatchArgs) -> Result<Exit> {
+pub fn install(what: &What, store: &Path, args: &WatchArgs) -> Result<Exit> {
     let store = absolute(store)?;
-    let words = options(Command::new(typed()), scenario, &store, args.metrics.as_ref())?;
+    let words = options(Command::new(typed()), what, &store, args.metrics.as_ref())?;
     let exe = std::env::current_exe().context("where this program stands cannot be told")?;
     let exe = exe.to_str().context("the path of this program is not text")?;
     let change = plan::watch(&Source::here().machine, exe, &store, &words)?;
@@ -72,15 +72,21 @@ pub fn uninstall(dry_run: bool) -> Result<Exit> {
 
 /// The options of the watch that the unit starts. What the project file and the machine decide is written out, because the
 /// unit runs in another folder, and must go on to measure the same.
-fn options(typed: Command, scenario: &Scenario, store: &str, metrics: Option<&Place>) -> Result<Vec<String>> {
+fn options(typed: Command, what: &What, store: &str, metrics: Option<&Place>) -> Result<Vec<String>> {
     let mut command = typed.without("--config").without("--profile");
     let exact = |time: Nanos| format!("{}ns", time.as_ns());
-    let first = scenario.threads.first().context("no CPU is watched")?;
-    command = command.with("--cpus", &scenario.cpus().to_string()).with("--period", &exact(first.period));
-    if let Policy::Fifo(priority) = scenario.policy {
-        command = command.with("--priority", &priority.to_string());
-    }
-    if let Some(budget) = scenario.budget {
+    let budget = match what {
+        What::Own(scenario) => {
+            let first = scenario.threads.first().context("no CPU is watched")?;
+            command = command.with("--cpus", &scenario.cpus().to_string()).with("--period", &exact(first.period));
+            if let Policy::Fifo(priority) = scenario.policy {
+                command = command.with("--priority", &priority.to_string());
+            }
+            scenario.budget
+        }
+        What::Program(subject) => subject.budget,
+    };
+    if let Some(budget) = budget {
         command = command.with("--budget", &exact(budget));
     }
     let place = match metrics {
@@ -92,7 +98,9 @@ fn options(typed: Command, scenario: &Scenario, store: &str, metrics: Option<&Pl
         command = command.with("--metrics", &place);
     }
     let words = command.with("--store", store).into_words();
-    Ok(words.into_iter().filter(|word| !OF_THE_UNIT.contains(&word.as_str())).collect())
+    let wait = matches!(what, What::Program(_)).then(|| "--wait".to_owned());
+    let kept = words.into_iter().filter(|word| !OF_THE_UNIT.contains(&word.as_str()));
+    Ok(kept.chain(wait).collect())
 }
 
 fn absolute(path: &Path) -> Result<String> {
@@ -126,16 +134,18 @@ fn remove(hand: &Machine) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_numbers::scenario::Amount;
+    use punctual_linux::inspect::Target;
+    use punctual_linux::watch::Subject;
+    use punctual_numbers::scenario::{Amount, Scenario};
 
     #[test]
     fn what_the_folder_and_the_machine_decide_is_written_out() {
-        let scenario = Scenario {
+        let own = What::Own(Scenario {
             budget: Some(Nanos::from_us(100)),
             ..Scenario::plain([2, 3], Nanos::from_ms(1), Policy::Fifo(90), Amount::Time(Nanos::from_secs(1)))
-        };
+        });
         let words = |typed: &str, metrics: Option<Place>| {
-            options(Command::new(typed.split(' ')), &scenario, "/srv/a b", metrics.as_ref()).unwrap().join(" ")
+            options(Command::new(typed.split(' ')), &own, "/srv/a b", metrics.as_ref()).unwrap().join(" ")
         };
         let all = "--cpus 2-3 --period 1000000ns --priority 90 --budget 100000ns";
         assert_eq!(words("watch --install --store x", None), format!("{all} --store /srv/a b"));
@@ -151,5 +161,10 @@ mod tests {
             words("watch --metrics file:x.prom --install", place),
             format!("{all} --metrics file:/run/x.prom --store /srv/a b")
         );
+        let target = Target::Named("arm".to_owned());
+        let arm = What::Program(Subject { target, thread: None, waits: true, budget: Some(Nanos::from_us(100)) });
+        let typed = Command::new("watch arm --install --budget 100us".split(' '));
+        let words = options(typed, &arm, "/srv/a", None).unwrap().join(" ");
+        assert_eq!(words, "arm --budget 100000ns --store /srv/a --wait");
     }
 }

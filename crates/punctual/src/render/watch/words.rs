@@ -8,19 +8,40 @@ use crate::render::words::causes;
 use crate::render::words::command::Command;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
-use punctual_linux::watch::{Lateness, Said};
+use punctual_linux::watch::{Burden, Lateness, Said, Saving, What};
 use punctual_numbers::recording::EndReason;
-use punctual_numbers::scenario::Scenario;
 use punctual_numbers::watch::{Day, Gap, GapReason, History, WorstOfSegment};
 use punctual_tuning::plan::{Change, Step};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+/// Threads that are named in the heading of a history.
+const THREADS_NAMED: usize = 8;
+
 /// What is about to be watched.
-pub fn begun(scenario: &Scenario, store: &Path, args: &WatchArgs) -> String {
-    let period = scenario.threads.first().map(|thread| thread.period).unwrap_or_default();
+pub fn begun(what: &What, store: &Path, args: &WatchArgs) -> String {
     let kept =
         if args.no_trace { tr!("the largest latencies") } else { tr!("the largest latencies and what made them late") };
+    let (size, cost) = (units::size(args.keep), units::portion(args.cost));
+    let look = Command::new(["report".to_owned(), store.display().to_string()]);
+    let scenario = match what {
+        What::Own(scenario) => scenario,
+        What::Program(_) => {
+            let program = args.program.as_deref().unwrap_or_default();
+            return tr!(
+                "Watching the threads of {program}, after looking at them for 3 s, and keeping {kept} in {store} (at most \
+                 {size}). The watch may take {cost} of a CPU for each of them; it records less if it costs more. End it \
+                 with Ctrl-C. Look at it with: {look}",
+                program,
+                kept,
+                store = store.display(),
+                size,
+                cost,
+                look
+            );
+        }
+    };
+    let period = scenario.threads.first().map(|thread| thread.period).unwrap_or_default();
     tr!(
         "Watching CPUs {cpus} every {period}, keeping {kept} in {store} (at most {size}). The watch may take {cost} of a \
          CPU for each of them; it takes a longer period if it costs more. End it with Ctrl-C. Look at it with: {look}",
@@ -28,16 +49,23 @@ pub fn begun(scenario: &Scenario, store: &Path, args: &WatchArgs) -> String {
         period = units::period(period),
         kept,
         store = store.display(),
-        size = units::size(args.keep),
-        cost = units::portion(args.cost),
-        look = Command::new(["report".to_owned(), store.display().to_string()])
+        size,
+        cost,
+        look
     )
 }
 
 /// What the watch said, as a line of a log.
 pub fn said(said: &Said) -> String {
     match said {
-        Said::Late(Lateness { cpu, latency, times, .. }) => {
+        Said::Late(Lateness { thread: Some(thread), latency, times, .. }) => {
+            let times = counted(*times, "activation");
+            match latency.map(units::latency) {
+                Some(by) => tr!("late: {times} of thread {thread} beyond the budget, by {by}", times, thread, by),
+                None => tr!("late: {times} of thread {thread} beyond the budget", times, thread),
+            }
+        }
+        Said::Late(Lateness { cpu, latency, times, thread: None, .. }) => {
             let times = counted(*times, "activation");
             match latency.map(units::latency) {
                 Some(by) => tr!("late: {times} on CPU {cpu} beyond the budget, by {by}", times, cpu, by),
@@ -51,6 +79,9 @@ pub fn said(said: &Said) -> String {
         Said::NotMeasured(why) => {
             tr!("warning: nothing is watched at present, to be tried again: {why}", why = lang::said(why))
         }
+        Said::Waits(program) => tr!("note: {program} does not run; waiting for it", program),
+        Said::ProgramEnded(program) => tr!("note: {program} ended", program),
+        Said::Cost { burden, limit, saving } => cost(burden, *limit, *saving),
         Said::Costly { share, limit, before, now } => tr!(
             "note: the watch takes {share} of a CPU and may take {limit}, so its period is {now} from here on and was {before}",
             share = units::portion(*share),
@@ -61,12 +92,36 @@ pub fn said(said: &Said) -> String {
     }
 }
 
+/// What the watch of a program costs, and what it does without from now on.
+fn cost(burden: &Burden, limit: f64, saving: Saving) -> String {
+    let costs = tr!(
+        "note: the watch takes {all} of a CPU: {own} itself, {records} for records of {each} each in the threads of the \
+         program, {causes} for what else runs on their CPUs. It may take {limit}",
+        all = units::portion(burden.all()),
+        own = units::portion(burden.own),
+        records = units::portion(burden.records),
+        each = units::latency(burden.each),
+        causes = units::portion(burden.causes),
+        limit = units::portion(limit)
+    );
+    match saving {
+        Saving::None => tr!("{costs}.", costs),
+        Saving::NoCauses => {
+            tr!("{costs}, so causes are not looked for until midnight UTC; allow more with --cost.", costs)
+        }
+        Saving::OneOf(n) => {
+            tr!("{costs}, so one second of {n} is watched until midnight UTC; allow more with --cost.", costs, n)
+        }
+    }
+}
+
 pub fn ended(reason: EndReason, store: &Path, again: &Command) -> String {
     let how = match reason {
         EndReason::LimitExceeded => tr!("The watch was stopped by a late activation."),
         EndReason::Interrupted => tr!("The watch was interrupted."),
         EndReason::Completed => tr!("The watch is over."),
         EndReason::Stalled | EndReason::CoreLost | EndReason::SourceLost => tr!("The watch failed."),
+        EndReason::ProgramEnded => tr!("The program ended."),
     };
     let look = Command::new(["report".to_owned(), store.display().to_string()]);
     tr!("{how} Look at it with: {look}. Go on with: {again}", how, look, again)
@@ -119,6 +174,10 @@ pub fn verdict(history: &History) -> (Tone, &'static str) {
 /// The largest latency, and how many were beyond the budget.
 pub fn worst(history: &History) -> String {
     let Some((day, worst)) = history.worst() else { return tr!("Nothing has been seen yet.").to_owned() };
+    let whose = match &worst.thread {
+        Some(thread) => tr!("of thread {thread} on CPU {cpu}", thread, cpu = worst.cpu),
+        None => tr!("on CPU {cpu}", cpu = worst.cpu),
+    };
     let over: u64 = history.days.iter().map(Day::over_budget).fold(0, u64::saturating_add);
     let ran: u64 = history.days.iter().map(Day::ran).fold(0, u64::saturating_add);
     let of_budget = history.budget_ns.map_or_else(String::new, |budget| {
@@ -130,9 +189,9 @@ pub fn worst(history: &History) -> String {
         }
     });
     tr!(
-        "The largest latency was {latency} on CPU {cpu}, on day {day} at {at}{because}.{of_budget}",
+        "The largest latency was {latency} {whose}, on day {day} at {at}{because}.{of_budget}",
         latency = units::latency(worst.latency_ns),
-        cpu = worst.cpu,
+        whose,
         day = day.number,
         at = units::date(worst.at_unix_ns),
         because = because(worst),
@@ -171,11 +230,25 @@ pub fn span(history: &History) -> String {
 }
 
 pub fn what(history: &History) -> String {
+    let threads: BTreeSet<&str> =
+        history.days.iter().flat_map(|day| &day.cpus).filter_map(|cpu| cpu.thread.as_deref()).collect();
     let cpus: CpuSet = history.days.iter().flat_map(|day| &day.cpus).map(|cpu| cpu.cpu).collect();
     let period =
         history.period_ns.map_or_else(String::new, |period| tr!(", every {period}", period = units::period(period)));
     let budget =
         history.budget_ns.map_or_else(String::new, |budget| tr!(", budget {budget}", budget = units::latency(budget)));
+    if let Some(program) = &history.program {
+        let few: Vec<&str> = threads.iter().copied().take(THREADS_NAMED).collect();
+        let more = if threads.len() > few.len() { tr!(" and others") } else { "" };
+        let threads = few.join(", ");
+        return tr!(
+            "Threads of {program}: {threads}{more}{budget}. Days are those of UTC.",
+            program,
+            threads,
+            more,
+            budget
+        );
+    }
     tr!("CPUs {cpus}{period}{budget}. Days are those of UTC.", cpus, period, budget)
 }
 
@@ -217,6 +290,7 @@ fn reason(gap: &Gap) -> &'static str {
         GapReason::Stopped => tr!("the watch was ended"),
         GapReason::StoppedWhenLate => tr!("a late activation ended the watch"),
         GapReason::Failed => tr!("a watching thread made no progress"),
+        GapReason::ProgramEnded => tr!("the program ended"),
         GapReason::Killed => tr!("the watch was killed, or could not write"),
         GapReason::MachineDown => tr!("the machine went down"),
         GapReason::Unknown => tr!("the segment before is damaged"),
