@@ -229,6 +229,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;watch' {
+            [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'Watch only this thread of PROGRAM, by its number or its name')
             [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to watch, for example 2-3 [default: the isolated ones, or all but the first core]')
@@ -237,10 +238,11 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95: that of the work whose latency is of interest [default: the profile''s, or 90]')
             [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'Folder that keeps what was seen [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]')
             [CompletionResult]::new('--keep', '--keep', [CompletionResultType]::ParameterName, 'Largest size of that folder; when it is full, the oldest days lose detail')
-            [CompletionResult]::new('--cost', '--cost', [CompletionResultType]::ParameterName, 'Largest share of one CPU, for each watched CPU, that the watch itself may take')
+            [CompletionResult]::new('--cost', '--cost', [CompletionResultType]::ParameterName, 'Largest share of one CPU, for each watched CPU or thread, that the watch may take; where it would take more, it measures less, and says what')
             [CompletionResult]::new('--on-late', '--on-late', [CompletionResultType]::ParameterName, 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds')
             [CompletionResult]::new('--metrics', '--metrics', [CompletionResultType]::ParameterName, 'Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to watch [default: until it is ended]')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'If PROGRAM does not run yet, wait for it; --install implies this')
             [CompletionResult]::new('--no-trace', '--no-trace', [CompletionResultType]::ParameterName, 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes')
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write a systemd unit that watches with these options from now on, also after each boot, and start it')
             [CompletionResult]::new('--uninstall', '--uninstall', [CompletionResultType]::ParameterName, 'End the watch that --install began, and remove its unit; the store stays')

@@ -2319,12 +2319,16 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__watch)
-            opts="-q -h --profile --config --cpus --period --budget --priority --store --keep --cost --on-late --metrics --no-trace --duration --install --uninstall --dry-run --quiet --help"
+            opts="-q -h --thread --wait --profile --config --cpus --period --budget --priority --store --keep --cost --on-late --metrics --no-trace --duration --install --uninstall --dry-run --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --thread)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --profile)
                     COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
                     return 0

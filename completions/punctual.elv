@@ -216,6 +216,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help'
         }
         &'punctual;watch'= {
+            cand --thread 'Watch only this thread of PROGRAM, by its number or its name'
             cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
             cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
             cand --cpus 'CPUs to watch, for example 2-3 [default: the isolated ones, or all but the first core]'
@@ -224,10 +225,11 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --priority 'SCHED_FIFO priority, 1 to 95: that of the work whose latency is of interest [default: the profile''s, or 90]'
             cand --store 'Folder that keeps what was seen [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]'
             cand --keep 'Largest size of that folder; when it is full, the oldest days lose detail'
-            cand --cost 'Largest share of one CPU, for each watched CPU, that the watch itself may take'
+            cand --cost 'Largest share of one CPU, for each watched CPU or thread, that the watch may take; where it would take more, it measures less, and says what'
             cand --on-late 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds'
             cand --metrics 'Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH'
             cand --duration 'How long to watch [default: until it is ended]'
+            cand --wait 'If PROGRAM does not run yet, wait for it; --install implies this'
             cand --no-trace 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes'
             cand --install 'Write a systemd unit that watches with these options from now on, also after each boot, and start it'
             cand --uninstall 'End the watch that --install began, and remove its unit; the store stays'

@@ -229,6 +229,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l dry-run -d
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l thread -d 'Watch only this thread of PROGRAM, by its number or its name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
@@ -245,10 +246,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l budget -d 'L
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l priority -d 'SCHED_FIFO priority, 1 to 95: that of the work whose latency is of interest [default: the profile\'s, or 90]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l store -d 'Folder that keeps what was seen [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l keep -d 'Largest size of that folder; when it is full, the oldest days lose detail' -r
-complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cost -d 'Largest share of one CPU, for each watched CPU, that the watch itself may take' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cost -d 'Largest share of one CPU, for each watched CPU or thread, that the watch may take; where it would take more, it measures less, and says what' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l on-late -d 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l duration -d 'How long to watch [default: until it is ended]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l wait -d 'If PROGRAM does not run yet, wait for it; --install implies this'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l no-trace -d 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l install -d 'Write a systemd unit that watches with these options from now on, also after each boot, and start it'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l uninstall -d 'End the watch that --install began, and remove its unit; the store stays'
