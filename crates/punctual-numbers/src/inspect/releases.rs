@@ -42,7 +42,7 @@ impl ReleasedBy {
     }
 }
 
-/// Follows one thread.
+/// Follows one thread from release to release, by the records that are about it.
 #[derive(Clone, Debug)]
 pub struct Releases {
     tid: Tid,

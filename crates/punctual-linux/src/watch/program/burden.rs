@@ -18,7 +18,7 @@ const ONE_OF: [u32; 6] = [1, 2, 5, 10, 20, 50];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     pub at: MonoTime,
-    /// By this process.
+    /// CPU time of this process, all its threads together.
     pub own: Nanos,
     /// Records of releases, each of which cost the program's thread `each`.
     pub records: u64,
