@@ -3,6 +3,7 @@
 use super::{CellResult, Result, text};
 use crate::render::chart::{self, Shape};
 use crate::render::html::rendered;
+use crate::render::lang::{for_people, said, tr};
 use crate::render::units;
 use minijinja::{Value, context};
 
@@ -11,15 +12,19 @@ const TEMPLATE: &str = include_str!("campaign.html.jinja");
 const DRAWN_MAX: usize = 12;
 
 pub fn html(result: &Result) -> std::result::Result<String, minijinja::Error> {
+    for_people(|| page(result))
+}
+
+fn page(result: &Result) -> std::result::Result<String, minijinja::Error> {
     let context = context! {
-        title => if result.title.is_empty() { "Campaign" } else { result.title.as_str() },
+        title => if result.title.is_empty() { tr!("Campaign") } else { result.title.as_str() },
         about => &result.about,
         source => &result.source,
         how => text::told(result),
-        gave_up => &result.gave_up,
+        gave_up => result.gave_up.as_deref().map(said),
         certain => result.comparisons.iter().filter(|pair| pair.is_certain).count(),
         comparisons => result.comparisons.iter().map(|pair| context! {
-            question => &pair.question, first => &pair.first, second => &pair.second, verdict => &pair.verdict,
+            question => &pair.question, first => &pair.first, second => &pair.second, verdict => said(&pair.verdict),
             repetitions => pair.repetitions,
         }).collect::<Vec<_>>(),
         figure => figure(result),
@@ -43,8 +48,8 @@ fn cell((number, cell): (usize, &CellResult)) -> Value {
     let cpus = cell.cpus.iter().map(|cpu| context! { cpu => cpu.cpu, numbers => text::numbers(&cpu.row) });
     context! {
         key => chart::series(number), name => &cell.name, about => &cell.about, scenario => &cell.scenario,
-        boot => cell.boot.join(" "), knobs => cell.knobs.join(", "), refused => &cell.refused, runs => cell.runs,
-        numbers => cell.whole.as_ref().map(text::numbers), cpus => cpus.collect::<Vec<_>>(), doubts => &cell.doubts,
+        boot => cell.boot.join(" "), knobs => cell.knobs.join(", "), refused => cell.refused.as_deref().map(said), runs => cell.runs,
+        numbers => cell.whole.as_ref().map(text::numbers), cpus => cpus.collect::<Vec<_>>(), doubts => cell.doubts.iter().map(|doubt| said(doubt).into_owned()).collect::<Vec<_>>(),
     }
 }
 
@@ -52,7 +57,7 @@ fn published(cell: &CellResult) -> Vec<Value> {
     let one = |figure: &super::PublishedFigure| {
         context! {
             cell => &cell.name, of => &figure.of,
-            cpu => figure.cpu.map_or_else(|| "all".to_owned(), |cpu| cpu.to_string()),
+            cpu => figure.cpu.map_or_else(|| tr!("all").to_owned(), |cpu| cpu.to_string()),
             what => figure.what, published => units::column_us(Some(figure.published)), here => units::column_us(figure.here),
         }
     };

@@ -11,6 +11,7 @@ pub use html::html;
 pub use text::{brief, step, text};
 
 use crate::render::document::Published;
+use crate::render::lang::{for_people, tr};
 use crate::render::sheet::{Sheet, Style};
 use crate::render::{units, words};
 use punctual_hist::{Counts, Nanos};
@@ -63,30 +64,39 @@ impl Intended {
     }
 
     pub fn text(&self, style: Style) -> String {
+        for_people(|| self.told(style))
+    }
+
+    fn told(&self, style: Style) -> String {
         let mut sheet = Sheet::new(style);
-        sheet.heading(if self.title.is_empty() { "Campaign" } else { &self.title });
+        sheet.heading(if self.title.is_empty() { tr!("Campaign") } else { &self.title });
         let boots = match self.cells_with_boots {
             0 => String::new(),
-            1 => " One cell needs a boot with another command line, which is used once; the machine is started again for \
-                  it."
-                .to_owned(),
-            many => format!(
+            1 => tr!(
+                " One cell needs a boot with another command line, which is used once; the machine is started again for \
+                 it."
+            )
+            .to_owned(),
+            many => tr!(
                 " {many} cells need a boot with another command line, which is used once; the machine is started again for \
-                 them."
+                 them.",
+                many
             ),
         };
         sheet.paragraph(
             2,
-            &format!(
-                "{}, each {}, {}: {}, at least {}.{boots} Settings of a cell are put back before the next one.",
-                units::counted(self.sequence.len() as u64, "cell"),
-                units::counted(u64::from(self.repetitions), "time"),
-                told_order(self.order, self.seed),
-                units::counted(self.measurements as u64, "measurement"),
-                units::duration(self.takes_ns),
+            &tr!(
+                "{cells}, each {times}, {order}: {measurements}, at least {time}.{boots} Settings of a cell are put back \
+                 before the next one.",
+                cells = units::counted(self.sequence.len() as u64, "cell"),
+                times = units::counted(u64::from(self.repetitions), "time"),
+                order = told_order(self.order, self.seed),
+                measurements = units::counted(self.measurements as u64, "measurement"),
+                time = units::duration(self.takes_ns),
+                boots,
             ),
         );
-        sheet.paragraph(2, &format!("First: {}.", self.sequence.join(", ")));
+        sheet.paragraph(2, &tr!("First: {cells}.", cells = self.sequence.join(tr!(", "))));
         sheet.finish()
     }
 }
@@ -101,9 +111,9 @@ fn order_name(order: Order) -> &'static str {
 
 fn told_order(order: &str, seed: u64) -> String {
     match order {
-        "random" => format!("in an order drawn by lot (seed {seed})"),
-        "abba" => "in the order of the file, mirrored in every second repetition".to_owned(),
-        _ => "in the order of the file".to_owned(),
+        "random" => tr!("in an order drawn by lot (seed {seed})", seed),
+        "abba" => tr!("in the order of the file, mirrored in every second repetition").to_owned(),
+        _ => tr!("in the order of the file").to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A campaign as text for a terminal.
 
 use super::{CellResult, Result, told_order};
+use crate::render::lang::{for_people, said, tr};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
 use punctual_numbers::report::LatencyRow;
@@ -8,14 +9,17 @@ use punctual_optimize::experiment::Experiment;
 
 /// The line that says which cell is being measured.
 pub fn step(experiment: &Experiment, cell: usize, repetition: u32) -> String {
-    format!(
-        "measurement {} of {}, repetition {} of {}: {}",
-        experiment.made.len() + 1,
-        experiment.planned(),
-        repetition + 1,
-        experiment.repetitions,
-        experiment.cells.get(cell).map_or("", |cell| cell.name.as_str())
-    )
+    for_people(|| {
+        tr!(
+            "measurement {number} of {all}, repetition {repetition} of {repetitions}: {cell}",
+            number = experiment.made.len() + 1,
+            all = experiment.planned(),
+            repetition = repetition + 1,
+            repetitions = experiment.repetitions,
+            cell = experiment.cells.get(cell).map_or("", |cell| cell.name.as_str())
+        )
+        .to_string()
+    })
 }
 
 pub fn brief(result: &Result) -> String {
@@ -45,16 +49,21 @@ pub(super) fn numbers(row: &LatencyRow) -> [String; 6] {
 }
 
 pub fn text(result: &Result, style: Style) -> String {
+    for_people(|| told_whole(result, style))
+}
+
+fn told_whole(result: &Result, style: Style) -> String {
     let mut sheet = Sheet::new(style);
-    sheet.heading(if result.title.is_empty() { "Campaign" } else { &result.title });
+    sheet.heading(if result.title.is_empty() { tr!("Campaign") } else { &result.title });
     if !result.about.is_empty() {
         sheet.paragraph(2, &result.about);
     }
     if let Some(why) = &result.gave_up {
-        sheet.toned_paragraph(2, Tone::Doubt, "Given up", why);
+        sheet.toned_paragraph(2, Tone::Doubt, tr!("Given up"), &said(why));
     }
-    sheet.heading("Cells: latency in us over all repetitions");
-    let mut table = Table::new(&["<cell", ">runs", ">due", ">p50", ">p99", ">p99.9", ">max", ">missed"]);
+    sheet.heading(tr!("Cells: latency in us over all repetitions"));
+    let mut table =
+        Table::new(&[tr!("<cell"), tr!(">runs"), tr!(">due"), ">p50", ">p99", ">p99.9", tr!(">max"), tr!(">missed")]);
     for cell in &result.cells {
         if let Some(row) = &cell.whole {
             table.row([cell.name.clone(), cell.runs.to_string()].into_iter().chain(numbers(row)));
@@ -64,7 +73,7 @@ pub fn text(result: &Result, style: Style) -> String {
     by_cpu(&mut sheet, result);
     for cell in result.cells.iter().filter(|cell| cell.refused.is_some()) {
         let why = cell.refused.as_deref().unwrap_or_default();
-        sheet.toned_paragraph(2, Tone::Doubt, &format!("{}: not measured,", cell.name), why);
+        sheet.toned_paragraph(2, Tone::Doubt, &tr!("{cell}: not measured,", cell = cell.name), &said(why));
     }
     comparisons(&mut sheet, result);
     published(&mut sheet, result);
@@ -76,8 +85,9 @@ fn by_cpu(sheet: &mut Sheet, result: &Result) {
     if result.cells.iter().all(|cell| cell.cpus.len() < 2) {
         return;
     }
-    sheet.heading("Cells by CPU");
-    let mut table = Table::new(&["<cell, CPU", ">due", ">p50", ">p99", ">p99.9", ">max", ">missed"]);
+    sheet.heading(tr!("Cells by CPU"));
+    let mut table =
+        Table::new(&[tr!("<cell, CPU"), tr!(">due"), ">p50", ">p99", ">p99.9", tr!(">max"), tr!(">missed")]);
     for cell in &result.cells {
         for cpu in &cell.cpus {
             table.row(std::iter::once(format!("{}, {}", cell.name, cpu.cpu)).chain(numbers(&cpu.row)));
@@ -90,17 +100,18 @@ fn comparisons(sheet: &mut Sheet, result: &Result) {
     if result.comparisons.is_empty() {
         return;
     }
-    sheet.heading("Comparisons");
+    sheet.heading(tr!("Comparisons"));
     for pair in &result.comparisons {
         let question = if pair.question.is_empty() { String::new() } else { format!("{} ", pair.question) };
         sheet.point(
             2,
-            &format!(
-                "{question}{} against {}: {} ({})",
-                pair.second,
-                pair.first,
-                pair.verdict,
-                units::counted(pair.repetitions as u64, "repetition")
+            &tr!(
+                "{question}{second} against {first}: {verdict} ({repetitions})",
+                question,
+                second = pair.second,
+                first = pair.first,
+                verdict = said(&pair.verdict),
+                repetitions = units::counted(pair.repetitions as u64, "repetition")
             ),
         );
     }
@@ -112,13 +123,14 @@ fn published(sheet: &mut Sheet, result: &Result) {
     if all.is_empty() {
         return;
     }
-    sheet.heading("Beside what was published, in us");
-    let mut table = Table::new(&["<cell", "<machine", ">CPU", "<figure", ">published", ">here"]);
+    sheet.heading(tr!("Beside what was published, in us"));
+    let mut table =
+        Table::new(&[tr!("<cell"), tr!("<machine"), tr!(">CPU"), tr!("<figure"), tr!(">published"), tr!(">here")]);
     for (cell, figure) in all {
         table.row([
             cell.name.clone(),
             figure.of.clone(),
-            figure.cpu.map_or_else(|| "all".to_owned(), |cpu| cpu.to_string()),
+            figure.cpu.map_or_else(|| tr!("all").to_owned(), |cpu| cpu.to_string()),
             figure.what.to_owned(),
             units::column_us(Some(figure.published)),
             units::column_us(figure.here),
@@ -126,42 +138,44 @@ fn published(sheet: &mut Sheet, result: &Result) {
     }
     sheet.table(&table);
     if !result.source.is_empty() {
-        sheet.paragraph(2, &format!("Published: {}.", result.source.trim_end_matches('.')));
+        sheet.paragraph(2, &tr!("Published: {source}.", source = result.source.trim_end_matches('.')));
     }
 }
 
 fn how(sheet: &mut Sheet, result: &Result) {
-    sheet.heading("How it was measured");
+    sheet.heading(tr!("How it was measured"));
     sheet.paragraph(2, &told(result));
     let doubts = result.cells.iter().flat_map(|cell| cell.doubts.iter().map(move |doubt| (cell, doubt)));
     for (cell, doubt) in doubts {
-        sheet.toned_paragraph(2, Tone::Doubt, &format!("{}:", cell.name), doubt);
+        sheet.toned_paragraph(2, Tone::Doubt, &format!("{}:", cell.name), &said(doubt));
     }
     if !result.is_home {
         sheet.toned_paragraph(
             2,
             Tone::Doubt,
-            "Restart:",
-            "the machine runs with a command line of the campaign until its next boot",
+            tr!("Restart:"),
+            tr!("the machine runs with a command line of the campaign until its next boot"),
         );
     }
-    sheet.entry(2, 10, "page", &format!("{}/result.html", result.folder));
+    sheet.entry(2, 10, tr!("page"), &format!("{}/result.html", result.folder));
 }
 
 /// The sentences that say in which order and for how long the cells were measured.
 pub(super) fn told(result: &Result) -> String {
     let boots = result.boots.map_or_else(String::new, |boots| format!(" {}.", units::counted(boots.into(), "boot")));
     let shortened = if result.shortened > 1.0 {
-        format!(
-            " All lengths were shortened {} times, so this shows that the campaign runs, and no more.",
-            result.shortened
+        tr!(
+            " All lengths were shortened {n} times, so this shows that the campaign runs, and no more.",
+            n = result.shortened
         )
     } else {
         String::new()
     };
-    format!(
-        "Each cell {}, {}.{boots}{shortened}",
-        units::counted(result.repetitions.into(), "time"),
-        told_order(super::order_name(result.order), result.seed)
+    tr!(
+        "Each cell {times}, {order}.{boots}{shortened}",
+        times = units::counted(result.repetitions.into(), "time"),
+        order = told_order(super::order_name(result.order), result.seed),
+        boots,
+        shortened,
     )
 }

@@ -93,7 +93,8 @@ fn percent(share: f64) -> String {
 }
 
 fn points(low: f64, high: f64) -> String {
-    format!("{:+.0} to {:+.0}", low * 100.0, high * 100.0)
+    let whole = |share: f64| format!("{:+.0}", share * 100.0);
+    tr!("{low} to {high}", low = whole(low), high = whole(high))
 }
 
 fn odds(of: f64) -> String {
@@ -131,7 +132,8 @@ fn table(asked: &Asked<'_>) -> (&'static str, Table, usize) {
 }
 
 fn worst(asked: &Asked<'_>, machines: &[MachineRow]) -> Table {
-    let mut table = Table::new(&["<machine", ">runs", ">due", ">missed", ">largest us", "<need"]);
+    let mut table =
+        Table::new(&[tr!("<machine"), tr!(">runs"), tr!(">due"), tr!(">missed"), tr!(">largest us"), tr!("<need")]);
     for of in machines.iter().take(SHOWN) {
         table.row([
             asked.machine(&of.machine),
@@ -139,19 +141,20 @@ fn worst(asked: &Asked<'_>, machines: &[MachineRow]) -> Table {
             units::count(of.due),
             units::count(of.missed),
             units::column_us(of.max),
-            if of.bad { "missed" } else { "held" }.to_owned(),
+            if of.bad { tr!("missed") } else { tr!("held") }.to_owned(),
         ]);
     }
     table
 }
 
 fn shared(candidates: &[Shared]) -> Table {
-    let mut table = Table::new(&["<finding", ">with", ">without", ">lift", ">points", ">odds"]);
+    let mut table =
+        Table::new(&[tr!("<finding"), tr!(">with"), tr!(">without"), tr!(">lift"), tr!(">points"), tr!(">odds")]);
     for of in candidates.iter().take(SHOWN) {
         table.row([
             of.candidate.clone(),
-            format!("{} of {}", of.bad_with, of.machines_with),
-            format!("{} of {}", of.bad_without, of.machines_without),
+            tr!("{part} of {whole}", part = of.bad_with, whole = of.machines_with),
+            tr!("{part} of {whole}", part = of.bad_without, whole = of.machines_without),
             of.lift.map_or_else(|| "-".to_owned(), |lift| format!("{lift:.1}x")),
             points(of.low, of.high),
             odds(of.odds),
@@ -161,7 +164,15 @@ fn shared(candidates: &[Shared]) -> Table {
 }
 
 fn brought(changes: &[Brought]) -> Table {
-    let mut table = Table::new(&["<what", "<was", "<became", ">machines", ">worse", ">better", ">odds"]);
+    let mut table = Table::new(&[
+        tr!("<what"),
+        tr!("<was"),
+        tr!("<became"),
+        tr!(">machines"),
+        tr!(">worse"),
+        tr!(">better"),
+        tr!(">odds"),
+    ]);
     for of in changes.iter().take(SHOWN) {
         table.row([
             of.item.clone(),
@@ -177,17 +188,25 @@ fn brought(changes: &[Brought]) -> Table {
 }
 
 fn changed(differences: &[Changed]) -> Table {
-    let mut table = Table::new(&["<what", "<was", "<became"]);
+    let mut table = Table::new(&[tr!("<what"), tr!("<was"), tr!("<became")]);
     for of in differences.iter().take(SHOWN) {
-        let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".to_owned());
+        let told = |value: &Option<String>| value.clone().unwrap_or_else(|| tr!("not recorded").to_owned());
         table.row([of.item.clone(), told(&of.was), told(&of.became)]);
     }
     table
 }
 
 fn percentiles(groups: &[GroupRow]) -> Table {
-    let mut table =
-        Table::new(&["<group", ">activations", ">p50", ">p99", ">p99.9", ">p99.99", ">p99.999", ">largest"]);
+    let mut table = Table::new(&[
+        tr!("<group"),
+        tr!(">activations"),
+        ">p50",
+        ">p99",
+        ">p99.9",
+        ">p99.99",
+        ">p99.999",
+        tr!(">largest"),
+    ]);
     for of in groups.iter().take(SHOWN) {
         let values = [of.p50, of.p99, of.p99_9, of.p99_99, of.p99_999, of.max].map(units::column_us);
         table.row([of.group.clone(), units::count(of.activations)].into_iter().chain(values));
@@ -196,7 +215,14 @@ fn percentiles(groups: &[GroupRow]) -> Table {
 }
 
 fn newest(asked: &Asked<'_>, machines: &[Newest]) -> Table {
-    let mut table = Table::new(&["<machine", ">before", "<percentile", ">change", ">limits", ">odds"]);
+    let mut table = Table::new(&[
+        tr!("<machine"),
+        tr!(">before"),
+        tr!("<percentile"),
+        tr!(">change"),
+        tr!(">limits"),
+        tr!(">odds"),
+    ]);
     for of in machines.iter().take(SHOWN) {
         let told = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         table.row([
@@ -204,7 +230,7 @@ fn newest(asked: &Asked<'_>, machines: &[Newest]) -> Table {
             of.before.to_string(),
             told(of.percentile_ppm.map(percentile)),
             told(of.ratio.map(change)),
-            told(of.low.zip(of.high).map(|(low, high)| format!("{} to {}", change(low), change(high)))),
+            told(of.low.zip(of.high).map(|(low, high)| tr!("{low} to {high}", low = change(low), high = change(high)))),
             told(of.odds.map(odds)),
         ]);
     }

@@ -75,16 +75,27 @@ impl Listing {
         self.running.retain(|host| *host != result.host);
         self.done += 1;
         self.failed += usize::from(!result.is_success());
-        let (host, outcome) = (&result.host, outcome(result, None));
+        let host = &result.host;
         let (done, hosts) = (self.done, self.hosts);
-        format!("punctual: {host}: {} ({done} of {hosts})", clean(&outcome.1))
+        for_people(|| {
+            let what = clean(&outcome(result, None).1);
+            tr!("punctual: {host}: {what} ({done} of {hosts})", host, what, done, hosts)
+        })
     }
 
     /// The line that a terminal shows: `3 of 40 done, 1 failed, running: line-4, line-7`
     pub fn line(&self) -> String {
-        let failed = if self.failed == 0 { String::new() } else { format!(", {} failed", self.failed) };
         let running: Vec<&str> = self.running.iter().map(Host::as_str).collect();
-        format!("{} of {} done{failed}, running: {}", self.done, self.hosts, running.join(", "))
+        for_people(|| {
+            let failed = if self.failed == 0 { String::new() } else { tr!(", {n} failed", n = self.failed) };
+            tr!(
+                "{done} of {hosts} done{failed}, running: {running}",
+                done = self.done,
+                hosts = self.hosts,
+                failed,
+                running = running.join(tr!(", "))
+            )
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The search for what made a kernel worse: text, one line, and JSON.
 
 use crate::render::document::{self, Published};
+use crate::render::lang::{for_people, tr};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
 use crate::render::words::compare::percentile;
@@ -73,44 +74,51 @@ pub fn bisect_brief(bisected: &Bisected) -> String {
 }
 
 pub fn bisect_text(bisected: &Bisected, style: Style) -> String {
+    for_people(|| told(bisected, style))
+}
+
+fn told(bisected: &Bisected, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Some((criterion, culprit)) = bisected.criterion.as_ref().zip(bisected.culprit.as_ref()) else {
-        let why = "good and bad do not differ clearly under these loads, so there is nothing to search. Try another \
-                   --load, or a longer --duration.";
-        sheet.hanging_paragraph(0, 2, Tone::Doubt, "INCONCLUSIVE:", why);
+        let why = tr!(
+            "good and bad do not differ clearly under these loads, so there is nothing to search. Try another --load, or \
+             a longer --duration."
+        );
+        sheet.hanging_paragraph(0, 2, Tone::Doubt, tr!("INCONCLUSIVE:"), why);
         return sheet.finish();
     };
-    let what = criterion.ppm.map_or_else(|| "largest latency".to_owned(), percentile);
+    let what = criterion.ppm.map_or_else(|| tr!("largest latency").to_owned(), percentile);
     sheet.paragraph(
         0,
-        &format!(
-            "Judged by: {what} under {}, {} when good, {} when bad; beyond {} is bad.",
-            criterion.load,
-            units::latency(criterion.good),
-            units::latency(criterion.bad),
-            units::latency(criterion.limit)
+        &tr!(
+            "Judged by: {what} under {load}, {good} when good, {bad} when bad; beyond {limit} is bad.",
+            what,
+            load = criterion.load,
+            good = units::latency(criterion.good),
+            bad = units::latency(criterion.bad),
+            limit = units::latency(criterion.limit)
         ),
     );
-    sheet.heading("Measured");
-    let mut table = Table::new(&["<what", &format!(">{what}, us"), "<"]);
+    sheet.heading(tr!("Measured"));
+    let mut table = Table::new(&[tr!("<what"), &tr!(">{what}, us", what), "<"]);
     for step in &bisected.steps {
-        let word = if step.is_bad { "bad" } else { "good" };
+        let word = if step.is_bad { tr!("bad") } else { tr!("good") };
         table.row([step.what.clone(), units::column_us(Some(step.value)), word.to_owned()]);
     }
     sheet.table(&table);
     sheet.gap();
-    sheet.hanging_paragraph(0, 2, Tone::Heading, "FOUND:", &named(culprit));
+    sheet.hanging_paragraph(0, 2, Tone::Heading, tr!("FOUND:"), &named(culprit));
     sheet.finish()
 }
 
 fn named(culprit: &Culprit) -> String {
     match culprit {
-        Culprit::Kernel { good, bad } => format!("{bad} is the first bad one; {good} is good"),
+        Culprit::Kernel { good, bad } => tr!("{bad} is the first bad one; {good} is good", bad, good),
         Culprit::Words { words } => words.join(" "),
         Culprit::Options { options } => options.join(", "),
     }
 }
 
 pub fn building(name: &str) -> String {
-    format!("building {name}")
+    for_people(|| tr!("building {name}", name))
 }

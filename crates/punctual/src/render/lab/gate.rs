@@ -2,6 +2,7 @@
 
 use super::{NotMeasured, Shown, text, words};
 use crate::render::junit::{Case, Document, Status, Suite, Trouble};
+use crate::render::lang::{for_people, tr};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words::compare as say;
 use punctual_facts::machine::MachineLine;
@@ -10,16 +11,20 @@ use punctual_numbers::kernels::{Cell, KernelRow};
 use std::path::Path;
 
 pub fn gate_text(shown: &Shown<'_>, style: Style) -> String {
+    for_people(|| told(shown, style))
+}
+
+fn told(shown: &Shown<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     text::tables(&mut sheet, shown);
     sheet.gap();
     let worse: Vec<String> = worse(shown).map(sentence).collect();
-    let (tone, word) = if worse.is_empty() { (Tone::Good, "PASSED:") } else { (Tone::Bad, "WORSE:") };
+    let (tone, word) = if worse.is_empty() { (Tone::Good, tr!("PASSED:")) } else { (Tone::Bad, tr!("WORSE:")) };
     sheet.hanging_paragraph(0, 2, tone, word, &answer(shown));
     for line in &worse {
         sheet.point(2, line);
     }
-    sheet.answer("Time", words::claims(shown.clock)[0]);
+    sheet.answer(tr!("Time"), words::claims(shown.clock)[0]);
     sheet.finish()
 }
 
@@ -69,8 +74,8 @@ fn worse<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a Cell> {
 }
 
 fn answer(shown: &Shown<'_>) -> String {
-    let said: Vec<String> = judged(shown).map(|row| format!("{} is {}", row.name, words::differences(row))).collect();
-    if said.is_empty() { "nothing was measured".to_owned() } else { said.join("; ") }
+    let said: Vec<String> = judged(shown).map(words::difference).collect();
+    if said.is_empty() { tr!("nothing was measured").to_owned() } else { said.join(tr!("; ")) }
 }
 
 /// What is worse under one load, and the path of the largest latency.
@@ -80,7 +85,7 @@ fn sentence(cell: &Cell) -> String {
     let changed: Vec<String> = worse
         .map(|row| format!("{} {} -> {}", say::what(&row.what), say::number(row, false), say::number(row, true)))
         .collect();
-    let path = cell.path.as_ref().map(|path| format!("; path: {}", words::cause(path))).unwrap_or_default();
+    let path = cell.path.as_ref().map(|path| tr!("; path: {cause}", cause = words::cause(path))).unwrap_or_default();
     format!("{}: {} (us){path}", cell.load, changed.join(", "))
 }
 
@@ -102,11 +107,9 @@ fn numbers(cell: &Cell) -> Vec<String> {
 }
 
 pub fn saved(name: &str, to: &Path) -> String {
-    format!(
-        "The baseline {} holds {name}. To hold a kernel against it:\n\n  punctual lab gate --baseline {} --kernel ./bzImage\n",
-        to.display(),
-        to.display()
-    )
+    let line =
+        for_people(|| tr!("The baseline {path} holds {name}. To hold a kernel against it:", path = to.display(), name));
+    format!("{line}\n\n  punctual lab gate --baseline {} --kernel ./bzImage\n", to.display())
 }
 
 /// Why a kernel was not measured, with its last lines.

@@ -4,6 +4,7 @@ use super::text::{between, per_million};
 use super::{GuestClock, Shown, words};
 use crate::render::chart::{self, Shape};
 use crate::render::html::rendered;
+use crate::render::lang::{for_people, said, tr};
 use crate::render::plot;
 use crate::render::units;
 use minijinja::{Value, context};
@@ -13,23 +14,29 @@ use punctual_numbers::kernels::{Cell, KernelRow};
 const TEMPLATE: &str = include_str!("lab.html.jinja");
 
 pub fn html(shown: &Shown<'_>) -> Result<String, minijinja::Error> {
+    for_people(|| page(shown))
+}
+
+fn page(shown: &Shown<'_>) -> Result<String, minijinja::Error> {
     let kernels = &shown.table.kernels;
     let worst = words::worst(kernels);
     let largest = worst.and_then(|(_, cell)| cell.row.latency_due.max);
-    let headline = format!("Largest {}", largest.map_or_else(|| units::ABSENT.to_owned(), units::latency));
-    let worst = worst.map(|(row, cell)| format!("The largest latency is that of {} under {}.", row.name, cell.load));
+    let headline = tr!("Largest {latency}", latency = largest.map_or_else(|| units::ABSENT.to_owned(), units::latency));
+    let worst = worst.map(|(row, cell)| {
+        tr!("The largest latency is that of {kernel} under {load}.", kernel = row.name, load = said(&cell.load))
+    });
     let others = kernels.iter().skip(1).map(|row| format!("{}: {}.", row.name, words::differences(row)));
     let refused = shown.refused.iter().map(words::refused);
     let context = context! {
-        title => "Kernels side by side",
+        title => tr!("Kernels side by side"),
         measured => words::measured(shown),
         emulated => shown.clock == GuestClock::Virtual,
-        claims => words::claims(shown.clock).to_vec(),
+        claims => words::claims(shown.clock),
         headline,
         worst,
         others => others.collect::<Vec<_>>(),
         first => kernels.first().map(|row| row.name.clone()),
-        loads => &shown.table.loads,
+        loads => shown.table.loads.iter().map(|load| said(load).into_owned()).collect::<Vec<_>>(),
         matrix => kernels.iter().enumerate().map(|(n, row)| matrix(n, row)).collect::<Vec<_>>(),
         figures => figures(shown),
         band => plot::BAND,
@@ -37,7 +44,7 @@ pub fn html(shown: &Shown<'_>) -> Result<String, minijinja::Error> {
         tables => tables(shown),
         paths => kernels.iter().flat_map(paths).collect::<Vec<_>>(),
         missing => shown.not_measured.iter().map(|one| {
-            context! { name => &one.name, why => &one.why, last => one.last_lines.join("\n") }
+            context! { name => &one.name, why => said(&one.why), last => one.last_lines.join("\n") }
         }).collect::<Vec<_>>(),
         refused => refused.collect::<Vec<_>>(),
     };
@@ -63,7 +70,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Value> {
         let shapes: Vec<Shape> = rows
             .filter_map(|(n, row)| Some(Shape::of_counts(n, row.name.clone(), &row.cells.get(place)?.ran)))
             .collect();
-        Some(context! { name => load, svg => chart::exceedance(&shapes, None)? })
+        Some(context! { name => said(load), svg => chart::exceedance(&shapes, None)? })
     };
     shown.table.loads.iter().enumerate().filter_map(figure).collect()
 }
@@ -85,7 +92,7 @@ fn tables(shown: &Shown<'_>) -> Vec<Value> {
                 over => verdict == Some(Compared::Worse),
             }
         });
-        context! { load, rows => rows.collect::<Vec<_>>() }
+        context! { load => said(load), rows => rows.collect::<Vec<_>>() }
     };
     shown.table.loads.iter().enumerate().map(table).collect()
 }
@@ -94,7 +101,7 @@ fn paths(row: &KernelRow) -> Vec<Value> {
     let path = |cell: &Cell| {
         let path = cell.path.as_ref()?;
         Some(
-            context! { name => &row.name, load => &cell.load, cause => words::cause(path), parts => words::parts(path) },
+            context! { name => &row.name, load => said(&cell.load), cause => words::cause(path), parts => words::parts(path) },
         )
     };
     row.cells.iter().filter_map(path).collect()

@@ -1,6 +1,7 @@
 //! Kernels side by side as text for a terminal.
 
 use super::{GuestClock, Shown, words};
+use crate::render::lang::{for_people, said, tr};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
 use punctual_hist::Nanos;
@@ -9,9 +10,13 @@ use std::path::Path;
 
 /// The whole text. The answer stands in its last lines.
 pub fn text(shown: &Shown<'_>, full: bool, html: Option<&Path>, style: Style) -> String {
+    for_people(|| told(shown, full, html, style))
+}
+
+fn told(shown: &Shown<'_>, full: bool, html: Option<&Path>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     if shown.clock == GuestClock::Host {
-        sheet.toned_paragraph(0, Tone::Doubt, "No measure:", words::claims(shown.clock)[0]);
+        sheet.toned_paragraph(0, Tone::Doubt, tr!("No measure:"), words::claims(shown.clock)[0]);
     }
     tables(&mut sheet, shown);
     if full {
@@ -22,7 +27,7 @@ pub fn text(shown: &Shown<'_>, full: bool, html: Option<&Path>, style: Style) ->
     missing(&mut sheet, shown);
     answer(&mut sheet, shown);
     if let Some(path) = html {
-        sheet.answer("Page", &path.display().to_string());
+        sheet.answer(tr!("Page"), &path.display().to_string());
     }
     sheet.finish()
 }
@@ -48,7 +53,7 @@ pub fn brief(shown: &Shown<'_>) -> String {
 
 fn rows(shown: &Shown<'_>, mut table: Table, cells: impl Fn(&KernelRow, &Cell) -> Vec<String>) -> Table {
     for (place, load) in shown.table.loads.iter().enumerate() {
-        table.title(load);
+        table.title(&said(load));
         for row in &shown.table.kernels {
             if let Some(cell) = row.cells.get(place) {
                 table.row(std::iter::once(format!("  {}", row.name)).chain(cells(row, cell)));
@@ -59,8 +64,8 @@ fn rows(shown: &Shown<'_>, mut table: Table, cells: impl Fn(&KernelRow, &Cell) -
 }
 
 fn latencies(sheet: &mut Sheet, shown: &Shown<'_>) {
-    sheet.heading("Latency in us, over the releases due");
-    let columns = ["<load, kernel", ">p50", ">p99", ">p99.9", ">largest", "<against the first"];
+    sheet.heading(tr!("Latency in us, over the releases due"));
+    let columns = [tr!("<load, kernel"), ">p50", ">p99", ">p99.9", tr!(">largest"), tr!("<against the first")];
     let table = rows(shown, Table::new(&columns), |_, cell| {
         let of = cell.row.latency_due;
         let points = [of.p50, of.p99, of.p99_9, of.max].map(units::column_us);
@@ -81,8 +86,8 @@ pub fn between(cell: &Cell) -> String {
 }
 
 fn later(sheet: &mut Sheet, shown: &Shown<'_>) {
-    sheet.heading("Releases per million that were later than");
-    let columns = ["<load, kernel", ">largest of runs"]
+    sheet.heading(tr!("Releases per million that were later than"));
+    let columns = [tr!("<load, kernel"), tr!(">largest of runs")]
         .map(str::to_owned)
         .into_iter()
         .chain(shown.table.thresholds.iter().map(|level| format!(">{}", units::duration(*level))));
@@ -102,8 +107,9 @@ fn numbers(sheet: &mut Sheet, shown: &Shown<'_>) {
     for row in &shown.table.kernels {
         for cell in &row.cells {
             let Some(against) = &cell.against_first else { continue };
-            sheet.heading(&format!("{} under {}, against the first", row.name, cell.load));
-            let mut table = Table::new(&["<number", ">first", ">here", ">change", ">95 % interval", "<"]);
+            sheet.heading(&tr!("{kernel} under {load}, against the first", kernel = row.name, load = said(&cell.load)));
+            let mut table =
+                Table::new(&[tr!("<number"), tr!(">first"), tr!(">here"), tr!(">change"), tr!(">95 % interval"), "<"]);
             for number in &against.numbers {
                 let first = [say::number(number, false), say::number(number, true)];
                 let change = [say::change(number), say::interval(number), say::row_verdict(number).to_owned()];
@@ -119,7 +125,7 @@ fn paths(sheet: &mut Sheet, shown: &Shown<'_>, full: bool) {
     if shown.table.kernels.iter().flat_map(|row| &row.cells).all(|cell| cell.path.is_none()) {
         return;
     }
-    sheet.heading("Paths of the largest latencies, from a traced run");
+    sheet.heading(tr!("Paths of the largest latencies, from a traced run"));
     for row in &shown.table.kernels {
         let mut cells: Vec<&Cell> = row.cells.iter().filter(|cell| cell.path.is_some()).collect();
         if !full {
@@ -144,15 +150,15 @@ fn missing(sheet: &mut Sheet, shown: &Shown<'_>) {
     if shown.not_measured.is_empty() && shown.refused.is_empty() {
         return;
     }
-    sheet.heading("Not measured");
+    sheet.heading(tr!("Not measured"));
     for missing in &shown.not_measured {
-        sheet.toned_paragraph(2, Tone::Bad, &format!("{}:", missing.name), &missing.why);
+        sheet.toned_paragraph(2, Tone::Bad, &format!("{}:", missing.name), &said(&missing.why));
         for line in &missing.last_lines {
             sheet.command(6, line);
         }
     }
     for mode in &shown.refused {
-        sheet.toned_paragraph(2, Tone::Doubt, "Not as asked:", &words::refused(mode));
+        sheet.toned_paragraph(2, Tone::Doubt, tr!("Not as asked:"), &words::refused(mode));
     }
 }
 
@@ -160,16 +166,16 @@ fn answer(sheet: &mut Sheet, shown: &Shown<'_>) {
     sheet.gap();
     if let Some((row, cell)) = words::worst(&shown.table.kernels) {
         let largest = cell.row.latency_due.max.map_or_else(|| units::ABSENT.to_owned(), units::latency);
-        let said = format!("{largest}, by {} under {}", row.name, cell.load);
-        sheet.hanging_paragraph(0, 2, Tone::Heading, "LARGEST LATENCY:", &said);
+        let said = tr!("{largest}, by {kernel} under {load}", largest, kernel = row.name, load = said(&cell.load));
+        sheet.hanging_paragraph(0, 2, Tone::Heading, tr!("LARGEST LATENCY:"), &said);
     }
     for (place, row) in shown.table.kernels.iter().skip(1).enumerate() {
-        let label = if place == 0 { "Certain" } else { "" };
-        sheet.answer(label, &format!("{} is {}", row.name, words::differences(row)));
+        let label = if place == 0 { tr!("Certain") } else { "" };
+        sheet.answer(label, &words::difference(row));
     }
     if shown.clock == GuestClock::Virtual {
         for (place, claim) in words::claims(shown.clock).iter().enumerate() {
-            if place == 0 { sheet.answer("Time", claim) } else { sheet.answer_more(claim) }
+            if place == 0 { sheet.answer(tr!("Time"), claim) } else { sheet.answer_more(claim) }
         }
     }
 }

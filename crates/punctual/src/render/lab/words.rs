@@ -2,6 +2,7 @@
 
 use super::{GuestClock, NotMeasured, RefusedMode, Shown};
 use crate::render::clean::visible;
+use crate::render::lang::{for_people, said, tr};
 use crate::render::units;
 use crate::render::words::{causes, compare as say};
 use punctual_hist::Nanos;
@@ -14,7 +15,7 @@ const PARTS_SHOWN: usize = 6;
 
 /// One line that says what is being measured.
 pub fn progress(name: &str, seed: u64, number: usize, of: usize) -> String {
-    format!("{number} of {of}: {name}, seed {seed}")
+    for_people(|| tr!("{number} of {of}: {name}, seed {seed}", number, of, name, seed))
 }
 
 pub fn not_measured(name: &str, failure: Failure) -> NotMeasured {
@@ -32,34 +33,37 @@ pub fn not_measured(name: &str, failure: Failure) -> NotMeasured {
 /// What was measured, in one sentence.
 pub fn measured(shown: &Shown<'_>) -> String {
     let (kernels, seeds) = (shown.table.kernels.len(), shown.seeds.len());
-    format!(
-        "{kernels} kernel{}, {seeds} measurement{} of {} each, a release every {}, loads in turn: {}.",
-        plural(kernels),
-        plural(seeds),
-        units::duration(shown.duration),
-        units::period(shown.period),
-        shown.table.loads.join(", ")
+    let loads: Vec<_> = shown.table.loads.iter().map(|load| said(load)).collect();
+    tr!(
+        "{kernels}, {measurements} of {length} each, a release every {period}, loads in turn: {loads}.",
+        kernels = units::counted(kernels as u64, "kernel"),
+        measurements = units::counted(seeds as u64, "measurement"),
+        length = units::duration(shown.duration),
+        period = units::period(shown.period),
+        loads = loads.join(tr!(", "))
     )
 }
 
-fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
-}
-
 /// What the numbers can say and what they cannot.
-pub fn claims(clock: GuestClock) -> &'static [&'static str] {
+pub fn claims(clock: GuestClock) -> Vec<&'static str> {
     match clock {
-        GuestClock::Virtual => &[
-            "Time counts instructions, 8 ns each, on one emulated CPU: a latency is the length of a path through the \
-             kernel. The same files give the same numbers on any machine, to the bit.",
-            "It tells kernels apart by what they do: how long interrupts or pre-emption are held off, what runs first.",
-            "It knows no caches, no buses, no speed of memory or devices, no firmware (SMI), no idle states, and no other \
-             CPU. It is not the latency of a real machine, and no bound of it.",
+        GuestClock::Virtual => vec![
+            tr!(
+                "Time counts instructions, 8 ns each, on one emulated CPU: a latency is the length of a path through the \
+             kernel. The same files give the same numbers on any machine, to the bit."
+            ),
+            tr!(
+                "It tells kernels apart by what they do: how long interrupts or pre-emption are held off, what runs first."
+            ),
+            tr!(
+                "It knows no caches, no buses, no speed of memory or devices, no firmware (SMI), no idle states, and no other \
+             CPU. It is not the latency of a real machine, and no bound of it."
+            ),
         ],
-        GuestClock::Host => &[
+        GuestClock::Host => vec![tr!(
             "These guests had several CPUs in the host's time, so whatever delayed the emulator is in the numbers. They \
-             show that everything works and are no measure of a kernel.",
-        ],
+             show that everything works and are no measure of a kernel."
+        )],
     }
 }
 
@@ -73,8 +77,10 @@ pub fn worst(rows: &[KernelRow]) -> Option<(&KernelRow, &Cell)> {
 pub fn cause(path: &Path) -> String {
     let all = units::latency(path.latency);
     match path.causes.first() {
-        Some(blame) => format!("{}, {} of {all}", causes::cause(&blame.cause), units::latency(blame.time)),
-        None => format!("nothing in particular, {all}"),
+        Some(blame) => {
+            tr!("{cause}, {time} of {all}", cause = causes::cause(&blame.cause), time = units::latency(blame.time), all)
+        }
+        None => tr!("nothing in particular, {all}", all),
     }
 }
 
@@ -94,11 +100,11 @@ pub fn parts(path: &Path) -> String {
 pub fn against(verdict: Option<Compared>) -> &'static str {
     match verdict {
         None => "",
-        Some(Compared::Better) => "better",
-        Some(Compared::Worse) => "worse",
-        Some(Compared::Mixed) => "better and worse",
-        Some(Compared::NoDifferenceShown) => "the same",
-        Some(Compared::NotEnoughData) => "undecided",
+        Some(Compared::Better) => tr!("better"),
+        Some(Compared::Worse) => tr!("worse"),
+        Some(Compared::Mixed) => tr!("better and worse"),
+        Some(Compared::NoDifferenceShown) => tr!("the same"),
+        Some(Compared::NotEnoughData) => tr!("undecided"),
     }
 }
 
@@ -112,9 +118,11 @@ pub fn cell_against(against_first: Option<&Against>) -> String {
         numbers.map(|number| say::what(&number.what)).collect::<Vec<_>>().join(", ")
     };
     match found.verdict {
-        Compared::Mixed => format!("better at {}, worse at {}", at(Compared::Better), at(Compared::Worse)),
+        Compared::Mixed => {
+            tr!("better at {good}, worse at {bad}", good = at(Compared::Better), bad = at(Compared::Worse))
+        }
         Compared::Better | Compared::Worse if found.numbers.iter().any(|number| opposes(number, found.verdict)) => {
-            format!("{word} at {} only", at(found.verdict))
+            tr!("{word} at {numbers} only", word, numbers = at(found.verdict))
         }
         _ => word.to_owned(),
     }
@@ -140,18 +148,32 @@ pub fn differences(row: &KernelRow) -> String {
         }
     }
     said.sort_by_key(|(word, _)| !word.contains(against(Some(Compared::Worse))));
-    let said: Vec<String> = said.iter().map(|(word, loads)| format!("{word} under {}", loads.join(", "))).collect();
-    if said.is_empty() { "not to be compared with it".to_owned() } else { said.join("; ") }
+    let loads =
+        |loads: &[&str]| loads.iter().map(|load| crate::render::lang::said(load)).collect::<Vec<_>>().join(tr!(", "));
+    let said: Vec<String> =
+        said.iter().map(|(word, under)| tr!("{word} under {loads}", word, loads = loads(under))).collect();
+    if said.is_empty() { tr!("not to be compared with it").to_owned() } else { said.join(tr!("; ")) }
+}
+
+/// The same, as a sentence about the kernel.
+pub fn difference(row: &KernelRow) -> String {
+    tr!("{kernel} is {what}", kernel = row.name, what = differences(row))
 }
 
 pub fn refused(mode: &RefusedMode) -> String {
     match &mode.in_force {
         Some(in_force) => {
-            format!("{}: this kernel does not do preempt={}; in force is {in_force}", mode.name, mode.asked)
+            tr!(
+                "{kernel}: this kernel does not do preempt={mode}; in force is {in_force}",
+                kernel = mode.name,
+                mode = mode.asked,
+                in_force
+            )
         }
-        None => format!(
-            "{}: this kernel does not tell whether it does preempt={} (no dynamic pre-emption?)",
-            mode.name, mode.asked
+        None => tr!(
+            "{kernel}: this kernel does not tell whether it does preempt={mode} (no dynamic pre-emption?)",
+            kernel = mode.name,
+            mode = mode.asked
         ),
     }
 }
