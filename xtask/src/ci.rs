@@ -237,7 +237,14 @@ fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> StepOu
 /// report the missing features. Only the package `punctual` has such features; the lab builds it in this way for its
 /// guests.
 fn features(root: &Path, tally: &mut Tally) -> StepOutcome {
-    match cargo(root, &["clippy", "--package", "punctual", "--all-targets", "--", "-D", "warnings"]) {
+    let clippy = |options: &[&str]| {
+        cargo(root, &[&["clippy", "--package", "punctual"], options, &["--", "-D", "warnings"]].concat())
+    };
+    let outcome = match clippy(&["--all-targets"]) {
+        StepOutcome::Passed => clippy(&["--no-default-features"]),
+        other => other,
+    };
+    match outcome {
         StepOutcome::Passed => test(
             &mut run::cargo(root, &["test", "--package", "punctual", "--test", "it", "what_a_build_left_out"]),
             tally,

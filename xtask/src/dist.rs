@@ -97,7 +97,11 @@ fn all_of(root: &Path, platform: &Platform, folder: &Path, made: u64) -> Result<
         &package::library(root, &built, platform, made)?,
         &package::development(root, &built, platform, made)?,
     ];
-    let mut files = vec![archive::write(&program, platform, folder, made)?];
+    let small = package::measure(root, &built, made)?;
+    let mut files = Vec::new();
+    for package in [&program, &small] {
+        files.push(archive::write(package, platform, folder, made)?);
+    }
     for package in packages {
         files.push(deb::write(package, platform, folder, made)?);
     }

@@ -1,5 +1,10 @@
 //! `punctual`: parses the command line and runs the command.
 
+#![cfg_attr(
+    not(feature = "every-verb"),
+    allow(dead_code, unused_imports, reason = "a program with few verbs is made of the same modules")
+)]
+
 mod cli;
 mod commands;
 mod exit;
@@ -13,7 +18,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // As the first program of a guest it is handed words of the kernel's command line that mean nothing here.
-    if punctual_lab::inside::is_guest() {
+    if cfg!(feature = "every-verb") && punctual_lab::inside::is_guest() {
         return punctual_lab::inside::run();
     }
     let locale = || Lang::of_locale(|name| std::env::var(name).ok());
@@ -33,6 +38,13 @@ fn main() -> ExitCode {
         lang.speak();
     }
     let done = match cli.command {
+        Command::Measure(args) => commands::measure::run(&args),
+        Command::Export(args) => commands::export::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Snapshot(args) => commands::snapshot::run(&args),
+        Command::Load(args) => commands::internal::load(&args),
+        Command::Read => commands::internal::read(),
+        _ if !cfg!(feature = "every-verb") => commands::unknown(),
         Command::Check(args) => commands::check::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Init(args) => commands::init::run(&args),
@@ -43,24 +55,18 @@ fn main() -> ExitCode {
         Command::Boot => commands::boot::run(),
         Command::Guard { words } => commands::internal::guard(&words),
         Command::HoldLatency { us } => commands::internal::hold_latency(us),
-        Command::Measure(args) => commands::measure::run(&args),
         Command::Merge(args) => commands::merge::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Watch(args) => commands::watch::run(&args),
-        Command::Export(args) => commands::export::run(&args),
         Command::Optimize(args) => commands::optimize::run(&args),
         Command::Campaign(args) => commands::campaign::run(&args),
-        Command::Report(args) => commands::report::run(&args),
         Command::Share(args) => commands::share::run(&args),
-        Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Fleet(command) => commands::fleet::run(&command),
         Command::Torture(args) => commands::torture::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
         Command::Trend(args) => commands::trend::run(&args),
-        Command::Load(args) => commands::internal::load(&args),
-        Command::Read => commands::internal::read(),
         Command::Man(args) => commands::internal::install_man(args.form),
         Command::Completions(args) => commands::internal::install_completions(args.form),
         Command::Knobs => commands::internal::knobs(),

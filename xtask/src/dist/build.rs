@@ -2,39 +2,70 @@
 
 use super::platform::Platform;
 use crate::{capi, run};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Features of the program in packages.
+const WHOLE: &[&str] = &["--features", "parquet,png"];
+/// The program for boards.
+const SMALL: &[&str] = &["--no-default-features"];
 
 /// What was built for one kind of machine.
 pub struct Built {
     pub program: PathBuf,
+    /// The program for boards, which measures and does little else.
+    pub measure: PathBuf,
     /// Folder with `include` and `lib`, as `cargo xtask capi` installs it.
     pub library: PathBuf,
 }
 
 pub fn build(root: &Path, platform: &Platform) -> Result<Built> {
-    Ok(Built { program: program(root, platform)?, library: library(root, platform)? })
+    let built = run::target_folder(root)?.join(platform.program).join("small/punctual");
+    let keep = |name: &str| -> Result<PathBuf> {
+        let kept = built.with_file_name(name);
+        fs::copy(&built, &kept).with_context(|| format!("copy {}", built.display()))?;
+        Ok(kept)
+    };
+    program(root, platform, SMALL)?;
+    let measure = keep("punctual-for-boards")?;
+    program(root, platform, WHOLE)?;
+    Ok(Built { program: keep("punctual-whole")?, measure, library: library(root, platform)? })
 }
 
 /// Builds the static program as packages have it. Neither the folder nor the Cargo home of this machine is in it.
-fn program(root: &Path, platform: &Platform) -> Result<PathBuf> {
+fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
     let target = platform.program;
-    let folder = run::target_folder(root)?;
-    let words =
-        ["build", "--profile", "dist", "--package", "punctual", "--features", "parquet,png", "--target", target];
-    let mut cargo = run::cargo(root, &words);
+    let mut cargo = run::cargo(root, &["build", "--profile", "small", "--package", "punctual", "--target", target]);
+    cargo.args(features);
     let mut flags = capi::flags(root);
-    flags.push("\x1f-Ctarget-feature=+crt-static");
+    flags.push("\x1f-Ctarget-feature=+crt-static\x1f-Cforce-unwind-tables=no");
     if target.ends_with("musl") {
-        // The linker that comes with Rust needs no libraries of this machine.
-        cargo.env(Platform::linker_variable(target), "rust-lld");
+        // The linker that comes with Rust needs no libraries of this machine. Its relative relocations are a tenth as long
+        // when they are packed; musl unpacks them from 1.2.4 on.
+        flags.push("\x1f-Clinker-flavor=ld.lld\x1f-Clink-arg=-zpack-relative-relocs");
+        cargo.env("PUNCTUAL_LINKER", "rust-lld");
     } else {
-        cargo.env(Platform::linker_variable(target), platform.compiler());
+        cargo.env("PUNCTUAL_LINKER", platform.compiler());
     }
+    let bin = compiler_folder()?;
+    let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path())))?;
+    cargo.env(Platform::linker_variable(target), root.join("packaging/link.sh")).env("PATH", path);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
-    run::show(&mut cargo)?;
-    Ok(folder.join(target).join("dist/punctual"))
+    run::show(&mut cargo)
+}
+
+fn path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
+}
+
+/// The folder of the programs that come with the compiler: its linker, and the one that takes sections out of objects.
+fn compiler_folder() -> Result<PathBuf> {
+    let read = |what: &str| run::read(Command::new("rustc").args(["--print", what]));
+    let host = read("host-tuple")?;
+    Ok(PathBuf::from(read("sysroot")?.trim()).join("lib/rustlib").join(host.trim()).join("bin"))
 }
 
 fn library(root: &Path, platform: &Platform) -> Result<PathBuf> {

@@ -83,6 +83,22 @@ pub fn program(root: &Path, built: &Built, made: u64) -> Result<Package> {
     })
 }
 
+/// The program for boards. It is called as the whole one is, because it tells people what to type.
+pub fn measure(root: &Path, built: &Built, made: u64) -> Result<Package> {
+    let files = vec![Placed { path: "usr/bin/punctual".into(), what: What::Program(built.measure.clone()) }];
+    Ok(Package {
+        name: "punctual-measure",
+        section: "utils",
+        summary: "measures how late the threads of a board wake up",
+        description: "Measures, exports, shows reports and takes snapshots, in English. What it wrote is\njudged by the whole \
+            program on another machine.",
+        depends: Vec::new(),
+        files: documented(root, "punctual-measure", files, made)?,
+        before_removal: None,
+        at_purge: None,
+    })
+}
+
 /// The shared library that programs need at run time.
 pub fn library(root: &Path, built: &Built, platform: &Platform, made: u64) -> Result<Package> {
     let folder = format!("usr/lib/{}", platform.gnu);

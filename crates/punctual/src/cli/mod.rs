@@ -59,6 +59,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use value::{parse_amount, parse_period, parse_trace_buffer, parse_version};
 
+const AFTER_HELP: &str = if cfg!(feature = "every-verb") {
+    "Start here: sudo punctual check"
+} else {
+    "Start here: sudo punctual measure. This program is made for boards and has few verbs: take its recordings and snapshots to \
+     a whole punctual for the others."
+};
+
 /// Makes a Linux machine punctual, and proves it.
 #[derive(Debug, Parser)]
 #[command(
@@ -67,7 +74,7 @@ use value::{parse_amount, parse_period, parse_trace_buffer, parse_version};
     propagate_version = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Start here: sudo punctual check"
+    after_help = AFTER_HELP
 )]
 pub struct Cli {
     /// When to colour: auto is on a terminal, unless NO_COLOR is set
@@ -95,58 +102,80 @@ pub enum Lang {
     Zh,
 }
 
+// The small program for boards has the verbs that it does not skip here.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Write a project file that states the need once, from four questions or from options
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Init(InitArgs),
     /// The main job: audit, measure under load, and say whether the need is held
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Check(CheckArgs),
     /// List what on this machine stands in the way of real time
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Audit(AuditArgs),
     /// Tell what the kernel makes of each word of a command line
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Lint(LintArgs),
     /// Plan what to change on this machine, and change it: journalled, read back, reversible
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Tune(TuneArgs),
     /// Show what was changed, and whether it is configured, booted and in force
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Status(StatusArgs),
     /// Put back exactly what was there
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Revert(RevertArgs),
     /// Measure latency in a stated scenario, into a recording
     Measure(MeasureArgs),
     /// Merge several runs of one scenario into one recording
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Merge(MergeArgs),
     /// Rank the causes of latency in a recording: who made it late
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Explain(ExplainArgs),
     /// Observe a running program: its periodic threads, what is in their cycles, how they are set up
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Inspect(InspectArgs),
     /// Measure for months beside other work, into a store of bounded size
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Watch(Box<WatchArgs>),
     /// Write a recording, or another program's result, in another program's format
     Export(ExportArgs),
     /// Show the report of a recording, or of another program's result
     Report(ReportArgs),
     /// Compare recordings with a first one: better or worse, and how sure that is
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Compare(Box<CompareArgs>),
     /// Find where a series of runs shifted or drifts, and what else changed there
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Trend(TrendArgs),
     /// Try knobs one at a time, measure each, and tell which help here; everything is put back
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Optimize(Box<OptimizeArgs>),
     /// Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Campaign(CampaignArgs),
     /// Write a result, with what the machine looks like, into one masked file that can be shown to anybody
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Share(ShareArgs),
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
     /// Many machines: run a command on all of them, pack what they measured, ask what the bad ones share
-    #[command(subcommand)]
+    #[cfg_attr(feature = "every-verb", command(subcommand))]
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Fleet(FleetCommand),
     /// Try to break what the kernel promises: registers over switches, locks, memory, timers
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Torture(TortureArgs),
     /// Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Lab(LabArgs),
     /// Install man pages where `man` finds them
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Man(InstallArgs),
     /// Install completions where bash, zsh and fish look for them
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Completions(InstallArgs),
     /// (internal) run one load until standard input closes
     #[command(name = "__load", hide = true)]

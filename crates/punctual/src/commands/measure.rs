@@ -29,6 +29,9 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         render::print(&render::for_people(render::loads::list))?;
         return Ok(Exit::Fine);
     }
+    if args.html.is_some() {
+        super::of_whole_program("--html", "punctual report --html")?;
+    }
     let mut machine = Here::read();
     if let Some(path) = &args.resume.resume {
         return resume::run(args, path, &machine);
@@ -68,6 +71,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let setting = Setting { notes, explain: explain(&args.explain), endpoint: args.endpoint.clone(), ..setting };
     quiet::before(&scenario, args.wait_quiet, args.form.brief);
     if let Some(kernels) = kernels {
+        super::of_whole_program("two kernels in turn", "punctual compare")?;
         return kernels.run(&setting);
     }
     session::run(&scenario, &setting, outputs, None)?.tell(&Telling::Form(args.form, machine.reader()))

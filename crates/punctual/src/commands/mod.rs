@@ -40,6 +40,21 @@ pub mod watch;
 mod watched;
 mod why_not;
 
+use anyhow::{Result, bail};
+
+/// Answers to an internal verb that the small program for boards has no use for.
+pub fn unknown() -> Result<crate::exit::Exit> {
+    bail!("this program for boards has no such verb")
+}
+
+/// Refuses what the small program for boards does not do: it has no pages and no charts.
+fn of_whole_program(what: &str, instead: &str) -> Result<()> {
+    if !cfg!(feature = "every-verb") {
+        bail!("{what}: this program for boards has no such thing. Take the recording to a whole punctual: {instead}");
+    }
+    Ok(())
+}
+
 /// The error message if this build lacks a feature. The feature's name is `what` in lower case.
 fn left_out(what: &str) -> String {
     let feature = what.to_lowercase();

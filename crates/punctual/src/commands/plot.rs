@@ -1,8 +1,8 @@
 //! `punctual report --plot`: draws a chart of one or several results into a file or on the terminal.
 
 use super::files::{title, write_new};
-use super::left_out;
 use super::source::{part_of, result};
+use super::{left_out, of_whole_program};
 use crate::cli::{ChartName, ReportArgs};
 use crate::exit::Exit;
 use crate::render;
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 const OVERLAID_MAX: usize = 9;
 
 pub fn run(args: &ReportArgs, of: &Path, file: Option<&Path>, first: ResultFile) -> Result<Exit> {
+    of_whole_program("--plot", "punctual report --plot")?;
     let form = file.map(Form::of).transpose()?;
     if args.plot.with.len() + 1 > OVERLAID_MAX {
         bail!("--with: {OVERLAID_MAX} results at most can be told apart in one chart");

@@ -3,10 +3,10 @@
 use crate::cli::ReportArgs;
 use crate::commands::files::{title, write_new};
 use crate::commands::here::reader;
-use crate::commands::plot;
 use crate::commands::session::told;
 use crate::commands::source::{named_or_newest, one_result, part_of};
 use crate::commands::watched::{bytes, day, history};
+use crate::commands::{of_whole_program, plot};
 use crate::exit::Exit;
 use crate::render;
 use crate::render::watch::WatchDocument;
@@ -104,6 +104,7 @@ fn in_forms<E: std::error::Error + Send + Sync + 'static>(
     text: impl FnOnce() -> String,
 ) -> Result<()> {
     if let Some(path) = &args.html {
+        of_whole_program("--html", "punctual report --html")?;
         write_new(path, html()?)?;
     }
     if args.form.json {

@@ -1,6 +1,7 @@
 //! One measurement from start to end: result files are created, the scenario runs, the report is printed.
 
 use super::files::{check_new, remove, title, unused, write_new};
+use super::of_whole_program;
 use super::preconditions::none_under_way;
 use super::quiet::IdleWatch;
 use crate::cli::Form;
@@ -185,6 +186,7 @@ fn session(
 }
 
 fn write_page(of: Wording<'_>, title: &str, path: &Path) -> Result<()> {
+    of_whole_program("--html", "punctual report --html")?;
     let page = render::for_people(|| render::html::page(of, title))?;
     write_new(path, page)
         .context("the recording is whole, but it has no page; render one later with punctual report --html")
