@@ -107,7 +107,8 @@ impl Control<'_> {
     /// The same for the first half of the time.
     fn until_half(&self) -> Self {
         let left = self.until.since(now());
-        Control { interrupted: self.interrupted, failed: AtomicBool::new(false), until: now() + left / 2 }
+        let (length, until) = (left / 2, now() + left / 2);
+        Control { interrupted: self.interrupted, failed: AtomicBool::new(false), length, until }
     }
 
     fn goes_on(&self) -> bool {
