@@ -147,9 +147,6 @@ pub fn run(order: &Order, cpus: &Cpus, interrupted: &AtomicBool) -> Result<Outco
     bound_run_away();
     let takes_core = matches!(order.test, Test::Switches | Test::Mutex);
     let core = if takes_core { Share::of(&place.real_time, order.priority) } else { Ok(None) };
-    // Chains of Cobalt's locks showed inversions here that a test of the locks alone does not show.
-    let takes = |share: &Share| order.test != Test::Mutex || share.name == CoreName::Evl;
-    let core = core.map(|core| core.filter(takes));
     let core_refused = core.as_ref().err().cloned();
     place.core = core.ok().flatten();
     let started = now();

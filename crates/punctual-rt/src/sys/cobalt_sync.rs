@@ -66,9 +66,6 @@ pub(crate) fn map_heap() -> Result<CoreMemory, i32> {
 }
 
 fn map(heap: RawFd) -> Result<CoreMemory, i32> {
-    /// The thread has no priority on the core, or is being debugged.
-    const WEAK: u32 = 0x2_0000;
-    const DEBUGGED: u32 = 0x20_0000;
     let mut state = HeapState::default();
     // SAFETY: the core fills a structure of the size that is part of the number.
     checked(unsafe { cobalt::ioctl(heap, HEAP_STATE, (&raw mut state).cast()) })?;
@@ -80,8 +77,10 @@ fn map(heap: RawFd) -> Result<CoreMemory, i32> {
     // SAFETY: the core chooses the address, and writes it.
     checked(unsafe { libc::syscall(MAP, heap, &raw const mapping, &raw mut address) })?;
     let base = std::ptr::NonNull::new(address).ok_or(libc::EFAULT)?;
+    // What the core shows there of a thread's state was seen not to say that the thread was in-band. A lock that such a
+    // thread takes without the core would be held in-band, and its owner could not be raised above threads of the core.
     // SAFETY: nothing unmaps it, and only words are reached in it.
-    Ok(unsafe { CoreMemory::new(base, bytes, WEAK | DEBUGGED) })
+    Ok(unsafe { CoreMemory::new(base, bytes, CoreMemory::ALWAYS) })
 }
 
 /// A lock of the core with priority inheritance, which ends when this value is dropped. The core writes to the shadow.

@@ -43,7 +43,7 @@ pub(crate) fn is_out_of_band() -> bool {
 pub(crate) struct CoreMemory {
     base: NonNull<u8>,
     bytes: usize,
-    /// The bits of a thread's state by which the core has to be told of every lock.
+    /// The bits of a thread's state by which the core has to be told of every lock, or [`Self::ALWAYS`].
     tells_all: u32,
 }
 
@@ -56,6 +56,9 @@ unsafe impl Send for CoreMemory {}
 unsafe impl Sync for CoreMemory {}
 
 impl CoreMemory {
+    /// The core is told of every lock, whatever the state of a thread.
+    pub(super) const ALWAYS: u32 = u32::MAX;
+
     /// # Safety
     /// The memory must stay mapped for as long as the process lives, and must be accessed as atomic words only.
     pub(super) const unsafe fn new(base: NonNull<u8>, bytes: usize, tells_all: u32) -> Self {
@@ -94,7 +97,8 @@ impl CoreMemory {
     pub(crate) fn caller(self) -> Option<Caller> {
         let Member { handle, window_offset } = member().filter(|member| member.handle != 0)?;
         let state = self.word(window_offset)?.load(Relaxed);
-        Some(Caller { handle, is_in_band: state & IN_BAND != 0, tells_all: state & self.tells_all != 0 })
+        let tells_all = self.tells_all == Self::ALWAYS || state & self.tells_all != 0;
+        Some(Caller { handle, is_in_band: state & IN_BAND != 0, tells_all })
     }
 
     /// Memory of a test, in place of a core's.
