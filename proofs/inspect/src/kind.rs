@@ -36,22 +36,13 @@ impl Kind {
         Self::Hog,
     ];
 
-    /// Those that the loops in Rust and Python have as well.
-    pub const IN_EACH_LANGUAGE: [Self; 10] = [
-        Self::Clean,
-        Self::Malloc,
-        Self::Fault,
-        Self::Lock,
-        Self::Server,
-        Self::Sleep,
-        Self::Print,
-        Self::Migration,
-        Self::Relative,
-        Self::Timerfd,
-    ];
-
     /// Those of the loops in Rust and Python that are judged where time is short.
     pub const FEW: [Self; 3] = [Self::Malloc, Self::Print, Self::Sleep];
+
+    /// Whether the loops in Rust and Python have it as well.
+    pub fn is_in_each_language(self) -> bool {
+        !matches!(self, Self::Small | Self::Epoll | Self::Realtime | Self::Hog)
+    }
 
     /// The word that the loops know it by.
     pub fn word(self) -> &'static str {

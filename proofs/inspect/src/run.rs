@@ -71,8 +71,8 @@ pub fn plants(words: &Words) -> Result<Vec<Plant>> {
     let mut plants = Vec::new();
     for build in builds(words)? {
         for kind in kinds(words, &build) {
-            for every in rates(words, *kind) {
-                plants.push(plant(words, &build, *kind, *every));
+            for every in rates(words, kind) {
+                plants.push(plant(words, &build, kind, *every));
             }
         }
     }
@@ -127,11 +127,11 @@ fn has_python((major, minor): (u32, u32)) -> bool {
     Command::new("python3").args(["-c", &test]).status().is_ok_and(|status| status.success())
 }
 
-fn kinds(words: &Words, build: &Build) -> &'static [Kind] {
+fn kinds(words: &Words, build: &Build) -> Vec<Kind> {
     match (build.is_alone, words.quick) {
-        (true, _) => &Kind::ALL,
-        (false, true) => &Kind::FEW,
-        (false, false) => &Kind::IN_EACH_LANGUAGE,
+        (true, _) => Kind::ALL.to_vec(),
+        (false, true) => Kind::FEW.to_vec(),
+        (false, false) => Kind::ALL.into_iter().filter(|kind| kind.is_in_each_language()).collect(),
     }
 }
 

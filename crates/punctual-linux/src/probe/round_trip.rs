@@ -206,11 +206,11 @@ impl Line {
 
     fn words(endpoint: &Endpoint) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(&endpoint.path)?;
-        let end = endpoint.offset + ((ANSWER + 1) * size_of::<u64>()) as u64;
-        let (about, length) = (file.metadata()?, file.metadata()?.len());
+        let end = endpoint.offset.saturating_add(((ANSWER + 1) * size_of::<u64>()) as u64);
+        let about = file.metadata()?;
         // A place behind the end of a file can be mapped, but touching it ends the process.
-        if about.is_file() && length < end {
-            let why = format!("it has {length} bytes, and the words end at byte {end}");
+        if about.is_file() && about.len() < end {
+            let why = format!("it has {} bytes, and the words end at byte {end}", about.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         Ok(Self::Words(SharedWords::map(&file, endpoint.offset, ANSWER + 1)?))
@@ -354,6 +354,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
         assert!(refused(Channel::SharedMemory, path).contains("it has 0 bytes, and the words end at byte 72"));
+        assert!(refused(Channel::SharedMemory, &format!("{path}@0xfffffffffffffff8")).contains("it has 0 bytes"));
         file.as_file().set_len(4096).unwrap();
         assert!(refused(Channel::SharedMemory, path).contains("copies the number"));
     }

@@ -78,6 +78,8 @@ fn a_side_that_falls_silent_ends_the_run_and_what_was_measured_is_kept() {
     });
     assert_eq!(said.code, 3, "{said:?}");
     let report = run.json(&["report", "r.punctual", "--json"]);
+    let again = run.punctual(&["measure", "--resume", "r.punctual"]);
+    again.refused(&["a round trip needs an endpoint", "--endpoint /dev/rpmsg0"]);
     assert_eq!(report["end"], "source-lost");
     assert!(report["cpus"][0]["ran"].as_u64().unwrap() <= 30, "{report}");
     assert!(
