@@ -7,10 +7,11 @@
 
 use super::members::Members;
 use super::procfs::text;
+use crate::sys::files;
 use crate::sys::samples::{Ring, SampleEvent};
 use object::{Object, ObjectSection, ObjectSegment};
 use punctual_hist::MonoTime;
-use punctual_numbers::inspect::{Mark, MarkReport, Marked, OtherMarks, PROVIDER, Setup, marked_threads};
+use punctual_numbers::inspect::{Mark, MarkReport, MarkTally, Marked, OtherMarks, PROVIDER, Setup};
 use punctual_numbers::trace::Tid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -22,11 +23,12 @@ const FILE_MAX: u64 = 512 << 20;
 const UPROBE: &str = "/sys/bus/event_source/devices/uprobe/type";
 /// Pages of each thread's ring: 4 000 marks between two readings.
 const RING_PAGES: usize = 32;
-/// Largest numbers of marks and of threads that are followed. Each mark takes an open file for each thread.
+/// Largest numbers of marks and of threads that are followed. Each mark takes an open file for each thread, and each thread
+/// up to 1 MB of histograms.
 const PLACES_MAX: usize = 32;
-const THREADS_MAX: usize = 8;
-/// Marks that are kept: some 50 MB.
-const PASSED_MAX: usize = 1_000_000;
+const THREADS_MAX: usize = 16;
+/// Files for all of them, and for what else is open.
+const FILES: u64 = 2_048;
 /// Providers of probes that are in every program, on distributions that build their libraries with them.
 const OF_THE_SYSTEM: [&str; 6] = ["libc", "libm", "libpthread", "rtld", "libgcc", "libstdcxx"];
 /// `PERF_RECORD_SAMPLE` and `PERF_RECORD_LOST`.
@@ -63,7 +65,7 @@ pub struct Marks {
     /// By number of the event, the mark.
     names: BTreeMap<u64, Mark>,
     found: MarkReport,
-    passed: Vec<Marked>,
+    passed: MarkTally,
 }
 
 /// What tells of one thread. The ring is closed after the events that write to it.
@@ -96,6 +98,7 @@ impl Marks {
         if self.places.is_empty() {
             return;
         }
+        files::allow(FILES);
         let has_marks = |pid: u32| self.places.iter().any(|place| place.pid == pid);
         let mut threads: Vec<_> = members.threads.iter().filter(|(_, thread)| has_marks(thread.pid)).collect();
         threads.sort_by_key(|(tid, thread)| {
@@ -164,8 +167,7 @@ impl Marks {
         let Self { followed, names, found, passed, .. } = self;
         for ring in followed.values_mut().filter_map(|followed| followed.ring.as_mut()) {
             ring.read(|kind, _, contents| match kind {
-                SAMPLE if passed.len() < PASSED_MAX => passed.extend(sample(contents, names)),
-                SAMPLE => found.lost += 1,
+                SAMPLE => sample(contents, names).into_iter().for_each(|mark| passed.take(mark)),
                 LOST => found.lost += word(contents, 8).unwrap_or(0),
                 _ => {}
             });
@@ -175,7 +177,7 @@ impl Marks {
     /// What was found up to the last reading; `None` if the program has marks of no kind.
     pub fn report(&self) -> Option<MarkReport> {
         let is_any = self.found.places > 0 || !self.found.others.is_empty();
-        is_any.then(|| MarkReport { threads: marked_threads(&self.passed), ..self.found.clone() })
+        is_any.then(|| MarkReport { threads: self.passed.threads(), ..self.found.clone() })
     }
 }
 

@@ -8,6 +8,7 @@ pub mod clocks;
 pub mod core_driver;
 pub mod ethtool;
 mod evl;
+pub mod files;
 mod kernel_log;
 pub mod mortal;
 pub mod pages;

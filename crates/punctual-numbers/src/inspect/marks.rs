@@ -1,14 +1,16 @@
 //! Cycles and stages that a program marks itself: from marks in order of time to what its cycles came to. USDT probes of
 //! other providers are read as well, if their names say that something begins and ends.
 
-use super::summary::quantiles;
-use super::values::{MarkedCycles, MarkedStage, MarkedThread};
+use super::values::{MarkedCycles, MarkedStage, MarkedThread, Quantiles};
 use crate::trace::Tid;
-use punctual_hist::{MonoTime, Nanos};
+use punctual_hist::{Counts, MonoTime, Nanos};
 use std::collections::BTreeMap;
 
 /// The provider of our marks, in the notes of a program.
 pub const PROVIDER: &str = "punctual";
+
+/// Largest number of times that the same may have begun within itself.
+const NESTED_MAX: usize = 64;
 
 /// What one mark says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,71 +68,132 @@ pub struct Marked {
     pub mark: Mark,
 }
 
-/// The cycles of each thread that passed marks, which are in order of time for each thread.
-pub fn marked_threads(marks: &[Marked]) -> Vec<MarkedThread> {
-    let mut by_thread: BTreeMap<Tid, Vec<&Marked>> = BTreeMap::new();
-    for mark in marks {
-        by_thread.entry(mark.tid).or_default().push(mark);
-    }
-    let thread = |(tid, marks): (Tid, Vec<&Marked>)| {
-        Some(MarkedThread { tid: u32::try_from(tid).ok()?, cycles: of_thread(&marks) })
-    };
-    by_thread.into_iter().filter_map(thread).collect()
+/// What the marks that threads passed come to. It takes as much memory after days as after a minute.
+#[derive(Clone, Debug, Default)]
+pub struct MarkTally {
+    threads: BTreeMap<Tid, OfThread>,
 }
 
-fn of_thread(marks: &[&Marked]) -> MarkedCycles {
-    let (mut lengths, mut apart, mut unpaired) = (Vec::new(), Vec::new(), 0);
-    let mut begun: Option<MonoTime> = None;
-    let mut last_begun: Option<MonoTime> = None;
-    let mut stages: Vec<(String, Vec<Nanos>)> = Vec::new();
-    let mut add = |name: &str, length: Nanos| match stages.iter_mut().find(|(known, _)| known == name) {
-        Some((_, all)) => all.push(length),
-        None => stages.push((name.to_owned(), vec![length])),
-    };
-    // When each thing began that another provider's probes lie around. It may begin again within itself.
-    let mut open: BTreeMap<&str, Vec<MonoTime>> = BTreeMap::new();
-    for (place, mark) in marks.iter().enumerate() {
-        match &mark.mark {
+impl MarkTally {
+    /// Takes the next mark that a thread passed, in order of time for each thread.
+    pub fn take(&mut self, mark: Marked) {
+        self.threads.entry(mark.tid).or_default().take(mark);
+    }
+
+    /// The cycles of each thread up to now.
+    pub fn threads(&self) -> Vec<MarkedThread> {
+        let thread =
+            |(tid, of): (&Tid, &OfThread)| Some(MarkedThread { tid: u32::try_from(*tid).ok()?, cycles: of.cycles() });
+        self.threads.iter().filter_map(thread).collect()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfThread {
+    lengths: Counts,
+    apart: Counts,
+    unpaired: u64,
+    begun: Option<MonoTime>,
+    last_begun: Option<MonoTime>,
+    /// By name, in the order in which they first began.
+    stages: Vec<(String, Counts)>,
+    /// The stage that the thread is in, by its place, and since when.
+    stage: Option<(usize, MonoTime)>,
+    /// When each thing began that another provider's probes lie around. It may begin again within itself.
+    open: BTreeMap<String, Vec<MonoTime>>,
+}
+
+impl OfThread {
+    fn take(&mut self, Marked { at, mark, tid: _ }: Marked) {
+        if mark.around().is_none() {
+            self.end_stage(at);
+        }
+        match mark {
             Mark::CycleBegin => {
-                unpaired += u64::from(begun.is_some());
-                apart.extend(last_begun.map(|before| mark.at.since(before)));
-                (begun, last_begun) = (Some(mark.at), Some(mark.at));
-            }
-            Mark::CycleEnd => match begun.take() {
-                Some(from) => lengths.push(mark.at.since(from)),
-                // The first end may be that of a cycle which had begun before anybody looked.
-                None => unpaired += u64::from(last_begun.is_some()),
-            },
-            Mark::Stage(name) => {
-                if let Some(next) = marks.iter().skip(place + 1).find(|next| next.mark.around().is_none()) {
-                    add(name, next.at.since(mark.at));
+                self.unpaired += u64::from(self.begun.is_some());
+                if let Some(before) = self.last_begun {
+                    self.apart.record(at.since(before));
                 }
+                (self.begun, self.last_begun) = (Some(at), Some(at));
             }
-            Mark::Begin(around) => open.entry(around).or_default().push(mark.at),
-            Mark::End(around) => match open.get_mut(around.as_str()).map(Vec::pop) {
-                Some(Some(from)) => add(around, mark.at.since(from)),
-                Some(None) => unpaired += 1,
+            Mark::CycleEnd => match self.begun.take() {
+                Some(from) => self.lengths.record(at.since(from)),
+                // The first end may be that of a cycle which had begun before anybody looked.
+                None => self.unpaired += u64::from(self.last_begun.is_some()),
+            },
+            Mark::Stage(name) => self.stage = Some((self.place(name), at)),
+            Mark::Begin(around) => {
+                let begun = self.open.entry(around).or_default();
+                // What began and never ended must not take up memory for days.
+                if begun.len() == NESTED_MAX {
+                    begun.remove(0);
+                    self.unpaired += 1;
+                }
+                begun.push(at);
+            }
+            Mark::End(around) => match self.open.get_mut(&around).map(Vec::pop) {
+                Some(Some(from)) => {
+                    let place = self.place(around);
+                    self.record(place, at.since(from));
+                }
+                Some(None) => self.unpaired += 1,
                 // It had begun before anybody looked.
                 None => {}
             },
         }
     }
-    let stage =
-        |(name, all): (String, Vec<Nanos>)| MarkedStage { name, times: all.len() as u64, length: quantiles(all) };
-    MarkedCycles {
-        cycles: lengths.len() as u64,
-        length: quantiles(lengths),
-        begun_apart: apart.len() as u64,
-        apart: quantiles(apart),
-        unpaired,
-        stages: stages.into_iter().map(stage).collect(),
+
+    fn end_stage(&mut self, at: MonoTime) {
+        if let Some((place, from)) = self.stage.take() {
+            self.record(place, at.since(from));
+        }
     }
+
+    fn place(&mut self, name: String) -> usize {
+        self.stages.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            self.stages.push((name, Counts::new()));
+            self.stages.len() - 1
+        })
+    }
+
+    fn record(&mut self, place: usize, length: Nanos) {
+        if let Some((_, lengths)) = self.stages.get_mut(place) {
+            lengths.record(length);
+        }
+    }
+
+    fn cycles(&self) -> MarkedCycles {
+        let stages = self.stages.iter().filter(|(_, lengths)| !lengths.is_empty());
+        let stage = |(name, lengths): &(String, Counts)| MarkedStage {
+            name: name.clone(),
+            times: lengths.count(),
+            length: quantiles(lengths),
+        };
+        MarkedCycles {
+            cycles: self.lengths.count(),
+            length: quantiles(&self.lengths),
+            begun_apart: self.apart.count(),
+            apart: quantiles(&self.apart),
+            unpaired: self.unpaired,
+            stages: stages.map(stage).collect(),
+        }
+    }
+}
+
+fn quantiles(lengths: &Counts) -> Quantiles {
+    let at = |ppm| lengths.percentile_ppm(ppm);
+    Quantiles { p50: at(500_000), p99: at(990_000), p999: at(999_000), max: lengths.max() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::Quantiles;
+
+    fn marked_threads(marks: &[Marked]) -> Vec<MarkedThread> {
+        let mut tally = MarkTally::default();
+        marks.iter().cloned().for_each(|mark| tally.take(mark));
+        tally.threads()
+    }
 
     fn marks(of: &[(u64, Tid, &str)]) -> Vec<Marked> {
         let mark = |(us, tid, name): &(u64, Tid, &str)| Marked {
@@ -192,6 +255,19 @@ mod tests {
             .collect();
         assert_eq!(stages, [("control", 1, 80), ("ros2:callback", 2, 60)]);
         assert_eq!((cycles.cycles, cycles.unpaired), (1, 1));
+    }
+
+    #[test]
+    fn what_begins_and_never_ends_takes_no_more_memory_and_is_counted() {
+        let begin =
+            |us: u64| Marked { at: MonoTime::from_ns(us * 1000), tid: 7, mark: Mark::Begin("app:frame".into()) };
+        let mut tally = MarkTally::default();
+        (0..1_000).for_each(|us| tally.take(begin(us)));
+        assert_eq!(tally.threads[&7].open["app:frame"].len(), NESTED_MAX);
+        tally.take(Marked { at: MonoTime::from_ns(1_005_000), tid: 7, mark: Mark::End("app:frame".into()) });
+        let cycles = tally.threads()[0].cycles.clone();
+        assert_eq!(cycles.unpaired, 1_000 - NESTED_MAX as u64);
+        assert_eq!((cycles.stages[0].times, cycles.stages[0].length.max), (1, Some(Nanos::from_us(6))));
     }
 
     #[test]

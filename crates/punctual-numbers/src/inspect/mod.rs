@@ -26,7 +26,7 @@ pub use cycles::{Cycle, cycles};
 pub use decode::{PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
 pub use findings::{CpuMax, Finding, Policy, Setup, findings};
 pub use late::{WakeUp, by_thread, wake_ups};
-pub use marks::{Mark, Marked, PROVIDER, marked_threads};
+pub use marks::{Mark, MarkTally, Marked, PROVIDER};
 pub use pacing::{Pacing, pacing, sleeping};
 pub use record::{Call, CallKind, Clock, Offsets, Record, Seen, StackOf};
 pub use releases::{Released, ReleasedBy, Releases};
