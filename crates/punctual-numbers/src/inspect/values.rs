@@ -558,9 +558,9 @@ pub struct MarkReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "system", rename_all = "kebab-case")]
 pub enum OtherMarks {
-    /// Tracepoints of LTTng-UST, which exist in user space only: the kernel does not see them.
+    /// Tracepoints of LTTng-UST, which the kernel sees only where they are USDT probes as well.
     LttngUst,
-    /// Tracepoints of ROS 2, which go through LTTng-UST.
+    /// Tracepoints of ROS 2, without the functions that tell when a callback begins and ends.
     Ros2,
     /// The client library of Perfetto, which writes to a daemon of its own.
     Perfetto,

@@ -93,13 +93,13 @@ fn notes(found: &MarkReport) -> Vec<String> {
 fn other(other: &OtherMarks) -> String {
     match other {
         OtherMarks::LttngUst => tr!(
-            "LTTng-UST is loaded: its tracepoints exist in user space only, so the kernel does not see them; record them \
-             with lttng."
+            "LTTng-UST is loaded: the kernel sees its tracepoints only in a program that is built with \
+             -DLTTNG_UST_HAVE_SDT_INTEGRATION; record the others with lttng."
         )
         .to_owned(),
         OtherMarks::Ros2 => tr!(
-            "The tracepoints of ROS 2 are loaded (ros2:callback_start and others): they go through LTTng-UST and are not \
-             seen here; record them with ros2 trace."
+            "ROS 2 is loaded without functions that tell when a callback begins and ends, so callbacks are not seen here; \
+             record them with ros2 trace."
         )
         .to_owned(),
         OtherMarks::Perfetto => {

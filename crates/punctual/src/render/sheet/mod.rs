@@ -81,8 +81,7 @@ impl Sheet {
     /// Adds a heading, with an empty line above it.
     pub fn heading(&mut self, title: &str) {
         self.gap();
-        let is_narrow = self.style.width < Style::default().width;
-        if is_narrow && width(title) > self.style.width {
+        if width(title) > self.style.width {
             return self.paragraph(0, title);
         }
         self.line(&self.toned(Tone::Heading, &clean(title)));
