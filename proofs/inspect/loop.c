@@ -143,6 +143,16 @@ static void tell(long *latencies, long count) {
     printf("own latency %ld %ld %ld\n", latencies[count / 2], latencies[count * 99 / 100], latencies[count - 1]);
 }
 
+// Writes when the first cycle was released, in nanoseconds of CLOCK_MONOTONIC. The others follow a millisecond apart, whatever
+// happens to the loop.
+static void record(struct timespec first) {
+    const char *path = getenv("LOOP_RECORD");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+    fprintf(file, "%lld\n", (long long)first.tv_sec * 1000000000 + first.tv_nsec);
+    fclose(file);
+}
+
 static int is(const char *kind, const char *name) { return strcmp(kind, name) == 0; }
 
 int main(int argc, char **argv) {
@@ -177,12 +187,14 @@ int main(int argc, char **argv) {
     madvise(fresh, 4096UL * (cycles + 1), MADV_NOHUGEPAGE);
 
     int fd = timerfd_create(CLOCK_MONOTONIC, 0), poll = epoll_create1(0);
-    struct itimerspec spec = {{0, PERIOD_NS}, {0, PERIOD_NS}};
     struct epoll_event event = {.events = EPOLLIN};
-    if (timer || polled) timerfd_settime(fd, 0, &spec, NULL);
     epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
     struct timespec next, length = {0, PERIOD_NS};
     clock_gettime(clock, &next);
+    struct timespec first = next;
+    add(&first, PERIOD_NS);
+    struct itimerspec spec = {length, first};
+    if (timer || polled) timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
     if (is(kind, "hog") && fork() == 0) hog(every, next);
     long *latencies = (long *)calloc((size_t)cycles + 1, sizeof *latencies);
     memset(latencies, 1, (size_t)cycles * sizeof *latencies);
@@ -205,5 +217,6 @@ int main(int argc, char **argv) {
     }
     holder_runs = 0;
     if (is(kind, "timed")) tell(latencies, cycles);
+    if (clock == CLOCK_MONOTONIC && !relative) record(first);
     return 0;
 }

@@ -99,11 +99,16 @@ def main():
     if kind in others:
         threading.Thread(target=others[kind], daemon=True).start()
     timer = libc.timerfd_create(CLOCK_MONOTONIC, 0)
+    due = time.monotonic_ns()
     if kind == "timerfd":
         millisecond = Timespec(0, PERIOD_NS)
-        libc.timerfd_settime(timer, 0, ctypes.byref(Itimerspec(millisecond, millisecond)), None)
+        first = Timespec((due + PERIOD_NS) // 10**9, (due + PERIOD_NS) % 10**9)
+        libc.timerfd_settime(timer, TIMER_ABSTIME, ctypes.byref(Itimerspec(millisecond, first)), None)
+    if kind != "relative" and "LOOP_RECORD" in os.environ:
+        # When the first cycle is released. The others follow a millisecond apart, whatever happens to the loop.
+        with open(os.environ["LOOP_RECORD"], "w") as record:
+            print(due + PERIOD_NS, file=record)
     length = Timespec(0, PERIOD_NS)
-    due = time.monotonic_ns()
     for cycle in range(cycles):
         if kind == "timerfd":
             os.read(timer, 8)

@@ -39,10 +39,7 @@ impl fmt::Display for Row {
 
 pub fn row(plant: &Plant, document: &Value) -> Row {
     let what = format!("{} {} every {}", plant.build, plant.kind.word(), plant.every);
-    // Threads with the highest priority come first, and the loop has the highest of its program. Another program that it
-    // started is observed as well.
-    let is_its = |thread: &&Value| thread["pid"] == document["program"]["pid"];
-    let thread = document["threads"].as_array().into_iter().flatten().find(is_its).unwrap_or(&Value::Null);
+    let thread = thread(document);
     let rows: Vec<&Value> = thread["cycles"]["in_the_way"].as_array().into_iter().flatten().collect();
     let hits: Vec<&&Value> =
         rows.iter().filter(|row| Some(row["intruder"].as_str().unwrap_or("")) == plant.kind.intruder()).collect();
@@ -55,6 +52,18 @@ pub fn row(plant: &Plant, document: &Value) -> Row {
         (None, None) => format!("{} rows", rows.len()),
     };
     Row { build: plant.build, what, told, is_named, wrong: wrong(plant, thread, &rows, count, document) }
+}
+
+/// Threads with the highest priority come first, and the loop has the highest of its program. Another program that it started is
+/// observed as well.
+fn thread(document: &Value) -> &Value {
+    let is_its = |thread: &&Value| thread["pid"] == document["program"]["pid"];
+    document["threads"].as_array().into_iter().flatten().find(is_its).unwrap_or(&Value::Null)
+}
+
+/// The number of the loop's thread; zero, which no thread has, if it was not found.
+pub fn tid(document: &Value) -> u64 {
+    thread(document)["tid"].as_u64().unwrap_or_default()
 }
 
 /// Whether a row is told by this function. Without symbols the address of its place tells that.

@@ -11,11 +11,13 @@
 mod cost;
 mod judge;
 mod kind;
+mod releases;
 mod run;
 
 use anyhow::Result;
 use clap::Parser;
 use judge::Row;
+use releases::Releases;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -69,7 +71,7 @@ fn main() -> ExitCode {
     }
     match judged(&words) {
         Ok(None) => ExitCode::from(NOT_RUN),
-        Ok(Some(rows)) => {
+        Ok(Some((rows, releases))) => {
             by_build(&rows);
             let wrong = rows.iter().filter(|row| row.wrong.is_some()).count();
             let named = rows.iter().filter(|row| row.is_named == Some(true)).count();
@@ -79,7 +81,9 @@ fn main() -> ExitCode {
                 rows.len() - wrong,
                 rows.len()
             );
-            if wrong == 0 && named * 100 >= places * NAMED_PERCENT { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            println!("{releases}");
+            let is_named = named * 100 >= places * NAMED_PERCENT;
+            if wrong == 0 && is_named && releases.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
     }
@@ -102,16 +106,19 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 }
 
 /// Inspects each loop; `None` if the kernel's trace cannot be used here.
-fn judged(words: &Words) -> Result<Option<Vec<Row>>> {
-    let mut rows = Vec::new();
+fn judged(words: &Words) -> Result<Option<(Vec<Row>, Releases)>> {
+    let (mut rows, mut releases) = (Vec::new(), Releases::default());
     for plant in run::plants(words)? {
-        let Some(document) = run::inspect(words, &plant)? else {
+        let Some((document, files)) = run::inspect(words, &plant)? else {
             println!("the kernel's trace cannot be used here");
             return Ok(None);
         };
         let row = judge::row(&plant, &document);
         println!("{row}");
         rows.push(row);
+        if let Some(of_it) = Releases::read(&files, judge::tid(&document), plant.cycles)? {
+            releases.add(of_it);
+        }
     }
-    Ok(Some(rows))
+    Ok(Some((rows, releases)))
 }

@@ -2,6 +2,7 @@
 
 use crate::Words;
 use crate::kind::Kind;
+use crate::releases::Files;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::ops::Range;
@@ -194,8 +195,11 @@ fn function(line: &str) -> Option<Function> {
     Some(Function { name, code: from..from + hex(size)? })
 }
 
-/// The document of an inspection; `None` if it could not use the kernel's trace.
-pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<Value>> {
+/// The document of an inspection and its files; `None` if it could not use the kernel's trace.
+pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<(Value, Files)>> {
+    let files = Files { record: words.folder.join("record"), cycles: words.folder.join("cycles.csv") };
+    // Some loops write no record, and that of another must not be taken for theirs.
+    let _ = std::fs::remove_file(&files.record);
     let mut command = Command::new(&words.punctual);
     command.args(["inspect", "--json", "--duration", "60s"]);
     if plant.kind.culprit().is_some() {
@@ -204,10 +208,11 @@ pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<Value>> {
     if plant.tells_names {
         command.env("PYTHONPERFSUPPORT", "1");
     }
+    command.arg("--cycles").arg(&files.cycles).env("LOOP_RECORD", &files.record);
     command.arg("--").arg(&plant.program);
     command.args([plant.kind.word(), &plant.every.to_string(), &plant.cycles.to_string()]);
     let output = command.stderr(Stdio::null()).output().context("start punctual")?;
     ensure!(output.status.success(), "punctual inspect ended with {} on {}", output.status, plant.kind.word());
     let document: Value = serde_json::from_slice(&output.stdout).context("read what punctual inspect printed")?;
-    Ok((document["engine"] == "tracefs").then_some(document))
+    Ok((document["engine"] == "tracefs").then_some((document, files)))
 }

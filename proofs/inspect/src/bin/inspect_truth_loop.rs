@@ -127,7 +127,8 @@ fn run(kind: &str, every: usize, cycles: usize) -> Result<bool> {
         "migration" => Box::new(planted_migration),
         _ => return Ok(false),
     };
-    let mut wait = waiting(kind)?;
+    let first = period_after(clock_gettime(ClockId::Monotonic));
+    let mut wait = waiting(kind, first)?;
     for cycle in 1..=cycles {
         wait()?;
         black_box((0..2_000_u64).fold(0, |sum, n| sum ^ black_box(n)));
@@ -135,11 +136,30 @@ fn run(kind: &str, every: usize, cycles: usize) -> Result<bool> {
             defect();
         }
     }
+    if kind != "relative" {
+        record(first)?;
+    }
     Ok(true)
 }
 
-/// What the loop waits by.
-fn waiting(kind: &str) -> Result<Box<dyn FnMut() -> Result<()>>> {
+/// Writes when the first cycle was released, in nanoseconds of `CLOCK_MONOTONIC`. The others follow a millisecond apart, whatever
+/// happens to the loop.
+fn record(first: Timespec) -> Result<()> {
+    let Some(path) = std::env::var_os("LOOP_RECORD") else { return Ok(()) };
+    std::fs::write(path, format!("{}\n", first.tv_sec * 1_000_000_000 + first.tv_nsec))
+}
+
+fn period_after(mut time: Timespec) -> Timespec {
+    time.tv_nsec += PERIOD_NS;
+    if time.tv_nsec >= 1_000_000_000 {
+        time.tv_nsec -= 1_000_000_000;
+        time.tv_sec += 1;
+    }
+    time
+}
+
+/// What the loop waits by, from its first release on.
+fn waiting(kind: &str, first: Timespec) -> Result<Box<dyn FnMut() -> Result<()>>> {
     let period = Timespec { tv_sec: 0, tv_nsec: PERIOD_NS };
     Ok(match kind {
         "relative" => Box::new(move || match nanosleep(&period) {
@@ -148,20 +168,17 @@ fn waiting(kind: &str) -> Result<Box<dyn FnMut() -> Result<()>>> {
         }),
         "timerfd" => {
             let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
-            let spec = Itimerspec { it_interval: period, it_value: period };
-            timerfd_settime(&timer, TimerfdTimerFlags::empty(), &spec)?;
+            let spec = Itimerspec { it_interval: period, it_value: first };
+            timerfd_settime(&timer, TimerfdTimerFlags::ABSTIME, &spec)?;
             let mut timer = File::from(timer);
             Box::new(move || timer.read_exact(&mut [0; 8]))
         }
         _ => {
-            let mut next = clock_gettime(ClockId::Monotonic);
+            let mut next = first;
             Box::new(move || {
-                next.tv_nsec += PERIOD_NS;
-                if next.tv_nsec >= 1_000_000_000 {
-                    next.tv_nsec -= 1_000_000_000;
-                    next.tv_sec += 1;
-                }
-                Ok(clock_nanosleep_absolute(ClockId::Monotonic, &next)?)
+                let due = next;
+                next = period_after(due);
+                Ok(clock_nanosleep_absolute(ClockId::Monotonic, &due)?)
             })
         }
     })
