@@ -155,6 +155,11 @@ impl Allocations {
         }
     }
 
+    /// The threads whose allocations are looked for, or were.
+    pub fn probed(&self) -> &BTreeMap<Tid, Probed> {
+        &self.probed
+    }
+
     /// The number of calls that were probed so far.
     pub fn hits(&self) -> u64 {
         self.hits

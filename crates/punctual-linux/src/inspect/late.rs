@@ -8,23 +8,19 @@ use crate::probe::SeenActivation;
 use crate::trace::{self, Engine, EngineChoice, Flight, MeasuredThread, Opened, TracePace, Wish};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, MonoTime, Nanos};
-use punctual_numbers::inspect::{Call, Offsets, Record, Setup, WakeUp, by_thread, wake_ups};
+use punctual_numbers::inspect::{Cycle, Digest, Setup, WakeUp};
 use punctual_numbers::trace::keep::late_threshold;
 use punctual_numbers::trace::{LateTotal, SelfTest, Tid, Window};
 use punctual_rt::now;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-/// Time between two looks at the program's records.
-const LOOK: Nanos = Nanos::from_ms(250);
-/// How far a look reaches back. Cycles that last longer than half of this are not seen.
-const REACH: Nanos = Nanos::from_secs(3);
 /// Size of the trace buffer of each CPU, in bytes: two seconds of 50,000 records each.
 const BUFFER_BYTES: u64 = 8 << 20;
 const WINDOWS_MAX: u32 = 600;
 /// Threads for which causes are looked for: those of the highest priorities.
 const THREADS_MAX: usize = 4;
 /// A thread is followed once it has had this many cycles.
-const CYCLES_MIN: usize = 5;
+const CYCLES_MIN: u64 = 5;
 /// Of the cycles of one look, at most this many are kept as ordinary ones, for comparison.
 const ORDINARY: usize = 8;
 
@@ -32,29 +28,6 @@ const ORDINARY: usize = 8;
 pub struct Search {
     state: State,
     cpus: CpuSet,
-    looked: MonoTime,
-    recent: Recent,
-}
-
-/// Finds the program's latest records.
-#[derive(Default)]
-pub struct Recent {
-    /// Numbers of records at earlier looks.
-    marks: VecDeque<(MonoTime, usize)>,
-}
-
-impl Recent {
-    /// The records of the last time up to [`REACH`].
-    pub fn of<'a>(&mut self, records: &'a [Record]) -> &'a [Record] {
-        let at = now();
-        let reach = at.minus(REACH);
-        while self.marks.get(1).is_some_and(|(at, _)| *at <= reach) {
-            self.marks.pop_front();
-        }
-        let from = self.marks.front().map_or(0, |(_, index)| *index);
-        self.marks.push_back((at, records.len()));
-        records.get(from..).unwrap_or_default()
-    }
 }
 
 enum State {
@@ -74,10 +47,8 @@ pub struct Caught {
 
 /// What is known of the program at a look.
 pub struct Known<'a> {
-    pub records: &'a [Record],
+    pub digest: &'a Digest,
     pub threads: &'a BTreeMap<u32, Seen>,
-    pub calls: &'a [Call],
-    pub offsets: &'a Offsets,
     /// Cycles with more latency than this are late, whatever is usual.
     pub limit: Option<Nanos>,
 }
@@ -90,28 +61,20 @@ impl Search {
             Some((engine, self_test)) => State::Ready(engine, self_test),
             None => State::Failed(refused.into_iter().map(|refused| refused.why).collect::<Vec<_>>().join("; ")),
         };
-        Self { state, cpus: cpus.clone(), looked: now(), recent: Recent::default() }
+        Self { state, cpus: cpus.clone() }
     }
 
-    /// Hands late cycles to the flight recorder, if it is time to.
-    pub fn look(&mut self, known: &Known<'_>) {
-        if now().since(self.looked) >= LOOK {
-            self.look_now(known);
-        }
-    }
-
-    fn look_now(&mut self, known: &Known<'_>) {
-        self.looked = now();
-        let recent = self.recent.of(known.records);
+    /// Hands cycles that ended to the flight recorder, soon after they did.
+    pub fn look(&mut self, ended: &[(Tid, Cycle)], known: &Known<'_>) {
         if matches!(self.state, State::Ready(..)) {
-            self.begin(recent, known);
+            self.begin(known);
         } else if let State::On(chase) = &mut self.state {
-            chase.take(recent, known);
+            chase.take(ended, known);
         }
     }
 
-    fn begin(&mut self, recent: &[Record], known: &Known<'_>) {
-        let chosen = chosen(recent, known, &self.cpus);
+    fn begin(&mut self, known: &Known<'_>) {
+        let chosen = chosen(known, &self.cpus);
         if chosen.is_empty() {
             return;
         }
@@ -128,8 +91,7 @@ impl Search {
     }
 
     /// What was caught of each thread. The error says why nothing could be.
-    pub fn end(mut self, known: &Known<'_>) -> Result<BTreeMap<u32, Caught>, String> {
-        self.look_now(known);
+    pub fn end(self) -> Result<BTreeMap<u32, Caught>, String> {
         match self.state {
             State::Ready(..) => Ok(BTreeMap::new()),
             State::Failed(why) => Err(why),
@@ -139,13 +101,13 @@ impl Search {
 }
 
 /// The threads to follow, once for each CPU that they may run on.
-fn chosen(recent: &[Record], known: &Known<'_>, cpus: &CpuSet) -> Vec<MeasuredThread> {
+fn chosen(known: &Known<'_>, cpus: &CpuSet) -> Vec<MeasuredThread> {
     let on_cpus = |tid: u32| {
         let its = setup(tid, known).map_or_else(|| cpus.clone(), |setup| setup.cpus.clone());
         let measured: Vec<u32> = its.iter().filter(|cpu| cpus.contains(*cpu)).collect();
         measured.into_iter().map(move |cpu| MeasuredThread { cpu, tid })
     };
-    paced(recent, known).into_iter().take(THREADS_MAX).flat_map(on_cpus).collect()
+    paced(known).into_iter().take(THREADS_MAX).flat_map(on_cpus).collect()
 }
 
 fn setup<'a>(tid: u32, known: &Known<'a>) -> Option<&'a Setup> {
@@ -153,25 +115,11 @@ fn setup<'a>(tid: u32, known: &Known<'a>) -> Option<&'a Setup> {
 }
 
 /// Threads with cycles, those of the highest priorities first.
-pub fn paced(recent: &[Record], known: &Known<'_>) -> Vec<u32> {
-    let mut paced: Vec<u32> = each_wake_ups(recent, known, known.threads.keys().copied())
-        .into_iter()
-        .filter(|(_, wake_ups)| wake_ups.len() >= CYCLES_MIN)
-        .map(|(tid, _)| tid)
-        .collect();
+pub fn paced(known: &Known<'_>) -> Vec<u32> {
+    let its = |tid: Tid| u32::try_from(tid).ok().filter(|tid| known.threads.contains_key(tid));
+    let mut paced: Vec<u32> = known.digest.with_cycles(CYCLES_MIN).filter_map(its).collect();
     paced.sort_by_key(|tid| (setup(*tid, known).and_then(Setup::kernel_priority).unwrap_or(i32::MAX), *tid));
     paced
-}
-
-fn each_wake_ups(recent: &[Record], known: &Known<'_>, tids: impl Iterator<Item = u32>) -> BTreeMap<u32, Vec<WakeUp>> {
-    let mut by_thread = by_thread(tids.filter_map(|tid| Tid::try_from(tid).ok()), recent);
-    let wake_ups = |(tid, records): (&Tid, &mut Vec<&Record>)| {
-        records.sort_by_key(|record| record.at);
-        let id = u32::try_from(*tid).ok()?;
-        let is_real_time = known.threads.get(&id).is_some_and(Seen::is_real_time);
-        Some((id, wake_ups(records, *tid, is_real_time, known.calls, known.offsets)))
-    };
-    by_thread.iter_mut().filter_map(wake_ups).collect()
 }
 
 /// The flight recorder at work.
@@ -193,9 +141,11 @@ impl Chase {
         Self { flight, lanes, told, windows: BTreeMap::new(), late: BTreeMap::new() }
     }
 
-    fn take(&mut self, recent: &[Record], known: &Known<'_>) {
+    fn take(&mut self, ended: &[(Tid, Cycle)], known: &Known<'_>) {
         let tids: Vec<u32> = self.told.keys().copied().collect();
-        for (tid, wake_ups) in each_wake_ups(recent, known, tids.into_iter()) {
+        for tid in tids {
+            let its = ended.iter().filter(|(of, _)| Tid::try_from(tid).is_ok_and(|tid| tid == *of));
+            let wake_ups: Vec<WakeUp> = its.filter_map(|(_, cycle)| WakeUp::of(cycle)).collect();
             self.hand_over(tid, &wake_ups, known.limit);
         }
         self.collect();

@@ -11,6 +11,8 @@ mod allocations;
 mod calls;
 mod child;
 mod code;
+mod cycles_file;
+mod flow;
 mod late;
 mod marks;
 mod members;
@@ -28,6 +30,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::inspect::Inspection;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
@@ -54,6 +57,8 @@ pub struct Wanted {
     /// Whether to look for what makes threads late.
     pub causes: bool,
     pub cpus: CpuSet,
+    /// A file for a line of each cycle.
+    pub cycles: Option<PathBuf>,
     /// Facts about the machine, as a recording has them.
     pub machine: Vec<MachineLine>,
 }
@@ -72,6 +77,8 @@ pub enum InspectError {
     Kernel(u32),
     #[error("start {program}: {error}")]
     Start { program: String, error: std::io::Error },
+    #[error("write the cycles to {}: {error}", path.display())]
+    Cycles { path: PathBuf, error: std::io::Error },
     #[error(
         "the program ended before any of its threads could be observed; give it more to do, or look at its own messages"
     )]

@@ -3,7 +3,9 @@
 use super::allocations::Allocations;
 use super::child::Program;
 use super::code::{Space, Spaces};
-use super::late::{Caught, Known, Recent, Search, paced};
+use super::cycles_file::CyclesFile;
+use super::flow::Flow;
+use super::late::{Caught, Known, Search, paced};
 use super::marks::Marks;
 use super::members::Members;
 use super::process;
@@ -12,8 +14,8 @@ use super::{InspectError, Target, Wanted, calls, target};
 use crate::sys::usage;
 use crate::trace::{ProgramTrace, TraceError};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::inspect::{Call, End, Offsets, Person, Probed, Record, Seen, Unprobed};
-use punctual_numbers::trace::{Address, Tid};
+use punctual_numbers::inspect::{Call, Digest, End, Offsets, Person, Record, Rules, Seen, Unprobed};
+use punctual_numbers::trace::Tid;
 use punctual_rt::now;
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 use std::collections::BTreeMap;
@@ -28,8 +30,8 @@ const TICK: Duration = Duration::from_millis(20);
 const LOOK: Nanos = Nanos::from_ms(500);
 /// Readings of threads may use one part in this many of the time.
 const LOOK_PART: u64 = 20;
-/// Records that are kept: about 100 MB.
-const RECORDS_MAX: usize = 1_500_000;
+/// Time between two looks at cycles that ended. The flight recorder must hear of late ones while it still has their records.
+const CYCLES: Nanos = Nanos::from_ms(250);
 /// Threads whose system calls are looked at, without a trace.
 const SAMPLED_MAX: usize = 64;
 
@@ -43,21 +45,17 @@ pub struct Observed {
     pub spaces: Spaces,
     pub length: Nanos,
     pub end: End,
-    /// Records in order of time; `None` without a trace.
-    pub records: Option<Vec<Record>>,
+    /// What the records came to; `None` without a trace.
+    pub digest: Option<Digest>,
     pub lost: u64,
     /// Call stacks that were dropped.
     pub lost_stacks: u64,
-    /// Threads whose allocations were looked for, and when.
-    pub probed: BTreeMap<Tid, Probed>,
     /// Calls of the allocator that were probed.
     pub hits: u64,
     /// Why allocations were not looked for, or not all the time.
     pub unprobed: Option<Unprobed>,
     pub own_cpu: Nanos,
     pub blind_events: Vec<String>,
-    /// How far other clocks are ahead of the monotonic one.
-    pub offsets: Offsets,
     /// By thread, what was kept of late cycles; the error says why nothing could be.
     pub late: Result<BTreeMap<u32, Caught>, String>,
     /// Whether the kernel refused to show what threads wait in.
@@ -67,7 +65,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    fn begin(pid: u32, members: Members, spaces: Spaces, is_traced: bool) -> Self {
+    fn begin(pid: u32, members: Members, spaces: Spaces) -> Self {
         Self {
             pid,
             started: None,
@@ -76,15 +74,13 @@ impl Observed {
             spaces,
             length: Nanos::default(),
             end: End::Duration,
-            records: is_traced.then(Vec::new),
+            digest: None,
             lost: 0,
             lost_stacks: 0,
-            probed: BTreeMap::new(),
             hits: 0,
             unprobed: None,
             own_cpu: Nanos::default(),
             blind_events: Vec::new(),
-            offsets: offsets(),
             late: Ok(BTreeMap::new()),
             waits_hidden: false,
             marks: None,
@@ -99,6 +95,7 @@ pub fn observe(
     interrupted: &AtomicBool,
 ) -> Result<Observed, InspectError> {
     let found = target::find(&wanted.target, wanted.thread.as_ref())?;
+    let cycles_file = wanted.cycles.as_deref().map(CyclesFile::create).transpose()?;
     let cpu_before = usage::own_cpu();
     // Opening the search stops every CPU for moments, so it is done before anything is observed.
     let search = (trace.is_some() && wanted.causes).then(|| Search::open(&wanted.cpus));
@@ -124,22 +121,24 @@ pub fn observe(
     }
     let mut watch = Watch {
         is_ours: program.is_some(),
+        is_traced: tracing.is_some(),
         looked: MonoTime::default(),
         look: LOOK,
         samples_stacks: tracing.as_ref().is_some_and(|tracing| tracing.stacks.is_some()),
         dropped: 0,
-        seen: Observed::begin(pid, members, spaces, tracing.is_some()),
+        seen: Observed::begin(pid, members, spaces),
     };
     watch.seen.started = program.is_some().then_some(from);
     watch.seen.marks = wanted.may_trace.then(Marks::new);
     let allocations = Allocations::new(wanted.allocations && tracing.is_some());
-    let mut sources = Sources { tracing, search, allocations, recent: Recent::default(), calls };
+    let flow = tracing.is_some().then(|| Flow::new(digest(wanted, calls, program.is_some())));
+    let mut sources = Sources { tracing, flow, search, allocations, cycles_file, cycles_at: MonoTime::default() };
     watch.seen.end = watch.until_end(wanted, &mut sources, &mut program, from, interrupted);
     watch.look(0);
     let mut seen = watch.seen;
     seen.marks.iter_mut().for_each(Marks::drain);
     seen.length = now().since(from);
-    finish(&mut seen, sources, wanted.limit);
+    finish(&mut seen, sources, wanted.limit)?;
     seen.own_cpu = usage::own_cpu().minus(cpu_before);
     if program.is_some() {
         drop(program);
@@ -148,33 +147,48 @@ pub fn observe(
     if seen.members.threads.is_empty() { Err(InspectError::EndedAtOnce) } else { Ok(seen) }
 }
 
+/// What the program's records are to come to. One that was started is followed from its beginning.
+fn digest(wanted: &Wanted, calls: &[Call], is_started: bool) -> Digest {
+    let mut digest = Digest::new(Rules { calls: calls.to_vec(), offsets: offsets(), limit: wanted.limit });
+    if is_started {
+        digest.keep_start();
+    }
+    if wanted.causes || wanted.cycles.is_some() {
+        digest.keep_cycles();
+    }
+    digest
+}
+
 /// Reads what is left in the sources, and closes them.
-fn finish(seen: &mut Observed, sources: Sources<'_>, limit: Option<Nanos>) {
-    let Sources { tracing, search, mut allocations, calls, .. } = sources;
-    let (Some(mut tracing), Some(records)) = (tracing, &mut seen.records) else { return };
+fn finish(seen: &mut Observed, sources: Sources, limit: Option<Nanos>) -> Result<(), InspectError> {
+    let Sources { tracing, flow, search, mut allocations, mut cycles_file, .. } = sources;
+    let (Some(mut tracing), Some(mut flow)) = (tracing, flow) else {
+        return cycles_file.map_or(Ok(()), CyclesFile::end);
+    };
     tracing.trace.end();
-    tracing.drain(&mut seen.members, &mut seen.people, &mut seen.spaces, records);
-    allocations.drain(&seen.members.threads, &seen.spaces, records);
+    flow.read(|records| {
+        tracing.drain(&mut seen.members, &mut seen.people, &mut seen.spaces, records);
+        allocations.drain(&seen.members.threads, &seen.spaces, records);
+    });
     seen.hits = allocations.hits();
-    (seen.probed, seen.unprobed) = allocations.end();
+    let (probed, unprobed) = allocations.end();
+    seen.unprobed = unprobed;
+    let mut digest = flow.end();
+    digest.probed(&probed);
+    digest.settle();
     seen.lost = tracing.trace.lost();
     seen.lost_stacks = tracing.dropped();
     seen.blind_events.clone_from(&tracing.trace.blind);
-    if let Some(search) = search {
-        let threads = &seen.members.threads;
-        seen.late = search.end(&Known { records, threads, calls, offsets: &seen.offsets, limit });
+    let ended = digest.ended();
+    if let Some(file) = &mut cycles_file {
+        file.add(&ended);
     }
-    drop_own_faults(records, &seen.members, &seen.spaces);
-    records.sort_by_key(|record| record.at);
-}
-
-/// Drops the faults that our probes caused.
-fn drop_own_faults(records: &mut Vec<Record>, members: &Members, spaces: &Spaces) {
-    let is_own = |tid: Tid, at: Address| {
-        let thread = u32::try_from(tid).ok().and_then(|tid| members.threads.get(&tid));
-        thread.and_then(|thread| spaces.get(&thread.pid)).is_some_and(|space| space.is_of_probes(at))
-    };
-    records.retain(|record| !matches!(record.seen, Seen::Fault { ip } if is_own(record.tid, ip)));
+    if let Some(mut search) = search {
+        search.look(&ended, &Known { digest: &digest, threads: &seen.members.threads, limit });
+        seen.late = search.end();
+    }
+    seen.digest = Some(digest);
+    cycles_file.map_or(Ok(()), CyclesFile::end)
 }
 
 /// How far other clocks are ahead at present.
@@ -253,17 +267,52 @@ fn meet(people: &mut BTreeMap<Tid, Person>, records: &[Record]) {
 }
 
 /// What is read while the program is observed.
-struct Sources<'a> {
+struct Sources {
     tracing: Option<Tracing>,
+    /// Together with the trace.
+    flow: Option<Flow>,
     search: Option<Search>,
     allocations: Allocations,
-    /// Where the allocations are to be looked for.
-    recent: Recent,
-    calls: &'a [Call],
+    cycles_file: Option<CyclesFile>,
+    /// When cycles were looked at.
+    cycles_at: MonoTime,
+}
+
+impl Sources {
+    /// Reads the records since the last call, and looks at the cycles that ended; false without a trace.
+    fn read(&mut self, seen: &mut Observed, limit: Option<Nanos>) -> bool {
+        let Self { tracing, flow, search, allocations, cycles_file, cycles_at } = self;
+        let (Some(tracing), Some(flow)) = (tracing, flow) else { return false };
+        let Observed { members, people, spaces, .. } = seen;
+        flow.read(|records| {
+            tracing.drain(members, people, spaces, records);
+            allocations.drain(&members.threads, spaces, records);
+        });
+        members.threads.keys().filter_map(|tid| Tid::try_from(*tid).ok()).for_each(|tid| flow.digest.know(tid));
+        if now().since(*cycles_at) >= CYCLES {
+            *cycles_at = now();
+            flow.digest.probed(allocations.probed());
+            flow.digest.go_on();
+            let ended = flow.digest.ended();
+            if let Some(file) = cycles_file {
+                file.add(&ended);
+            }
+            let known = Known { digest: &flow.digest, threads: &members.threads, limit };
+            if let Some(search) = search {
+                search.look(&ended, &known);
+            }
+            if allocations.is_due() {
+                allocations.begin(&paced(&known), &members.threads, spaces);
+            }
+        }
+        true
+    }
 }
 
 struct Watch {
     is_ours: bool,
+    /// Whether records tell of new threads and processes.
+    is_traced: bool,
     looked: MonoTime,
     look: Nanos,
     samples_stacks: bool,
@@ -276,7 +325,7 @@ impl Watch {
     fn until_end(
         &mut self,
         wanted: &Wanted,
-        sources: &mut Sources<'_>,
+        sources: &mut Sources,
         program: &mut Option<Program>,
         from: MonoTime,
         interrupted: &AtomicBool,
@@ -284,23 +333,8 @@ impl Watch {
         loop {
             let dropped = sources.tracing.as_ref().map_or(0, Tracing::dropped);
             self.look_if_time(dropped);
-            let seen = &mut self.seen;
-            seen.marks.iter_mut().for_each(Marks::drain);
-            if let (Some(tracing), Some(records)) = (sources.tracing.as_mut(), &mut seen.records) {
-                tracing.drain(&mut seen.members, &mut seen.people, &mut seen.spaces, records);
-                sources.allocations.drain(&seen.members.threads, &seen.spaces, records);
-                let (calls, threads) = (sources.calls, &seen.members.threads);
-                let known = Known { records, threads, calls, offsets: &seen.offsets, limit: wanted.limit };
-                if let Some(search) = &mut sources.search {
-                    search.look(&known);
-                }
-                if sources.allocations.is_due() {
-                    sources.allocations.begin(&paced(sources.recent.of(records), &known), threads, &seen.spaces);
-                }
-                if records.len() > RECORDS_MAX {
-                    return End::Full;
-                }
-            } else {
+            self.seen.marks.iter_mut().for_each(Marks::drain);
+            if !sources.read(&mut self.seen, wanted.limit) {
                 self.sample();
             }
             let first_ended = program.as_mut().map_or_else(|| !process::is_running(self.seen.pid), Program::has_ended);
@@ -325,9 +359,9 @@ impl Watch {
 
     fn look(&mut self, dropped: u64) {
         let from = now();
-        let Observed { members, spaces, records, marks, .. } = &mut self.seen;
+        let Self { seen: Observed { members, spaces, marks, .. }, is_traced, .. } = self;
         // The trace tells of new processes itself.
-        if records.is_none() {
+        if !*is_traced {
             members.find_children();
         }
         members.look();

@@ -38,10 +38,6 @@ impl Seen {
         self.last = thread;
     }
 
-    pub fn is_real_time(&self) -> bool {
-        self.last.setup.as_ref().and_then(|setup| setup.policy).is_some_and(Policy::is_real_time)
-    }
-
     pub fn growth(&self) -> Option<Counters> {
         Some(growth(&self.first_counters?, &self.last.counters?))
     }

@@ -11,8 +11,8 @@ use punctual_facts::machine::MachineLine;
 use punctual_hist::MonoTime;
 use punctual_numbers::explain::{Evidence, Explanation};
 use punctual_numbers::inspect::{
-    self as numbers, Blind, Call, CallKind, Engine, Finding, Inspection, Order, Pace, Person, Program, Record, Refused,
-    Setup, StartUp, ThreadReport,
+    self as numbers, Blind, Call, Digest, Engine, Finding, Inspection, Order, Pace, Person, Program, Refused, Setup,
+    StartUp, ThreadReport,
 };
 use punctual_numbers::trace::{Address, Tid};
 use punctual_rt::kernel;
@@ -26,8 +26,6 @@ pub fn report(
 ) -> Result<Inspection, InspectError> {
     let places: BTreeMap<u32, Places<'_>> = seen.spaces.iter().map(|(pid, space)| (*pid, Places::new(space))).collect();
     let people = people(seen);
-    let tids = seen.members.threads.keys().filter_map(|tid| Tid::try_from(*tid).ok());
-    let by_thread = numbers::by_thread(tids, seen.records.iter().flatten());
     let is_wanted =
         |tid: u32, thread: &Seen| wanted.thread.as_ref().is_none_or(|filter| filter.has(tid, &thread.last.name));
     let mut threads: Vec<ThreadReport> = seen
@@ -36,13 +34,11 @@ pub fn report(
         .iter()
         .filter(|(tid, thread)| is_wanted(**tid, thread))
         .map(|(tid, thread)| {
-            let records = Tid::try_from(*tid).ok().and_then(|tid| by_thread.get(&tid));
-            let records = records.map(Vec::as_slice).unwrap_or_default();
             let located = |stack: &[Address]| places.get(&thread.pid).map(|places| places.locate(stack));
             let locate = |stack: &[Address]| located(stack).unwrap_or_default();
-            let (people, probed) = (&people, &seen.probed);
-            let order = Order { calls, offsets: seen.offsets, people, locate: &locate, probed, limit: wanted.limit };
-            let mut report = of_thread(*tid, thread, records, seen.records.is_some(), &order);
+            let is_of_probes = |at| is_of_probes(seen, thread.pid, at);
+            let order = Order { calls, people: &people, locate: &locate, is_of_probes: &is_of_probes };
+            let mut report = of_thread(*tid, thread, seen.digest.as_ref(), &order);
             report.causes = causes(&report, seen, &wanted.machine);
             report
         })
@@ -54,18 +50,18 @@ pub fn report(
         let priority = thread.setup.as_ref().and_then(Setup::kernel_priority);
         (rank(thread), priority.unwrap_or(i32::MAX), thread.tid)
     });
-    let start_up = seen.started.map(|started| start_up(started, seen, &threads, calls));
+    let start_up = seen.started.map(|started| start_up(started, seen, &threads));
     let mut programs = programs(seen);
     let program = programs.remove(&seen.pid).unwrap_or_default();
     Ok(Inspection {
         program,
         children: programs.into_values().collect(),
-        engine: if seen.records.is_some() { Engine::Tracefs } else { Engine::Counters },
+        engine: if seen.digest.is_some() { Engine::Tracefs } else { Engine::Counters },
         refused: refused.into_iter().map(|why| Refused { engine: Engine::Tracefs, why }).collect(),
         blind: blind(seen, &threads),
         observed: seen.length,
         end: seen.end,
-        records: seen.records.as_ref().map_or(0, |records| records.len() as u64),
+        records: seen.digest.as_ref().map_or(0, Digest::records),
         lost: seen.lost,
         probed_allocations: seen.hits,
         own_cpu: seen.own_cpu,
@@ -84,12 +80,14 @@ fn programs(seen: &Observed) -> BTreeMap<u32, Program> {
     seen.members.processes.iter().map(program).collect()
 }
 
-fn of_thread(tid: u32, thread: &Seen, records: &[&Record], is_traced: bool, order: &Order<'_>) -> ThreadReport {
+fn of_thread(tid: u32, thread: &Seen, digest: Option<&Digest>, order: &Order<'_>) -> ThreadReport {
     let name = thread.last.name.clone();
     let kernel_tid = Tid::try_from(tid).unwrap_or_default();
-    let mut report = numbers::thread((thread.pid, kernel_tid), name, records, thread.last.setup.clone(), order);
+    let nothing = Digest::default();
+    let setup = thread.last.setup.clone();
+    let mut report = digest.unwrap_or(&nothing).report((thread.pid, kernel_tid), name, setup, order);
     report.counters = thread.growth();
-    if !is_traced {
+    if digest.is_none() {
         let call = thread.found_in.iter().max_by_key(|(_, count)| **count).map(|((number, _), _)| *number);
         let name = |number| order.calls.iter().find(|call| call.number == number).map(|call| call.name.to_owned());
         report.pace = Pace::NotSeen { call: call.and_then(name) };
@@ -138,34 +136,27 @@ fn people(seen: &Observed) -> BTreeMap<Tid, Person> {
     people
 }
 
-fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport], calls: &[Call]) -> StartUp {
+fn start_up(started: MonoTime, seen: &Observed, threads: &[ThreadReport]) -> StartUp {
     let first = threads.iter().filter_map(|thread| thread.cycles.as_ref()?.first).min();
-    let before = seen.records.iter().flatten().take_while(|record| first.is_none_or(|first| record.at < first));
-    let mut start_up =
-        StartUp { length: first.map(|first| first.since(started)), faults: 0, memory_calls: 0, calls: 0 };
-    let ours = |record: &&Record| u32::try_from(record.tid).is_ok_and(|tid| seen.members.threads.contains_key(&tid));
-    for record in before.filter(ours) {
-        match record.seen {
-            numbers::Seen::Fault { .. } => start_up.faults += 1,
-            numbers::Seen::Enter { number, .. } => {
-                let is_memory = |call: &&Call| call.number == number && call.kind == CallKind::Memory;
-                start_up.calls += 1;
-                start_up.memory_calls += u64::from(calls.iter().find(is_memory).is_some());
-            }
-            _ => {}
-        }
-    }
-    start_up
+    let of = |tid: Tid| u32::try_from(tid).ok().and_then(|tid| seen.members.threads.get(&tid));
+    let is_of_probes = |tid, at| of(tid).is_some_and(|thread| is_of_probes(seen, thread.pid, at));
+    let nothing = Digest::default();
+    seen.digest.as_ref().unwrap_or(&nothing).start_up(started, first, |tid| of(tid).is_some(), is_of_probes)
+}
+
+/// Whether the code at this address is there for our own probes.
+fn is_of_probes(seen: &Observed, pid: u32, at: Address) -> bool {
+    seen.spaces.get(&pid).is_some_and(|space| space.is_of_probes(at))
 }
 
 fn blind(seen: &Observed, threads: &[ThreadReport]) -> Vec<Blind> {
     // A thread that ended before it could be read is of no concern unless it had cycles.
     let is_unread =
-        |thread: &&ThreadReport| thread.setup.is_none() && (seen.records.is_none() || thread.cycles.is_some());
+        |thread: &&ThreadReport| thread.setup.is_none() && (seen.digest.is_none() || thread.cycles.is_some());
     let unread = threads.iter().filter(is_unread).map(|thread| Blind::SettingsOf(thread.tid));
     let children = seen.members.others.iter().map(|(pid, name)| Blind::ChildProcess { pid: *pid, name: name.clone() });
     let mut blind: Vec<Blind> = children.chain(unread).collect();
-    if seen.records.is_none() {
+    if seen.digest.is_none() {
         blind.push(Blind::Cycles);
         blind.extend(seen.waits_hidden.then_some(Blind::Waits));
         return blind;

@@ -1,9 +1,10 @@
 //! Cycles and stages that a program marks itself: from marks in order of time to what its cycles came to. USDT probes of
 //! other providers are read as well, if their names say that something begins and ends.
 
-use super::values::{MarkedCycles, MarkedStage, MarkedThread, Quantiles};
+use super::digest::Values;
+use super::values::{MarkedCycles, MarkedStage, MarkedThread};
 use crate::trace::Tid;
-use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
 /// The provider of our marks, in the notes of a program.
@@ -90,13 +91,13 @@ impl MarkTally {
 
 #[derive(Clone, Debug, Default)]
 struct OfThread {
-    lengths: Counts,
-    apart: Counts,
+    lengths: Values,
+    apart: Values,
     unpaired: u64,
     begun: Option<MonoTime>,
     last_begun: Option<MonoTime>,
     /// By name, in the order in which they first began.
-    stages: Vec<(String, Counts)>,
+    stages: Vec<(String, Values)>,
     /// The stage that the thread is in, by its place, and since when.
     stage: Option<(usize, MonoTime)>,
     /// When each thing began that another provider's probes lie around. It may begin again within itself.
@@ -112,12 +113,12 @@ impl OfThread {
             Mark::CycleBegin => {
                 self.unpaired += u64::from(self.begun.is_some());
                 if let Some(before) = self.last_begun {
-                    self.apart.record(at.since(before));
+                    self.apart.add(at.since(before));
                 }
                 (self.begun, self.last_begun) = (Some(at), Some(at));
             }
             Mark::CycleEnd => match self.begun.take() {
-                Some(from) => self.lengths.record(at.since(from)),
+                Some(from) => self.lengths.add(at.since(from)),
                 // The first end may be that of a cycle which had begun before anybody looked.
                 None => self.unpaired += u64::from(self.last_begun.is_some()),
             },
@@ -151,43 +152,39 @@ impl OfThread {
 
     fn place(&mut self, name: String) -> usize {
         self.stages.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            self.stages.push((name, Counts::new()));
+            self.stages.push((name, Values::default()));
             self.stages.len() - 1
         })
     }
 
     fn record(&mut self, place: usize, length: Nanos) {
         if let Some((_, lengths)) = self.stages.get_mut(place) {
-            lengths.record(length);
+            lengths.add(length);
         }
     }
 
     fn cycles(&self) -> MarkedCycles {
-        let stages = self.stages.iter().filter(|(_, lengths)| !lengths.is_empty());
-        let stage = |(name, lengths): &(String, Counts)| MarkedStage {
+        let stages = self.stages.iter().filter(|(_, lengths)| lengths.count() > 0);
+        let stage = |(name, lengths): &(String, Values)| MarkedStage {
             name: name.clone(),
             times: lengths.count(),
-            length: quantiles(lengths),
+            length: lengths.quantiles(),
         };
         MarkedCycles {
             cycles: self.lengths.count(),
-            length: quantiles(&self.lengths),
+            length: self.lengths.quantiles(),
             begun_apart: self.apart.count(),
-            apart: quantiles(&self.apart),
+            apart: self.apart.quantiles(),
             unpaired: self.unpaired,
             stages: stages.map(stage).collect(),
         }
     }
 }
 
-fn quantiles(lengths: &Counts) -> Quantiles {
-    let at = |ppm| lengths.percentile_ppm(ppm);
-    Quantiles { p50: at(500_000), p99: at(990_000), p999: at(999_000), max: lengths.max() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inspect::Quantiles;
 
     fn marked_threads(marks: &[Marked]) -> Vec<MarkedThread> {
         let mut tally = MarkTally::default();

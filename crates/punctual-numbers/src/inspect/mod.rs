@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! RawEvent -> Record -> Step (calls, faults, waits for the CPU) -> Pacing -> Cycle -> Inspection
-//!    decode               steps                          pacing    cycles   summary, findings
+//!    decode               steps                          pacing    cycles   digest, findings
 //! ```
 //! This module has no access to the machine: system calls have the numbers and names that the reader of the trace gave
 //! them, and what threads are set up with arrives as values.
 
 mod cycles;
 mod decode;
+mod digest;
 mod findings;
 mod late;
 mod marks;
@@ -16,22 +17,20 @@ mod pacing;
 mod record;
 mod releases;
 mod steps;
-mod summary;
 #[cfg(test)]
 mod tests;
 mod values;
 mod verdict;
 
-pub use cycles::{Cycle, cycles};
+pub use cycles::Cycle;
 pub use decode::{PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
+pub use digest::{Digest, Order, Person, Rules};
 pub use findings::{CpuMax, Finding, Policy, Setup, findings};
-pub use late::{WakeUp, by_thread, wake_ups};
+pub use late::WakeUp;
 pub use marks::{Mark, MarkTally, Marked, PROVIDER};
-pub use pacing::{Pacing, pacing, sleeping};
+pub use pacing::sleeping;
 pub use record::{Call, CallKind, Clock, Offsets, Record, Seen, StackOf};
 pub use releases::{Released, ReleasedBy, Releases};
-pub use steps::{CallMade, Step, StepKind, Waker, steps};
-pub use summary::{Order, Person, thread};
 pub use values::{
     Blind, Code, Counters, CycleTimes, End, Engine, InTheWay, Inspection, Intruder, Locate, MarkReport, MarkedCycles,
     MarkedStage, MarkedThread, OtherMarks, Pace, PeriodErrors, PeriodErrorsShow, Probed, Program, Quantiles, Refused,

@@ -96,6 +96,14 @@ impl Pacing {
         }
     }
 
+    /// Whether both are the same wait. One that others end may be at another place in memory.
+    pub fn is_same(self, other: Self, calls: &[Call]) -> bool {
+        match (self, other) {
+            (Self::Woken(one), Self::Woken(other)) => one.is_same(other, calls),
+            _ => self == other,
+        }
+    }
+
     /// Whether releases have a place of their own in time, whatever the thread does.
     pub fn keeps_grid(self) -> bool {
         match self {

@@ -59,6 +59,8 @@ pub struct CallMade {
     pub woken_by: Option<Waker>,
     /// When the thread was woken from its last wait in the call.
     pub woken_at: Option<MonoTime>,
+    /// The CPU on which the thread returned from the call.
+    pub cpu: u32,
     /// The call stack in user space, innermost address first; empty if it is not known.
     pub stack: Stack,
 }
@@ -70,19 +72,12 @@ pub enum Waker {
     Thread(Tid),
 }
 
-/// The steps of a thread, in the order in which they ended. `records` are in order of time.
-pub fn steps(records: &[&Record], tid: Tid) -> Vec<Step> {
-    let mut thread = Thread { tid, ..Thread::default() };
-    for record in records {
-        thread.take(record);
-    }
-    thread.steps
-}
-
-#[derive(Default)]
-struct Thread {
+/// Makes steps of the records of one thread, which come in order of time. Steps are in the order in which they ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stepper {
     tid: Tid,
-    steps: Vec<Step>,
+    /// The steps up to now; whoever reads them takes away those that are no longer needed.
+    pub steps: Vec<Step>,
     call: Option<(MonoTime, CallMade)>,
     /// The latest stack of a call and of a fault, with their times, until they are taken.
     call_stack: Option<(MonoTime, Stack)>,
@@ -91,6 +86,7 @@ struct Thread {
 }
 
 /// The thread does not run.
+#[derive(Clone, Debug)]
 struct Off {
     since: MonoTime,
     /// The CPU that it ran on before.
@@ -99,8 +95,13 @@ struct Off {
     woken: Option<MonoTime>,
 }
 
-impl Thread {
-    fn take(&mut self, record: &Record) {
+impl Stepper {
+    pub fn new(tid: Tid) -> Self {
+        Self { tid, ..Self::default() }
+    }
+
+    /// Takes the next record that is about the thread.
+    pub fn take(&mut self, record: &Record) {
         let (at, ours) = (record.at, record.tid == self.tid);
         // Some CPUs write no record when they switch from idle to a thread. What the thread does shows that it runs.
         // Samples do not tell their CPU well.
@@ -126,11 +127,12 @@ impl Thread {
                     armed: None,
                     woken_by: None,
                     woken_at: None,
+                    cpu: record.cpu,
                     stack: Stack::default(),
                 };
                 self.call = Some((at, call));
             }
-            Seen::Exit { number, result } if ours => self.leave(at, *number, *result),
+            Seen::Exit { number, result } if ours => self.leave(record, *number, *result),
             Seen::Armed { expires } if ours && !in_interrupt(record) => {
                 if let Some((_, call)) = &mut self.call {
                     call.armed = Some(*expires);
@@ -199,17 +201,17 @@ impl Thread {
         }
     }
 
-    fn leave(&mut self, at: MonoTime, number: u32, result: i64) {
+    fn leave(&mut self, record: &Record, number: u32, result: i64) {
         let Some((entered, mut call)) = self.call.take().filter(|(_, call)| call.number == number) else { return };
         let near = |(stacked, _): &(MonoTime, _)| stacked.plus(STACK_NEAR) >= entered;
         call.stack = self.call_stack.take().filter(near).map(|(_, addresses)| addresses).unwrap_or_default();
-        call.result = result;
+        (call.result, call.cpu) = (result, record.cpu);
         for step in self.steps.iter_mut().rev().take_while(|step| step.to >= entered) {
             if let StepKind::Migration { stack } = &mut step.kind {
                 *stack = Arc::clone(&call.stack);
             }
         }
-        self.add(entered, at, StepKind::Call(call));
+        self.add(entered, record.at, StepKind::Call(call));
     }
 }
 

@@ -1,11 +1,13 @@
 //! Threads made of records, with one thing in them that the report must name.
 
+use super::pacing::Pacing;
 use super::*;
 use crate::trace::{Address, Context, FLAG_HARDIRQ, Tid};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
+mod stream;
 mod waits;
 
 const US: u64 = 1_000;
@@ -125,9 +127,12 @@ impl Script {
             stack.iter().map(code).collect()
         };
         let offsets = Offsets { realtime: 7_000_000_000_000, ..Offsets::default() };
-        let order =
-            Order { calls: &calls(), offsets, people: &people, locate: &locate, probed: &BTreeMap::new(), limit };
-        thread((77, TID), "loop".to_owned(), &records, None, &order)
+        let order = Order { calls: &calls(), people: &people, locate: &locate, is_of_probes: &|_| false };
+        let mut digest = Digest::new(Rules { calls: calls(), offsets, limit });
+        digest.know(TID);
+        digest.take(records);
+        digest.settle();
+        digest.report((77, TID), "loop".to_owned(), None, &order)
     }
 }
 
@@ -179,15 +184,19 @@ fn wake_ups_have_their_release_and_the_cpu_that_the_thread_returned_on() {
     let mut script = Script::grid(20, |_, _, _| ());
     let moved = MonoTime::from_ns(START + 7 * PERIOD + LATENCY);
     script.records.iter_mut().filter(|record| record.at == moved).for_each(|record| record.cpu = 1);
-    let mut records: Vec<&Record> = script.records.iter().collect();
-    records.sort_by_key(|record| record.at);
-    let told = wake_ups(&records, TID, false, &calls(), &Offsets::default());
+    script.records.sort_by_key(|record| record.at);
+    let mut digest = Digest::new(Rules { calls: calls(), ..Rules::default() });
+    digest.keep_cycles();
+    digest.know(HOLDER);
+    digest.take(&script.records);
+    digest.go_on();
+    assert_eq!(digest.with_cycles(1).collect::<Vec<_>>(), [TID], "the other one does not wait for a timer");
+    let told: Vec<WakeUp> = digest.ended().iter().filter_map(|(_, cycle)| WakeUp::of(cycle)).collect();
     assert_eq!(told.len(), 20, "the last cycle has not ended");
     for (cycle, wake_up) in (0..).zip(&told) {
         assert_eq!(wake_up.release.as_ns(), START + cycle * PERIOD);
         assert_eq!((wake_up.latency(), wake_up.cpu), (Nanos::from_ns(LATENCY), u32::from(cycle == 7)));
     }
-    assert_eq!(wake_ups(&records, HOLDER, false, &calls(), &Offsets::default()), [], "it does not wait for a timer");
 }
 
 #[test]
@@ -195,13 +204,15 @@ fn records_go_to_all_threads_that_they_are_about() {
     let mut script = Script::default();
     script.on(0, 10, TID, Seen::Switch { prev: TID, prev_state: 0, next: HOLDER, next_prio: 120 });
     script.on(0, 20, HOLDER, Seen::Waking { tid: TID });
-    script.enter(30, READ, [0, 0]);
+    script.on(0, 30, 0, Seen::Switch { prev: HOLDER, prev_state: 0, next: TID, next_prio: 49 });
     script.add(40, 0, Seen::Lost);
-    script.on(0, 50, 99, Seen::Signal);
-    let of = by_thread([TID, HOLDER], &script.records);
-    let times = |tid: Tid| of[&tid].iter().map(|record| record.at.as_ns()).collect::<Vec<_>>();
-    assert_eq!((times(TID), times(HOLDER)), (vec![10, 20, 30, 40], vec![10, 40]));
-    assert_eq!(of.len(), 2, "nobody asked for thread 99");
+    script.on(0, 50, 99, Seen::Waking { tid: 98 });
+    let mut digest = Digest::new(Rules { calls: calls(), ..Rules::default() });
+    digest.know(TID);
+    digest.know(HOLDER);
+    digest.take(&script.records);
+    // One was pre-empted and the other one too, and records are missing for both.
+    assert_eq!((digest.pending(), digest.records()), (3, 5));
 }
 
 #[test]

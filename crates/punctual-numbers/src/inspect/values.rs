@@ -114,8 +114,6 @@ pub enum End {
     ProgramEnded,
     /// The user interrupted it.
     Interrupted,
-    /// The memory for records was full.
-    Full,
 }
 
 /// The result of `punctual inspect`.

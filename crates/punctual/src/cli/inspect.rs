@@ -42,6 +42,10 @@ pub struct InspectArgs {
     /// Write an HTML page with all of it, and pictures of late cycles
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
+    /// Write a line for each cycle to this file as comma-separated values: when it was released, when the thread woke and when
+    /// it waited again
+    #[arg(long, value_name = "PATH", conflicts_with = "no_trace")]
+    pub cycles: Option<PathBuf>,
     /// Do not look for what makes cycles late, which records what else runs on the CPUs of the program
     #[arg(long)]
     pub no_causes: bool,
@@ -53,7 +57,7 @@ pub struct InspectArgs {
     #[arg(long)]
     pub no_trace: bool,
     /// Say what would be observed and how, and do nothing
-    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif", "html"])]
+    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif", "html", "cycles"])]
     pub dry_run: bool,
     #[command(flatten)]
     pub form: Brief,

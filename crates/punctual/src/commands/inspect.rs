@@ -68,6 +68,7 @@ fn wanted(args: &InspectArgs) -> Result<Wanted> {
         duration: args.duration,
         limit: args.budget.or(late),
         may_trace: !args.no_trace,
+        cycles: args.cycles.clone(),
         allocations: !args.no_allocations,
         causes: !args.no_causes,
         machine: here.machine(),

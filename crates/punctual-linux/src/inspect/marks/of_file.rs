@@ -49,7 +49,7 @@ impl OfFile {
 
 /// The functions that ROS 2 calls at its tracepoints.
 fn functions<'d, R: ReadRef<'d>>(file: &File<'d, R>) -> Vec<Note> {
-    let defined = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
+    let defined = file.dynamic_symbols().filter(ObjectSymbol::is_definition);
     let note = |symbol: Symbol<'d, '_, R>| {
         let name = symbol.name().ok()?.strip_prefix(ROS2_FUNCTION)?.to_owned();
         Some(Note { provider: ROS2.to_owned(), name, offset: in_file(file, symbol.address())?, is_off: false })

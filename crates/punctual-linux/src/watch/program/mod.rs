@@ -161,6 +161,7 @@ fn study(
         duration: STUDY,
         limit: None,
         may_trace: true,
+        cycles: None,
         allocations: false,
         causes: false,
         cpus: setting.cpus.online.clone(),

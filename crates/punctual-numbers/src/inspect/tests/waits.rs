@@ -38,15 +38,13 @@ impl Script {
         // Allocations are looked for in the second half of the loops with 100 cycles.
         let half = Probed { from: MonoTime::from_ns(START + 50 * PERIOD), to: None };
         let probed = BTreeMap::from([(TID, half)]);
-        let order = Order {
-            calls: &all_calls(),
-            offsets: Offsets::default(),
-            people: &people,
-            locate: &locate,
-            probed: &probed,
-            limit: None,
-        };
-        thread((7, TID), "loop".to_owned(), &records, setup, &order)
+        let order = Order { calls: &all_calls(), people: &people, locate: &locate, is_of_probes: &|_| false };
+        let mut digest = Digest::new(Rules { calls: all_calls(), ..Rules::default() });
+        digest.probed(&probed);
+        digest.know(TID);
+        digest.take(records);
+        digest.settle();
+        digest.report((7, TID), "loop".to_owned(), setup, &order)
     }
 }
 

@@ -14,7 +14,7 @@ use minijinja::{Value, context};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::explain::{Explanation, Ranked, Spike};
 use punctual_numbers::inspect::{
-    Answer, End, Engine, InTheWay, Inspection, Quantiles, ThreadCycles, ThreadReport, WorstCycle,
+    Answer, Engine, InTheWay, Inspection, Quantiles, ThreadCycles, ThreadReport, WorstCycle,
 };
 
 const TEMPLATE: &str = include_str!("../html/inspect.html.jinja");
@@ -44,7 +44,7 @@ pub fn html(inspection: &Inspection, again: &Command) -> Result<String, minijinj
         word => units::capitalised(&word.trim_end_matches(':').to_lowercase()),
         class => class(tone),
         seen => units::capitalised(&words::seen(inspection)),
-        trusted => inspection.engine == Engine::Tracefs && inspection.lost == 0 && inspection.end != End::Full,
+        trusted => inspection.engine == Engine::Tracefs && inspection.lost == 0,
         trust => units::capitalised(&words::trust(inspection)),
         unseen => words::unseen(inspection),
         cost => words::cost(inspection),

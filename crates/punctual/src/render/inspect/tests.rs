@@ -176,7 +176,13 @@ fn disturbed() -> Inspection {
     let mut threads = vec![axis, second, thread(4714, "comm_loop", comm)];
     threads.extend((0..6).map(|n| thread(4715 + n, "pool", Pace::NeverWaits)));
     let start_up = StartUp { length: Some(Nanos::from_ms(14)), faults: 210, memory_calls: 16, calls: 166 };
-    Inspection { lost: 12, probed_allocations: 480, end: End::Full, start_up: Some(start_up), ..inspection(threads) }
+    Inspection {
+        lost: 12,
+        probed_allocations: 480,
+        end: End::Interrupted,
+        start_up: Some(start_up),
+        ..inspection(threads)
+    }
 }
 
 fn clean() -> Inspection {

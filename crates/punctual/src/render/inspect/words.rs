@@ -499,7 +499,6 @@ pub fn trust(inspection: &Inspection) -> String {
         End::Duration => "",
         End::ProgramEnded => tr!("; the program ended by itself"),
         End::Interrupted => tr!("; it was interrupted"),
-        End::Full => tr!("; it stopped early, because the memory for records was full: name one thread with --thread"),
     };
     match (inspection.engine, inspection.lost) {
         (Engine::Counters, _) => tr!("counters only{end}", end),
