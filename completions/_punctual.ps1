@@ -215,6 +215,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread')
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with all of it, and pictures of late cycles')
+            [CompletionResult]::new('--engine', '--engine', [CompletionResultType]::ParameterName, 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can')
             [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are')
             [CompletionResult]::new('--no-causes', '--no-causes', [CompletionResultType]::ParameterName, 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program')
             [CompletionResult]::new('--no-allocations', '--no-allocations', [CompletionResultType]::ParameterName, 'Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as that takes less than a hundredth of the time')
@@ -224,8 +225,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document instead of text')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;watch' {

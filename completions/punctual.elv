@@ -203,6 +203,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --junit 'Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread'
             cand --sarif 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source'
             cand --html 'Write an HTML page with all of it, and pictures of late cycles'
+            cand --engine 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can'
             cand --children 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are'
             cand --no-causes 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program'
             cand --no-allocations 'Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as that takes less than a hundredth of the time'
@@ -212,8 +213,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --brief 'Print one line and no progress, for scripts and CI logs'
             cand --quiet 'Print one line and no progress, for scripts and CI logs'
             cand --json 'Print one JSON document instead of text'
-            cand -h 'Print help'
-            cand --help 'Print help'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'punctual;watch'= {
             cand --thread 'Watch only this thread of PROGRAM, by its number or its name'

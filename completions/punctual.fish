@@ -221,6 +221,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l fail-on -d
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l junit -d 'Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l sarif -d 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l html -d 'Write an HTML page with all of it, and pictures of late cycles' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l engine -d 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can' -r -f -a "bpf\t'A program in the kernel, in builds that have it; needs BTF, CAP_BPF and CAP_PERFMON'
+tracefs\t'The kernel\'s trace; needs root'"
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l children -d 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-causes -d 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-allocations -d 'Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as that takes less than a hundredth of the time'
@@ -228,7 +230,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-trace -
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l dry-run -d 'Say what would be observed and how, and do nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l json -d 'Print one JSON document instead of text'
-complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l thread -d 'Watch only this thread of PROGRAM, by its number or its name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'

@@ -25,7 +25,8 @@ fn outcome(root: &Path, words: &[&str]) -> StepOutcome {
 }
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {
-    let programs = run::programs(root)?;
+    let features: &[&str] = if words.contains(&"bpf") { &["--features", "punctual/bpf"] } else { &[] };
+    let programs = run::programs_with(root, features)?;
     let mut command = Command::new(programs.join("inspect_truth"));
     command.current_dir(root).arg("--punctual").arg(programs.join("punctual")).arg("--programs").arg(&programs);
     command.arg("--folder").arg(programs.with_file_name("inspect-truth")).arg("--source").arg("proofs/inspect/loop.c");

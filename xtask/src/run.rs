@@ -42,8 +42,13 @@ pub const WHOLE: [&str; 3] = ["--workspace", "--features", "punctual/parquet,pun
 pub const PROGRAMS: [&str; 2] = ["--bins", "--examples"];
 
 pub fn programs(root: &Path) -> Result<PathBuf> {
+    programs_with(root, &[])
+}
+
+/// Builds the programs with more features.
+pub fn programs_with(root: &Path, features: &[&str]) -> Result<PathBuf> {
     let mut command = whole(root, "build", &["--quiet"]);
-    pass_through(command.args(PROGRAMS))?;
+    pass_through(command.args(PROGRAMS).args(features))?;
     Ok(target_folder(root)?.join("debug"))
 }
 

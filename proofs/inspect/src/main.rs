@@ -45,6 +45,9 @@ pub struct Words {
     /// Only builds with this in their names, such as Rust or static
     #[arg(long)]
     pub build: Option<String>,
+    /// Inspect by this engine; otherwise by the best one of this build
+    #[arg(long)]
+    pub engine: Option<String>,
     /// Compare the latency of a loop with that of the same loop under inspection, and judge nothing
     #[arg(long)]
     pub cost: bool,

@@ -202,6 +202,9 @@ pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<(Value, Files)>> {
     let _ = std::fs::remove_file(&files.record);
     let mut command = Command::new(&words.punctual);
     command.args(["inspect", "--json", "--duration", "60s"]);
+    if let Some(engine) = &words.engine {
+        command.args(["--engine", engine]);
+    }
     if plant.kind.culprit().is_some() {
         command.args(["--budget", HOG_BUDGET]);
     }
@@ -214,5 +217,5 @@ pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<(Value, Files)>> {
     let output = command.stderr(Stdio::null()).output().context("start punctual")?;
     ensure!(output.status.success(), "punctual inspect ended with {} on {}", output.status, plant.kind.word());
     let document: Value = serde_json::from_slice(&output.stdout).context("read what punctual inspect printed")?;
-    Ok((document["engine"] == "tracefs").then_some((document, files)))
+    Ok((document["engine"] != "counters").then_some((document, files)))
 }

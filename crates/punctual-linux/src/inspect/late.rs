@@ -8,7 +8,7 @@ use crate::probe::SeenActivation;
 use crate::trace::{self, Engine, EngineChoice, Flight, MeasuredThread, Opened, TracePace, Wish};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, MonoTime, Nanos};
-use punctual_numbers::inspect::{Cycle, Digest, Setup, WakeUp};
+use punctual_numbers::inspect::{Cycle, Digest, Engine as ProgramEngine, Setup, WakeUp};
 use punctual_numbers::trace::keep::late_threshold;
 use punctual_numbers::trace::{LateTotal, SelfTest, Tid, Window};
 use punctual_rt::now;
@@ -54,8 +54,10 @@ pub struct Known<'a> {
 }
 
 impl Search {
-    pub fn open(cpus: &CpuSet) -> Self {
-        let wish = Wish { choice: EngineChoice::Tracefs, cpus, online: cpus, buffer_bytes: Some(BUFFER_BYTES) };
+    /// Uses the engine that records the program as well, if it can.
+    pub fn open(cpus: &CpuSet, engine: ProgramEngine) -> Self {
+        let choice = if engine == ProgramEngine::Bpf { EngineChoice::Bpf } else { EngineChoice::Tracefs };
+        let wish = Wish { choice, cpus, online: cpus, buffer_bytes: Some(BUFFER_BYTES) };
         let Opened { engine, refused } = trace::open(&wish);
         let state = match engine {
             Some((engine, self_test)) => State::Ready(engine, self_test),

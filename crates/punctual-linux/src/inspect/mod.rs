@@ -25,11 +25,11 @@ mod settings;
 mod stacks;
 mod target;
 
-use crate::trace::{ProgramTrace, TraceError};
+use crate::trace::{OpenedProgram, ProgramTrace, open_program};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
-use punctual_numbers::inspect::Inspection;
+use punctual_numbers::inspect::{Engine, Inspection};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -50,8 +50,10 @@ pub struct Wanted {
     pub duration: Nanos,
     /// Latencies above this are counted.
     pub limit: Option<Nanos>,
-    /// Whether the kernel's trace may be used.
+    /// Whether more than counters may be used.
     pub may_trace: bool,
+    /// The only engine to use; the best one if `None`.
+    pub engine: Option<Engine>,
     /// Whether to probe functions of the allocator, which puts breakpoints into the program's memory.
     pub allocations: bool,
     /// Whether to look for what makes threads late.
@@ -75,6 +77,8 @@ pub enum InspectError {
     NoThread { pid: u32, wanted: String },
     #[error("{0} is a thread of the kernel, not a program")]
     Kernel(u32),
+    #[error("the engine that you asked for cannot be used: {0}")]
+    NoEngine(String),
     #[error("start {program}: {error}")]
     Start { program: String, error: std::io::Error },
     #[error("write the cycles to {}: {error}", path.display())]
@@ -85,19 +89,28 @@ pub enum InspectError {
     EndedAtOnce,
 }
 
+/// The engine that would be used. It is opened for that, and nothing is recorded.
+pub fn engine(wanted: &Wanted) -> Result<Engine, InspectError> {
+    opened(wanted).map(|opened| opened.trace.as_ref().map_or(Engine::Counters, ProgramTrace::engine))
+}
+
 /// Observes the program until the time is up, the program ends or `interrupted` is set.
 pub fn run(wanted: &Wanted, interrupted: &AtomicBool) -> Result<Inspection, InspectError> {
     let calls = calls::calls();
-    let (trace, refused) = match wanted.may_trace.then(|| open(&wanted.cpus)) {
-        Some(Ok(trace)) => (Some(trace), None),
-        Some(Err(error)) => (None, Some(error.to_string())),
-        None => (None, None),
-    };
+    let OpenedProgram { trace, refused } = opened(wanted)?;
+    let engine = trace.as_ref().map_or(Engine::Counters, ProgramTrace::engine);
     let observed = observe::observe(wanted, trace, &calls, interrupted)?;
-    report::report(wanted, &observed, refused, &calls)
+    report::report(wanted, &observed, (engine, refused), &calls)
 }
 
-fn open(cpus: &CpuSet) -> Result<ProgramTrace, TraceError> {
+fn opened(wanted: &Wanted) -> Result<OpenedProgram, InspectError> {
+    if !wanted.may_trace {
+        return Ok(OpenedProgram::default());
+    }
     crate::trace::sweep();
-    ProgramTrace::open(cpus)
+    let opened = open_program(wanted.engine, &wanted.cpus);
+    match (wanted.engine, &opened.trace, opened.refused.as_slice()) {
+        (Some(_), None, [refused]) => Err(InspectError::NoEngine(refused.why.clone())),
+        _ => Ok(opened),
+    }
 }

@@ -98,7 +98,8 @@ pub fn observe(
     let cycles_file = wanted.cycles.as_deref().map(CyclesFile::create).transpose()?;
     let cpu_before = usage::own_cpu();
     // Opening the search stops every CPU for moments, so it is done before anything is observed.
-    let search = (trace.is_some() && wanted.causes).then(|| Search::open(&wanted.cpus));
+    let searched = trace.as_ref().filter(|_| wanted.causes);
+    let search = searched.map(|trace| Search::open(&wanted.cpus, trace.engine()));
     let mut tracing = trace.map(|trace| Tracing { trace, stacks: None });
     let mut members = found.map(|pid| Members::new(pid, wanted.children));
     if let Some(members) = &mut members {

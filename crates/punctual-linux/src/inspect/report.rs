@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub fn report(
     wanted: &Wanted,
     seen: &Observed,
-    refused: Option<String>,
+    (engine, refused): (Engine, Vec<Refused>),
     calls: &[Call],
 ) -> Result<Inspection, InspectError> {
     let places: BTreeMap<u32, Places<'_>> = seen.spaces.iter().map(|(pid, space)| (*pid, Places::new(space))).collect();
@@ -56,8 +56,8 @@ pub fn report(
     Ok(Inspection {
         program,
         children: programs.into_values().collect(),
-        engine: if seen.digest.is_some() { Engine::Tracefs } else { Engine::Counters },
-        refused: refused.into_iter().map(|why| Refused { engine: Engine::Tracefs, why }).collect(),
+        engine: if seen.digest.is_some() { engine } else { Engine::Counters },
+        refused,
         blind: blind(seen, &threads),
         observed: seen.length,
         end: seen.end,

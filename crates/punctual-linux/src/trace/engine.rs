@@ -1,11 +1,12 @@
-//! The interface of all engines.
+//! The interfaces of all engines.
 //!
-//! An engine keeps the last seconds of what the kernel did on the measured CPUs, and returns the records of any span in
-//! them.
+//! One kind records what the threads of one program do. The other keeps the last seconds of what the kernel did on the
+//! measured CPUs, and returns the records of any span in them.
 
 use super::TraceError;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::inspect::{Engine as RecordedBy, Record};
 use punctual_numbers::trace::{Blind, Names, RefusedRung, RemoteRecord, Rung, TraceRecord, TraceTotal};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,4 +79,18 @@ pub struct Wish<'a> {
     pub online: &'a CpuSet,
     /// Bytes of the kernel's trace buffer per CPU; `None` for the default.
     pub buffer_bytes: Option<u64>,
+}
+
+/// Records the threads of one program. The kernel's part of it ends when the value is dropped.
+pub trait ProgramEngine {
+    fn engine(&self) -> RecordedBy;
+    /// Records these threads, and those that they start later.
+    fn follow(&self, tids: &[u32]) -> Result<(), TraceError>;
+    fn switch(&self, on: bool) -> Result<(), TraceError>;
+    /// Adds all records that can be read without waiting.
+    fn drain(&mut self, records: &mut Vec<Record>);
+    /// Records of the program that the kernel lost so far.
+    fn lost(&self) -> u64;
+    /// Paths of events that are missing or cannot be read here.
+    fn blind(&self) -> &[String];
 }

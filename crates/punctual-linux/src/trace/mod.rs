@@ -7,7 +7,7 @@
 //! around -> Window                         adds counters, also where there is no trace
 //! engine: tracefs (all above) or bpf       return records; `open` chooses one of them
 //! flight                                   is the thread that does all this, on housekeeping CPUs
-//! program                                  records what the threads of one program do
+//! program: tracefs or bpf                  records what the threads of one program do
 //! releases                                 records only when they are released and run, for months
 //! ```
 //! Raw pages are read and held for some seconds. `punctual-numbers` decodes only those that a window needs, and decides
@@ -41,7 +41,7 @@ pub use flight::{Flight, Found, TracePace};
 pub use instance::CLOCK;
 pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
 pub use open::{Opened, open};
-pub use program::{ProgramTrace, StackEvents, USER_STACK};
+pub use program::{OpenedProgram, ProgramTrace, StackEvents, USER_STACK, open_program};
 pub use releases::{Followed, ReleaseTrace};
 pub use reserve::Reserve;
 

@@ -26,10 +26,14 @@ pub struct TraceFolder {
 
 /// The kernel's trace, mounted somewhere or detached. The error says why none can be used here.
 pub fn tracefs() -> Result<TraceFolder, TraceError> {
-    if std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != PID_NAMESPACE) {
-        return Err(TraceError::Namespace);
-    }
+    numbers_are_ours()?;
     MOUNTED.iter().find_map(|path| mounted(path)).map_or_else(detached, Ok)
+}
+
+/// Refuses where the kernel's trace names threads by other numbers than this process does.
+pub fn numbers_are_ours() -> Result<(), TraceError> {
+    let is_other = std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != PID_NAMESPACE);
+    if is_other { Err(TraceError::Namespace) } else { Ok(()) }
 }
 
 fn mounted(path: &str) -> Option<TraceFolder> {

@@ -68,7 +68,7 @@ const fn event(
 }
 
 /// The flag `CLONE_THREAD` of `clone`.
-const CLONE_THREAD: u64 = 0x1_0000;
+pub const CLONE_THREAD: u64 = 0x1_0000;
 
 /// Mask of the states in `prev_state`. The bit above the mask means that the task was pre-empted.
 const STATES: u32 = 0xff;

@@ -23,7 +23,7 @@ mod values;
 mod verdict;
 
 pub use cycles::Cycle;
-pub use decode::{PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
+pub use decode::{CLONE_THREAD, PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
 pub use digest::{Digest, Order, Person, Rules};
 pub use findings::{CpuMax, Finding, Policy, Setup, findings};
 pub use late::WakeUp;

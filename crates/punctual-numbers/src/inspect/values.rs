@@ -26,6 +26,8 @@ pub struct Program {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
+    /// A program in the kernel, which looks at the threads of the program only.
+    Bpf,
     /// The kernel's trace, filtered to the threads of the program.
     Tracefs,
     /// Counters of the kernel, read before and after, and samples of what each thread waits in.

@@ -29,10 +29,10 @@ impl Answer {
         };
         match inspection.engine {
             Engine::Counters => Self::NotSeen,
-            Engine::Tracefs if paced.is_empty() => Self::NoTimer,
-            Engine::Tracefs if paced.iter().any(is_disturbed) => Self::Disturbed,
-            Engine::Tracefs if paced.iter().any(|thread| !thread.findings.is_empty()) => Self::SetUpWrong,
-            Engine::Tracefs => Self::Clean,
+            Engine::Bpf | Engine::Tracefs if paced.is_empty() => Self::NoTimer,
+            Engine::Bpf | Engine::Tracefs if paced.iter().any(is_disturbed) => Self::Disturbed,
+            Engine::Bpf | Engine::Tracefs if paced.iter().any(|of| !of.findings.is_empty()) => Self::SetUpWrong,
+            Engine::Bpf | Engine::Tracefs => Self::Clean,
         }
     }
 }

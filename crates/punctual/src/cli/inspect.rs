@@ -1,10 +1,11 @@
 //! Options of `punctual inspect`.
 
 use super::Brief;
+use super::names::{TRACE_ENGINES, one_of};
 use super::value::parse_duration;
 use clap::Args;
 use punctual_hist::Nanos;
-use punctual_numbers::inspect::FailOn;
+use punctual_numbers::inspect::{Engine, FailOn};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -56,6 +57,9 @@ pub struct InspectArgs {
     /// Do not use the kernel's trace, only counters
     #[arg(long)]
     pub no_trace: bool,
+    /// Use only this engine, and fail where it cannot be used; otherwise the first of these that can
+    #[arg(long, value_name = "ENGINE", conflicts_with = "no_trace", value_parser = one_of(TRACE_ENGINES))]
+    pub engine: Option<Engine>,
     /// Say what would be observed and how, and do nothing
     #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif", "html", "cycles"])]
     pub dry_run: bool,

@@ -6,6 +6,7 @@ use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour};
 use punctual_linux::torture::Test;
 use punctual_linux::trace::EngineChoice;
+use punctual_numbers::inspect::Engine;
 use punctual_numbers::scenario::{Channel, Core, CoreContext, Mechanism, OtherClock};
 use punctual_optimize::Strategy;
 use punctual_tuning::knobs::Blast;
@@ -122,6 +123,12 @@ pub const ENGINES: &[Word<EngineChoice>] = &[
         EngineChoice::Timerlat,
         "The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on",
     ),
+];
+
+/// Engines that record a program.
+pub const TRACE_ENGINES: &[Word<Engine>] = &[
+    Word("bpf", Engine::Bpf, "A program in the kernel, in builds that have it; needs BTF, CAP_BPF and CAP_PERFMON"),
+    Word("tracefs", Engine::Tracefs, "The kernel's trace; needs root"),
 ];
 
 /// What `punctual torture` tests.

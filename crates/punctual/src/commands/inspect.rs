@@ -9,7 +9,7 @@ use crate::render::inspect::{InspectDocument, Intent, brief, dry_run, html, juni
 use crate::render::words::command::Command;
 use anyhow::{Context, Result, bail};
 use punctual_linux::inspect::{self, Target, ThreadFilter, Wanted};
-use punctual_linux::{interrupt, trace};
+use punctual_linux::interrupt;
 use punctual_numbers::inspect::{FailOn, Gate, gate};
 use std::env::current_dir;
 
@@ -17,8 +17,8 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
     let wanted = wanted(args)?;
     if args.dry_run {
         let pid = inspect::find(&wanted.target, wanted.thread.as_ref())?;
-        let may_trace = wanted.may_trace && trace::permitted();
-        render::print(&render::for_people(|| dry_run(&Intent { wanted: &wanted, pid, may_trace }, render::style())))?;
+        let engine = inspect::engine(&wanted)?;
+        render::print(&render::for_people(|| dry_run(&Intent { wanted: &wanted, pid, engine }, render::style())))?;
         return Ok(Exit::Fine);
     }
     let files = [&args.junit, &args.sarif, &args.html];
@@ -69,6 +69,7 @@ fn wanted(args: &InspectArgs) -> Result<Wanted> {
         limit: args.budget.or(late),
         may_trace: !args.no_trace,
         cycles: args.cycles.clone(),
+        engine: args.engine,
         allocations: !args.no_allocations,
         causes: !args.no_causes,
         machine: here.machine(),

@@ -1,5 +1,7 @@
-//! Compares two engines that look for causes: the BPF program in the kernel, and the kernel's own trace.
+//! Compares two engines that look for causes, and two that record a program: BPF programs in the kernel, and the kernel's
+//! own trace.
 
+use crate::inspect_privileged::cycles_are_counted_by;
 use crate::run::{Run, machine};
 use punctual_hist::Nanos;
 use punctual_rt::{Policy, kernel, now, setup};
@@ -61,4 +63,10 @@ fn both_engines_name_the_same_culprit() {
         let whole = spikes.iter().filter(|spike| spike["incomplete"].is_null()).count();
         assert!(whole * 10 >= spikes.len() * 9, "{engine}: only {whole} of {} are complete", spikes.len());
     }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_cycles_that_bpf_sees_are_those_that_the_loop_counted_itself() {
+    cycles_are_counted_by("bpf");
 }

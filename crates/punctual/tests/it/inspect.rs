@@ -66,8 +66,18 @@ fn what_cannot_be_inspected_is_refused_with_the_reason() {
         (vec![here.as_str(), "--thread", "no-such"], ["is called no-such", "ps -T"]),
         (vec!["--", "/no/such/program"], ["start /no/such/program", "No such file"]),
         (vec!["--fail-on", "alloca", "1"], ["alloca", "none of alloc, fault"]),
+        (vec!["--engine", "timerlat", "1"], ["timerlat", "bpf, tracefs"]),
+        (vec!["--engine", "tracefs", "--no-trace", "1"], ["--engine", "--no-trace"]),
         (vec![], ["required", "PROGRAM"]),
     ] {
         run.punctual(&[&["inspect", "--duration", "100ms"], words.as_slice()].concat()).refused(&parts);
     }
+}
+
+#[cfg(not(feature = "bpf"))]
+#[test]
+fn an_engine_that_this_build_has_not_is_refused() {
+    let here = std::process::id().to_string();
+    let said = Run::new().punctual(&["inspect", "--engine", "bpf", &here]);
+    said.refused(&["the engine that you asked for cannot be used", "built without it"]);
 }

@@ -8,9 +8,9 @@ use std::process::Stdio;
 /// A loop in a language that every test machine has: our own measurement, observed as any other program.
 const LOOP: [&str; 9] = ["measure", "--period", "2ms", "--duration", "2s", "--cpus", "0", "--policy", "other"];
 
-/// The document of an inspection of [`LOOP`], and the process id of the inspection.
-fn inspected(run: &Run) -> (Value, u32) {
-    let inspect = ["inspect", "--json", "--duration", "30s", "--", env!("CARGO_BIN_EXE_punctual")];
+/// The document of an inspection of [`LOOP`] by this engine, and the process id of the inspection.
+fn inspected(run: &Run, engine: &str) -> (Value, u32) {
+    let inspect = ["inspect", "--json", "--engine", engine, "--duration", "30s", "--", env!("CARGO_BIN_EXE_punctual")];
     let words = [&inspect[..], &LOOP[..], &["--out", "loop.punctual"]].concat();
     let inspecting = run.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let id = inspecting.id();
@@ -23,10 +23,14 @@ fn inspected(run: &Run) -> (Value, u32) {
 #[test]
 #[ignore = "needs root"]
 fn the_cycles_of_a_loop_are_those_that_it_counted_itself() {
+    cycles_are_counted_by("tracefs");
+}
+
+pub fn cycles_are_counted_by(engine: &str) {
     let Some(tracefs) = Tracefs::new() else { return println!("no tracefs here") };
     let run = Run::new();
-    let (document, id) = inspected(&run);
-    assert_eq!(document["engine"], "tracefs", "{}", document["refused"]);
+    let (document, id) = inspected(&run, engine);
+    assert_eq!(document["engine"], engine, "{}", document["refused"]);
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{value}: {document}"));
     let threads = document["threads"].as_array().unwrap();
     let paced = threads.iter().find(|thread| {
@@ -194,7 +198,7 @@ fn what_a_killed_inspection_left_the_next_one_removes() {
     let Some(tracefs) = Tracefs::new() else { return println!("no tracefs here") };
     let run = Run::new();
     let here = std::process::id().to_string();
-    let mut inspecting = run.command(&["inspect", &here, "--duration", "1h"]).spawn().unwrap();
+    let mut inspecting = run.command(&["inspect", "--engine", "tracefs", &here, "--duration", "1h"]).spawn().unwrap();
     let name = format!("punctual-{}-", inspecting.id());
     until("the inspection traces", || !tracefs.left(&name).is_empty());
     inspecting.kill().unwrap();

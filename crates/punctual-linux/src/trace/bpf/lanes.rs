@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
 /// Number of words of a lane's header (`struct lane` of the BPF program), which precede its ring.
 pub const LANE_WORDS: usize = 16;
+/// The programs know this many CPUs.
+pub const CPUS: usize = 1024;
 /// The lower bits of a mark are the number of the record; the higher bits are the CPU.
 const NUMBER: u64 = (1 << 48) - 1;
 /// Offsets in `struct lane`.
@@ -112,6 +114,22 @@ impl Lanes {
         (low..head).map(move |number| self.one(lane, number))
     }
 
+    /// Hands over the records from number `next` on, up to the first that is still being written. Returns how many were
+    /// overwritten before they could be read.
+    pub fn read_on(&self, lane: usize, next: &mut u64, mut take: impl FnMut(Raw)) -> u64 {
+        let first = self.first(lane).max(*next);
+        let mut lost = first - std::mem::replace(next, first);
+        while *next < self.written(lane) {
+            match self.one(lane, *next) {
+                RecordRead::Whole(raw) => take(raw),
+                RecordRead::Overwritten => lost += 1,
+                RecordRead::Unfinished => break,
+            }
+            *next += 1;
+        }
+        lost
+    }
+
     fn one(&self, lane: usize, number: u64) -> RecordRead {
         let words = self.words_of(lane, number);
         let mark = words.first().map_or(0, |word| word.load(Acquire));
@@ -181,5 +199,24 @@ mod tests {
         assert!(matches!(lanes.one(0, 1_975), RecordRead::Overwritten));
         assert!(matches!(lanes.one(0, 1_976), RecordRead::Whole(raw) if raw.at().as_ns() == 1_976 && raw.cpu() == 5));
         assert_eq!(lanes.read(0, MonoTime::default()).count(), 1_024 - 256);
+    }
+
+    #[test]
+    fn reading_goes_on_where_it_ended_and_counts_what_it_missed() {
+        let lanes = lanes();
+        let mut next = 0;
+        let mut read = || {
+            let mut times = Vec::new();
+            let lost = lanes.read_on(0, &mut next, |raw| times.push(raw.at().as_ns()));
+            (lost, times.first().copied(), times.len())
+        };
+        (0..10).for_each(|n| write(&lanes, 0, n, n != 8));
+        assert_eq!(read(), (0, Some(0), 8), "the ninth is not finished");
+        assert_eq!(read(), (0, None, 0));
+        (8..20).for_each(|n| write(&lanes, 0, n, true));
+        assert_eq!(read(), (0, Some(8), 12));
+        (20..2_000).for_each(|n| write(&lanes, 0, n, true));
+        let oldest = 2_000 - 1_024 + 256;
+        assert_eq!(read(), (oldest - 20, Some(oldest), 768));
     }
 }

@@ -1,15 +1,20 @@
 //! An engine with a BPF program: it gives the same records as the kernel's trace at lower cost, and stacks.
 //!
 //! ```text
-//! flight.bpf.c -> programs (loads, attaches)       in the kernel
-//!              -> lanes (shared memory) -> record  here
+//! flight.bpf.c -> object, programs (loads, attaches)  in the kernel
+//!              -> lanes (shared memory) -> record     here
+//! program.bpf.c -> object -> lanes -> program         what the threads of one program do
 //! ```
 //! Each CPU has a ring that the kernel overwrites. Records are read in place, and only when a window needs them. The
 //! engine is off by default, because it needs clang to build and BTF to run.
 
 mod lanes;
+mod object;
+mod program;
 mod programs;
 mod record;
+
+pub use self::program::Follower;
 
 use self::lanes::{Lanes, RecordRead};
 use self::programs::Programs;

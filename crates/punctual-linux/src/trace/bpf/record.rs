@@ -16,12 +16,12 @@ const WOKE: u32 = u32::MAX;
 pub struct Raw {
     mark: u64,
     at: u64,
-    kind: u8,
-    flags: u8,
+    pub kind: u8,
+    pub flags: u8,
     /// Index of this part, for a stack that needs several records.
     part: u8,
-    tid: Tid,
-    words: [u64; FRAMES],
+    pub tid: Tid,
+    pub words: [u64; FRAMES],
 }
 
 impl Raw {
@@ -120,11 +120,11 @@ impl Raw {
     }
 }
 
-fn small(word: u64) -> u32 {
+pub fn small(word: u64) -> u32 {
     u32::try_from(word & u64::from(u32::MAX)).unwrap_or_default()
 }
 
-fn low(word: u64) -> i32 {
+pub fn low(word: u64) -> i32 {
     i32::from_ne_bytes(small(word).to_ne_bytes())
 }
 
@@ -133,7 +133,7 @@ fn high(word: u64) -> i32 {
 }
 
 /// The text in these words, up to the first zero byte.
-fn text(words: &[u64]) -> String {
+pub fn text(words: &[u64]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

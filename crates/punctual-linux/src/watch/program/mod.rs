@@ -19,7 +19,7 @@ use burden::Frugality;
 pub use burden::{Burden, Saving};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::inspect::{Inspection, Policy, ReleasedBy, Setup, ThreadReport};
+use punctual_numbers::inspect::{Engine, Inspection, Policy, ReleasedBy, Setup, ThreadReport};
 use punctual_numbers::recording::{EndReason, WatchedProgram, WatchedThread};
 use punctual_rt::kernel::{real_time, sleep_for};
 use run::Run;
@@ -162,13 +162,15 @@ fn study(
         limit: None,
         may_trace: true,
         cycles: None,
+        engine: None,
         allocations: false,
         causes: false,
         cpus: setting.cpus.online.clone(),
         machine: Vec::new(),
     };
     let inspection = inspect::run(&wanted, interrupted)?;
-    let refused = inspection.refused.first().map(|refused| refused.why.clone());
+    let is_traced = inspection.engine != Engine::Counters;
+    let refused = inspection.refused.last().filter(|_| !is_traced).map(|refused| refused.why.clone());
     let lanes = lanes(&inspection, &setting.cpus.online);
     if let Some(why) = refused {
         return Err(WatchError::NoTrace(why));

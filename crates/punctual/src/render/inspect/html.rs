@@ -44,7 +44,7 @@ pub fn html(inspection: &Inspection, again: &Command) -> Result<String, minijinj
         word => units::capitalised(&word.trim_end_matches(':').to_lowercase()),
         class => class(tone),
         seen => units::capitalised(&words::seen(inspection)),
-        trusted => inspection.engine == Engine::Tracefs && inspection.lost == 0,
+        trusted => inspection.engine != Engine::Counters && inspection.lost == 0,
         trust => units::capitalised(&words::trust(inspection)),
         unseen => words::unseen(inspection),
         cost => words::cost(inspection),

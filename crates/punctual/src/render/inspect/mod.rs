@@ -53,7 +53,7 @@ pub struct Intent<'a> {
     pub wanted: &'a Wanted,
     /// The process; `None` if it is to be started.
     pub pid: Option<u32>,
-    pub may_trace: bool,
+    pub engine: Engine,
 }
 
 pub fn dry_run(intent: &Intent<'_>, style: Style) -> String {
@@ -67,7 +67,7 @@ pub fn dry_run(intent: &Intent<'_>, style: Style) -> String {
         (_, None) => tr!("Would observe nothing").to_owned(),
     };
     sheet.paragraph(0, &tr!("{program} for {time}.", program, time = units::duration(intent.wanted.duration)));
-    sheet.paragraph(0, words::would_use(intent.may_trace));
+    sheet.paragraph(0, words::would_use(intent.engine));
     sheet.finish()
 }
 

@@ -11,7 +11,7 @@ use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, LateCount, Ranked};
 use punctual_numbers::inspect::{
     Answer, Blind, Clock, Code, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder, Pace, PeriodErrors,
-    PeriodErrorsShow, Policy, Setup, StartUp, ThreadReport, Unprobed, WokenBy, WorstCycle,
+    PeriodErrorsShow, Policy, Refused, Setup, StartUp, ThreadReport, Unprobed, WokenBy, WorstCycle,
 };
 
 /// Number of wakers that are named.
@@ -19,14 +19,19 @@ const WAKERS: usize = 2;
 /// Number of processes that are named of those that were not observed.
 const CHILDREN: usize = 2;
 
-pub fn would_use(may_trace: bool) -> &'static str {
-    if may_trace {
-        tr!(
+pub fn would_use(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Bpf => tr!(
+            "It would use a program in the kernel (BPF), only for the threads of the program, which ends together with \
+         punctual. The program is not changed."
+        ),
+        Engine::Tracefs => tr!(
             "It would use the kernel's trace, in instances of its own and only for the threads of the program, and remove \
          them at the end. The program is not changed."
-        )
-    } else {
-        tr!("It would read counters of the kernel only, which show no cycles. The kernel's trace needs root.")
+        ),
+        Engine::Counters => {
+            tr!("It would read counters of the kernel only, which show no cycles. The kernel's trace needs root.")
+        }
     }
 }
 
@@ -280,17 +285,26 @@ pub fn failing(kind: FailOn, thread: &ThreadReport) -> String {
 pub fn unknown(inspection: &Inspection) -> String {
     match inspection.engine {
         Engine::Counters => tr!("counters of the kernel show no cycles").to_owned(),
-        Engine::Tracefs if inspection.threads.iter().all(|thread| thread.cycles.is_none()) => {
+        _ if inspection.threads.iter().all(|thread| thread.cycles.is_none()) => {
             tr!("nothing was seen that paces a thread").to_owned()
         }
-        Engine::Tracefs if inspection.lost > 0 => tr!("{records} lost", records = counted(inspection.lost, "record")),
-        Engine::Tracefs => tr!("this kernel does not show it").to_owned(),
+        _ if inspection.lost > 0 => tr!("{records} lost", records = counted(inspection.lost, "record")),
+        _ => tr!("this kernel does not show it").to_owned(),
+    }
+}
+
+fn recorded_by(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Bpf => tr!("a BPF program"),
+        Engine::Tracefs => tr!("the kernel's trace"),
+        Engine::Counters => tr!("counters"),
     }
 }
 
 /// What was inspected, for documents of other formats.
 pub fn facts(inspection: &Inspection) -> Vec<MachineLine> {
     let engine = match inspection.engine {
+        Engine::Bpf => "bpf",
         Engine::Tracefs => "tracefs",
         Engine::Counters => "counters",
     };
@@ -502,9 +516,15 @@ pub fn trust(inspection: &Inspection) -> String {
     };
     match (inspection.engine, inspection.lost) {
         (Engine::Counters, _) => tr!("counters only{end}", end),
-        (Engine::Tracefs, 0) => tr!("no record was lost of {records}{end}", records = count(inspection.records), end),
-        (Engine::Tracefs, lost) => tr!(
-            "{records} lost beside {read} that were read: cycles with gaps are left out{end}",
+        (engine, 0) => tr!(
+            "recorded by {engine}, no record was lost of {records}{end}",
+            engine = recorded_by(engine),
+            records = count(inspection.records),
+            end
+        ),
+        (engine, lost) => tr!(
+            "recorded by {engine}, {records} lost beside {read} that were read: cycles with gaps are left out{end}",
+            engine = recorded_by(engine),
             records = counted(lost, "record"),
             read = count(inspection.records),
             end
@@ -513,8 +533,11 @@ pub fn trust(inspection: &Inspection) -> String {
 }
 
 pub fn unseen(inspection: &Inspection) -> String {
-    let mut told: Vec<String> =
-        inspection.refused.iter().map(|refused| tr!("the trace: {why}", why = refused.why)).collect();
+    let refusal = |refused: &Refused| match refused.engine {
+        Engine::Bpf => tr!("BPF, which sees the same as the kernel's trace and costs less: {why}", why = refused.why),
+        _ => tr!("the trace: {why}", why = refused.why),
+    };
+    let mut told: Vec<String> = inspection.refused.iter().map(refusal).collect();
     let mut children: Vec<String> = Vec::new();
     for blind in &inspection.blind {
         told.push(match blind {

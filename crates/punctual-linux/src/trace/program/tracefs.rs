@@ -1,15 +1,13 @@
-//! Records what the threads of one program do: their system calls, timers, page faults, and when they run.
-//!
-//! The kernel filters by thread, so that other programs leave no records. Where stacks cannot be sampled, a second instance
-//! records those that frame pointers show, only at system calls other than those that loops wait in. Both instances are
-//! removed when the value is dropped.
+//! Records what the threads of a program do by an instance of the kernel's trace, which is removed when the value is dropped.
 
-use super::TraceError;
-use super::instance::{Instance, PROGRAM, STACKS};
-use super::place::{TraceFolder, tracefs};
+use super::super::TraceError;
+use super::super::engine::ProgramEngine;
+use super::super::instance::{Instance, PROGRAM, STACKS};
+use super::super::place::{TraceFolder, tracefs};
+use super::USER_STACK;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::MonoTime;
-use punctual_numbers::inspect::{PROGRAM_EVENTS, ProgramDecoder, Record, Seen};
+use punctual_numbers::inspect::{Engine, PROGRAM_EVENTS, ProgramDecoder, Record, Seen};
 use punctual_numbers::trace::{Context, PageLayout};
 use rustix::io::{Errno, read};
 use std::os::fd::OwnedFd;
@@ -21,95 +19,67 @@ const STACKS_BYTES: u64 = 1 << 20;
 const PAGES_AT_ONCE: usize = 4096;
 /// Thread ids in one write; the kernel reads them in pages.
 const IDS_AT_ONCE: usize = 256;
-/// Events of the second instance.
+/// Events of the instance for stacks.
 const STACK_EVENTS: [&str; 2] = ["raw_syscalls:sys_enter", USER_STACK];
-pub const USER_STACK: &str = "ftrace:user_stack";
 
-/// The kernel's numbers of the events at which stacks are of interest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StackEvents {
-    pub call: Option<u16>,
-    pub fault: Option<u16>,
+/// The instance of all events but stacks.
+pub struct Traced {
+    watch: Watch,
+    blind: Vec<String>,
 }
 
-/// The trace of one program. The order of fields matters: files must be closed before the instances are removed.
-pub struct ProgramTrace {
-    main: Watch,
-    stacks: Option<Watch>,
-    tracefs: TraceFolder,
-    layout: PageLayout,
-    cpus: CpuSet,
-    /// Paths of events that are missing or cannot be read here.
-    pub blind: Vec<String>,
-}
-
-impl ProgramTrace {
-    /// Opens the instance of all events but stacks. Nothing is recorded yet.
+impl Traced {
     pub fn open(cpus: &CpuSet) -> Result<Self, TraceError> {
         let tracefs = tracefs()?;
-        let header = tracefs.read("events/header_page")?;
-        let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
         let mut blind = Vec::new();
         let is_main = |path: &str| path != USER_STACK;
-        let main = Watch::open(&tracefs, PROGRAM, layout, cpus, BUFFER_BYTES, &is_main, &mut blind)?;
+        let watch = Watch::open(&tracefs, PROGRAM, layout(&tracefs)?, cpus, BUFFER_BYTES, &is_main, &mut blind)?;
         for needed in ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch", "sched:sched_waking"] {
-            if !main.decoder.knows(needed) {
+            if !watch.decoder.knows(needed) {
                 return Err(TraceError::NotUnderstood(format!("the kernel's event {needed} cannot be read")));
             }
         }
-        Ok(Self { main, stacks: None, tracefs, layout, cpus: cpus.clone(), blind })
-    }
-
-    pub fn stack_events(&self) -> StackEvents {
-        let id = |event: &str| self.tracefs.read(&format!("events/{event}/id")).ok()?.trim().parse().ok();
-        StackEvents { call: id("raw_syscalls/sys_enter"), fault: id("exceptions/page_fault_user") }
-    }
-
-    /// Records the stacks that frame pointers show. `waits` are the numbers of system calls that loops wait in.
-    pub fn record_stacks(&mut self, waits: &[u32]) {
-        match stacks(&self.tracefs, self.layout, &self.cpus, waits) {
-            Ok(stacks) => self.stacks = Some(stacks),
-            Err(_) => self.blind.push(USER_STACK.to_owned()),
-        }
-    }
-
-    /// Records these threads, and those that they start later.
-    pub fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
-        self.each().try_for_each(|watch| watch.follow(tids))
-    }
-
-    pub fn begin(&self) -> Result<(), TraceError> {
-        self.each().try_for_each(|watch| watch.instance.switch(true))
-    }
-
-    pub fn end(&self) {
-        self.each().for_each(|watch| {
-            let _ = watch.instance.switch(false);
-        });
-    }
-
-    /// Adds all records that can be read without waiting.
-    pub fn drain(&mut self, records: &mut Vec<Record>) {
-        self.main.drain(records, |_| true);
-        if let Some(stacks) = &mut self.stacks {
-            stacks.drain(records, |seen| matches!(seen, Seen::Stack { .. }));
-        }
-    }
-
-    /// Records of the program that the kernel lost so far.
-    pub fn lost(&self) -> u64 {
-        self.main.lost()
-    }
-
-    fn each(&self) -> impl Iterator<Item = &Watch> {
-        std::iter::once(&self.main).chain(&self.stacks)
+        Ok(Self { watch, blind })
     }
 }
 
-fn stacks(tracefs: &TraceFolder, layout: PageLayout, cpus: &CpuSet, waits: &[u32]) -> Result<Watch, TraceError> {
+impl ProgramEngine for Traced {
+    fn engine(&self) -> Engine {
+        Engine::Tracefs
+    }
+
+    fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
+        self.watch.follow(tids)
+    }
+
+    fn switch(&self, on: bool) -> Result<(), TraceError> {
+        self.watch.instance.switch(on)
+    }
+
+    fn drain(&mut self, records: &mut Vec<Record>) {
+        self.watch.drain(records, |_| true);
+    }
+
+    fn lost(&self) -> u64 {
+        self.watch.lost()
+    }
+
+    fn blind(&self) -> &[String] {
+        &self.blind
+    }
+}
+
+fn layout(tracefs: &TraceFolder) -> Result<PageLayout, TraceError> {
+    let header = tracefs.read("events/header_page")?;
+    PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))
+}
+
+/// An instance of the stacks that frame pointers show, at system calls other than `waits`.
+pub fn stacks(cpus: &CpuSet, waits: &[u32]) -> Result<Watch, TraceError> {
+    let tracefs = tracefs()?;
     let is_stack = |path: &str| STACK_EVENTS.contains(&path);
     let mut blind = Vec::new();
-    let watch = Watch::open(tracefs, STACKS, layout, cpus, STACKS_BYTES, &is_stack, &mut blind)?;
+    let watch = Watch::open(&tracefs, STACKS, layout(&tracefs)?, cpus, STACKS_BYTES, &is_stack, &mut blind)?;
     if let Some(missing) = blind.first() {
         return Err(TraceError::NotUnderstood(missing.clone()));
     }
@@ -121,12 +91,12 @@ fn stacks(tracefs: &TraceFolder, layout: PageLayout, cpus: &CpuSet, waits: &[u32
 }
 
 /// One instance with the events that it records.
-pub(super) struct Watch {
+pub struct Watch {
     readers: Vec<Reader>,
     layout: PageLayout,
-    pub(super) decoder: ProgramDecoder,
+    pub decoder: ProgramDecoder,
     buffer: Box<[u8]>,
-    pub(super) instance: Instance,
+    pub instance: Instance,
 }
 
 struct Reader {
@@ -137,7 +107,7 @@ struct Reader {
 }
 
 impl Watch {
-    pub(super) fn open(
+    pub fn open(
         tracefs: &TraceFolder,
         suffix: &str,
         layout: PageLayout,
@@ -166,11 +136,11 @@ impl Watch {
         Ok(Self { readers, layout, decoder, buffer, instance })
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.readers.iter().map(|reader| self.instance.recorded(reader.cpu).lost).sum()
     }
 
-    fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
+    pub fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
         for (index, some) in tids.chunks(IDS_AT_ONCE).enumerate() {
             let ids: Vec<String> = some.iter().map(u32::to_string).collect();
             let (folder, text) = (self.instance.folder(), ids.join(" "));
@@ -179,7 +149,7 @@ impl Watch {
         Ok(())
     }
 
-    pub(super) fn drain(&mut self, records: &mut Vec<Record>, keeps: impl Fn(&Seen) -> bool) {
+    pub fn drain(&mut self, records: &mut Vec<Record>, keeps: impl Fn(&Seen) -> bool) {
         let Self { readers, layout, decoder, buffer, .. } = self;
         for reader in readers {
             for _ in 0..PAGES_AT_ONCE {
