@@ -1297,7 +1297,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__inspect)
-            opts="-q -h --children --thread --duration --budget --fail-on --junit --sarif --html --no-causes --no-allocations --no-trace --engine --dry-run --quiet --brief --json --help"
+            opts="-q -h --children --thread --duration --budget --fail-on --junit --sarif --html --cycles --no-causes --no-allocations --no-trace --engine --dry-run --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1328,6 +1328,10 @@ _punctual() {
                     return 0
                     ;;
                 --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cycles)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
