@@ -80,7 +80,7 @@ impl Values {
 pub struct Distances {
     count: u64,
     sum: Nanos,
-    /// Every so many distances one is kept: all at first.
+    /// Of this many distances one is kept: all at first.
     every: u64,
     kept: Vec<Nanos>,
 }
