@@ -25,7 +25,11 @@ fn outcome(root: &Path, words: &[&str]) -> StepOutcome {
 }
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {
-    let features: &[&str] = if words.contains(&"bpf") { &["--features", "punctual/bpf"] } else { &[] };
+    let features: &[&str] = if words.iter().any(|word| word.split(',').any(|part| part == "bpf")) {
+        &["--features", "punctual/bpf"]
+    } else {
+        &[]
+    };
     let programs = run::programs_with(root, features)?;
     let mut command = Command::new(programs.join("inspect_truth"));
     command.current_dir(root).arg("--punctual").arg(programs.join("punctual")).arg("--programs").arg(&programs);

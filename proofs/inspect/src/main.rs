@@ -45,9 +45,9 @@ pub struct Words {
     /// Only builds with this in their names, such as Rust or static
     #[arg(long)]
     pub build: Option<String>,
-    /// Inspect by this engine; otherwise by the best one of this build
-    #[arg(long)]
-    pub engine: Option<String>,
+    /// Inspect by each of these engines, as in bpf,tracefs; otherwise by the best one of the build
+    #[arg(long, value_delimiter = ',')]
+    pub engine: Vec<String>,
     /// Compare the latency of a loop with that of the same loop under inspection, and judge nothing
     #[arg(long)]
     pub cost: bool,
@@ -57,6 +57,13 @@ pub struct Words {
     /// Cycles of each loop
     #[arg(long, default_value_t = 2_000)]
     pub cycles: u64,
+}
+
+impl Words {
+    /// The engines to inspect by; `None` is the best one.
+    fn engines(&self) -> Vec<Option<&String>> {
+        if self.engine.is_empty() { vec![None] } else { self.engine.iter().map(Some).collect() }
+    }
 }
 
 /// Of this share of the defects the function must be named.
@@ -111,16 +118,20 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 /// Inspects each loop; `None` if the kernel's trace cannot be used here.
 fn judged(words: &Words) -> Result<Option<(Vec<Row>, Releases)>> {
     let (mut rows, mut releases) = (Vec::new(), Releases::default());
-    for plant in run::plants(words)? {
-        let Some((document, files)) = run::inspect(words, &plant)? else {
-            println!("the kernel's trace cannot be used here");
-            return Ok(None);
-        };
-        let row = judge::row(&plant, &document);
-        println!("{row}");
-        rows.push(row);
-        if let Some(of_it) = Releases::read(&files, judge::tid(&document), plant.cycles)? {
-            releases.add(of_it);
+    let plants = run::plants(words)?;
+    for engine in words.engines() {
+        println!("{}", engine.map_or("the best engine:", String::as_str));
+        for plant in &plants {
+            let Some((document, files)) = run::inspect(words, plant, engine)? else {
+                println!("the kernel's trace cannot be used here");
+                return Ok(None);
+            };
+            let row = judge::row(plant, &document);
+            println!("{row}");
+            rows.push(row);
+            if let Some(of_it) = Releases::read(&files, judge::tid(&document), plant.cycles)? {
+                releases.add(of_it);
+            }
         }
     }
     Ok(Some((rows, releases)))

@@ -196,13 +196,13 @@ fn function(line: &str) -> Option<Function> {
 }
 
 /// The document of an inspection and its files; `None` if it could not use the kernel's trace.
-pub fn inspect(words: &Words, plant: &Plant) -> Result<Option<(Value, Files)>> {
+pub fn inspect(words: &Words, plant: &Plant, engine: Option<&String>) -> Result<Option<(Value, Files)>> {
     let files = Files { record: words.folder.join("record"), cycles: words.folder.join("cycles.csv") };
     // Some loops write no record, and that of another must not be taken for theirs.
     let _ = std::fs::remove_file(&files.record);
     let mut command = Command::new(&words.punctual);
     command.args(["inspect", "--json", "--duration", "60s"]);
-    if let Some(engine) = &words.engine {
+    if let Some(engine) = engine {
         command.args(["--engine", engine]);
     }
     if plant.kind.culprit().is_some() {

@@ -104,17 +104,32 @@ pub fn refused(why: &str) -> TraceError {
     TraceError::NoBpf(why.to_owned())
 }
 
-/// The error and its causes, without the long log of the verifier.
+/// The error and its causes, each said once, without the long log of the verifier.
 pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut parts = Vec::new();
-    let mut denied = false;
+    let mut parts: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
-        denied |=
-            error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
-        parts.push(error.to_string().lines().next().unwrap_or_default().to_owned());
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
+            return format!("needs CAP_BPF and CAP_PERFMON, and a kernel that is not locked down: {error}");
+        }
+        let part = error.to_string().lines().next().unwrap_or_default().to_owned();
+        parts.extend(Some(part).filter(|part| !parts.iter().any(|before| before.contains(part.as_str()))));
         next = error.source();
     }
-    let remedy = if denied { "; needs CAP_BPF and CAP_PERFMON, and a kernel that is not locked down" } else { "" };
-    format!("{}{remedy}", parts.join(": "))
+    parts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_once_what_happened_and_what_is_needed() {
+        let failed = |kind: io::ErrorKind| {
+            ProgramError::SyscallError(aya::sys::SyscallError { call: "bpf_prog_load", io_error: kind.into() })
+        };
+        let denied = chain(&failed(io::ErrorKind::PermissionDenied));
+        assert_eq!(denied, "needs CAP_BPF and CAP_PERFMON, and a kernel that is not locked down: permission denied");
+        assert_eq!(chain(&failed(io::ErrorKind::OutOfMemory)), "`bpf_prog_load` failed: out of memory");
+    }
 }
