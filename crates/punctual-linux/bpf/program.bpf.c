@@ -180,6 +180,21 @@ int sched_process_exit(u64 *ctx)
 	return 0;
 }
 
+// A thread that starts another program gets the number of its process's first thread, which has ended by then.
+SEC("tp_btf/sched_process_exec")
+int sched_process_exec(u64 *ctx)
+{
+	u32 before = (u32)ctx[1], tid = current();
+	u64 *bits = before != tid && is_followed(before) ? bits_of(tid) : 0;
+	if (!bits)
+		return 0;
+	__sync_fetch_and_or(bits, 1ULL << (tid % 64));
+	bits = bits_of(before);
+	if (bits)
+		__sync_fetch_and_and(bits, ~(1ULL << (before % 64)));
+	return 0;
+}
+
 SEC("tp_btf/task_rename")
 int task_rename(u64 *ctx)
 {

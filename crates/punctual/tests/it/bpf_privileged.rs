@@ -1,7 +1,7 @@
 //! Compares two engines that look for causes, and two that record a program: BPF programs in the kernel, and the kernel's
 //! own trace.
 
-use crate::inspect_privileged::cycles_are_counted_by;
+use crate::inspect_privileged::{LOOP, cycles_are_counted_by};
 use crate::run::{Run, machine};
 use punctual_hist::Nanos;
 use punctual_rt::{Policy, kernel, now, setup};
@@ -68,5 +68,37 @@ fn both_engines_name_the_same_culprit() {
 #[test]
 #[ignore = "needs root"]
 fn the_cycles_that_bpf_sees_are_those_that_the_loop_counted_itself() {
+    let _machine = machine();
     cycles_are_counted_by("bpf");
+}
+
+/// A thread that is not the first one of its process and starts another program there.
+const STARTER: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static char **words;
+static void *start(void *unused) { execv(words[1], words + 1); return unused; }
+int main(int count, char **arguments) {
+    pthread_t thread;
+    words = arguments;
+    if (count > 1) pthread_create(&thread, 0, start, 0);
+    for (;;) pause();
+}
+"#;
+
+#[test]
+#[ignore = "needs root"]
+fn bpf_follows_a_thread_that_starts_another_program_and_takes_the_number_of_the_first() {
+    let _machine = machine();
+    let run = Run::new();
+    std::fs::write(run.path("starter.c"), STARTER).unwrap();
+    let mut cc = std::process::Command::new("cc");
+    let built = cc.arg("-o").arg(run.path("starter")).arg(run.path("starter.c")).arg("-lpthread").status();
+    assert!(built.unwrap().success());
+    let inspect = ["inspect", "--json", "--engine", "bpf", "--no-causes", "--duration", "30s", "--", "./starter"];
+    let words = [&inspect[..], &[env!("CARGO_BIN_EXE_punctual")], &LOOP, &["--out", "loop.punctual"]].concat();
+    let document = run.json(&words);
+    let is_loop = |thread: &Value| thread["cycles"]["period_ns"] == 2_000_000;
+    assert!(document["threads"].as_array().unwrap().iter().any(is_loop), "{document}");
+    assert_eq!(document["end"], "program-ended");
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::Stdio;
 
 /// A loop in a language that every test machine has: our own measurement, observed as any other program.
-const LOOP: [&str; 9] = ["measure", "--period", "2ms", "--duration", "2s", "--cpus", "0", "--policy", "other"];
+pub const LOOP: [&str; 9] = ["measure", "--period", "2ms", "--duration", "2s", "--cpus", "0", "--policy", "other"];
 
 /// The document of an inspection of [`LOOP`] by this engine, and the process id of the inspection.
 fn inspected(run: &Run, engine: &str) -> (Value, u32) {

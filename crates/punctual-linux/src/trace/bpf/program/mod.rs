@@ -33,13 +33,14 @@ const THREADS: usize = 4 << 20;
 /// of interrupts, of which each architecture has its own.
 const NEEDED: [&str; 4] =
     ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch", "sched:sched_waking"];
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "timer:hrtimer_start",
     "exceptions:page_fault_user",
     "signal:signal_deliver",
     "task:task_newtask",
     "task:task_rename",
     "sched:sched_process_exit",
+    "sched:sched_process_exec",
 ];
 /// How often the self-test sleeps. A timer that expires before the thread is asleep wakes nobody.
 const ATTEMPTS: u32 = 5;
