@@ -21,6 +21,10 @@ fn page(result: &Result) -> std::result::Result<String, minijinja::Error> {
         about => &result.about,
         source => &result.source,
         how => text::told(result),
+        headline => match &result.gave_up {
+            Some(_) => tr!("Given up").to_owned(),
+            None => units::counted(result.cells.len() as u64, "cell"),
+        },
         gave_up => result.gave_up.as_deref().map(said),
         certain => result.comparisons.iter().filter(|pair| pair.is_certain).count(),
         comparisons => result.comparisons.iter().map(|pair| context! {

@@ -6,7 +6,7 @@ use crate::render::golden::{assert_fits, assert_golden, assert_page};
 use crate::render::sample::{SAMPLE, Sample};
 use crate::render::sheet::Style;
 use punctual_hist::{Counts, MonoTime, Nanos};
-use punctual_numbers::compare::Options;
+use punctual_numbers::compare::{Compared, Options};
 use punctual_numbers::kernels::{Criterion, KernelRuns};
 use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime, Recording};
 use punctual_numbers::scenario::{LoadPhase, ProbeThread, Scenario};
@@ -85,6 +85,15 @@ fn kernels_as_text_a_page_and_a_document() {
         assert_page("lab", &html(shown).unwrap());
         let document = assert_valid(&json::Document::of(shown));
         assert_eq!(document["kernels"][1]["cells"][1]["against_first"]["verdict"], "worse");
+    });
+}
+
+#[test]
+fn a_load_under_which_nothing_is_certain_is_told_last() {
+    with_sample(|shown| {
+        let mut row = shown.table.kernels[1].clone();
+        row.cells[0].against_first.as_mut().unwrap().verdict = Compared::NotEnoughData;
+        assert_eq!(words::differences(&row), "worse under io-write; not certain to differ under idle");
     });
 }
 

@@ -137,17 +137,24 @@ fn opposes(number: &RowResult, verdict: Compared) -> bool {
     number.verdict != verdict && high > low * OPPOSED_FROM
 }
 
-/// The certain differences from the first kernel, the worse ones first: `worse under io-copy; better under idle, proc`.
+/// The certain differences from the first kernel, the worse ones first, and under which loads there is none: `worse under
+/// io-copy; better under idle, proc; not certain to differ under io-read`.
 pub fn differences(row: &KernelRow) -> String {
     let mut said: Vec<(String, Vec<&str>)> = Vec::new();
-    for cell in row.cells.iter().filter(|cell| cell.against_first.is_some()) {
-        let word = cell_against(cell.against_first.as_ref());
+    for cell in &row.cells {
+        let Some(against) = &cell.against_first else { continue };
+        let word = match against.verdict {
+            Compared::NotEnoughData => tr!("not certain to differ").to_owned(),
+            _ => cell_against(Some(against)),
+        };
         match said.iter_mut().find(|(known, _)| *known == word) {
             Some((_, loads)) => loads.push(&cell.load),
             None => said.push((word, vec![&cell.load])),
         }
     }
-    said.sort_by_key(|(word, _)| !word.contains(against(Some(Compared::Worse))));
+    let certain = [tr!("worse"), tr!("better"), tr!("the same")];
+    let rank = |word: &str| certain.iter().position(|known| word.contains(known)).unwrap_or(certain.len());
+    said.sort_by_key(|(word, _)| rank(word));
     let loads =
         |loads: &[&str]| loads.iter().map(|load| crate::render::lang::said(load)).collect::<Vec<_>>().join(tr!(", "));
     let said: Vec<String> =
