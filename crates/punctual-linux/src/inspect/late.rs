@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 /// Size of the trace buffer of each CPU, in bytes: two seconds of 50,000 records each.
 const BUFFER_BYTES: u64 = 8 << 20;
-const WINDOWS_MAX: u32 = 600;
+/// Windows that are kept. On a busy machine each has some 60 kB.
+const WINDOWS_MAX: u32 = 300;
 /// Threads for which causes are looked for: those of the highest priorities.
 const THREADS_MAX: usize = 4;
 /// A thread is followed once it has had this many cycles.
