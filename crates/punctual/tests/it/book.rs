@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Verbs whose commands on the pages are not run here, and the reason.
-const NOT_RUN: [(&str, &str); 19] = [
+const NOT_RUN: [(&str, &str); 18] = [
     ("check", "it measures for half a minute or more"),
     ("measure", "it measures for minutes"),
     ("explain", "it needs a recording with causes, which takes a kernel that may be traced"),
@@ -22,7 +22,6 @@ const NOT_RUN: [(&str, &str); 19] = [
     ("share", "it asks before it writes"),
     ("torture", "it loads all CPUs for minutes"),
     ("revert", "it changes the machine"),
-    ("status", "what it says depends on earlier changes of the machine"),
     ("man", "it writes into the user's folders"),
     ("completions", "it writes into the user's folders"),
     ("tune", "it changes the machine, except with --dry-run and --print"),
