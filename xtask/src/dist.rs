@@ -19,6 +19,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Sizes in bytes that the programs must not exceed: they go into the memory of boards.
+const LIMIT: u64 = 12 << 20;
+const LIMIT_FOR_BOARDS: u64 = 3_300_000;
+
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let (options, names): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
     let wanted = wanted(&names)?;
@@ -91,6 +95,15 @@ fn known() -> String {
 /// Everything that is made for one kind of machine.
 fn all_of(root: &Path, platform: &Platform, folder: &Path, made: u64) -> Result<Vec<PathBuf>> {
     let built = build::build(root, platform)?;
+    for (program, limit) in [(&built.program, LIMIT), (&built.measure, LIMIT_FOR_BOARDS)] {
+        let size = program.metadata().with_context(|| format!("look at {}", program.display()))?.len();
+        println!("{size:>11} bytes  {}", program.display());
+        ensure!(
+            size <= limit,
+            "{} has {size} bytes, and {limit} are its limit: find what made it grow",
+            program.display()
+        );
+    }
     let program = package::program(root, &built, made)?;
     let packages = [
         &program,

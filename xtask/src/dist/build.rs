@@ -44,8 +44,9 @@ fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
     flags.push("\x1f-Ctarget-feature=+crt-static\x1f-Cforce-unwind-tables=no");
     if target.ends_with("musl") {
         // The linker that comes with Rust needs no libraries of this machine. Its relative relocations are a tenth as long
-        // when they are packed; musl unpacks them from 1.2.4 on.
-        flags.push("\x1f-Clinker-flavor=ld.lld\x1f-Clink-arg=-zpack-relative-relocs");
+        // when they are packed; musl unpacks them from 1.2.4 on. Functions with the same code become one, because nothing
+        // here compares their addresses.
+        flags.push("\x1f-Clinker-flavor=ld.lld\x1f-Clink-arg=-zpack-relative-relocs\x1f-Clink-arg=--icf=all");
         cargo.env("PUNCTUAL_LINKER", "rust-lld");
     } else {
         cargo.env("PUNCTUAL_LINKER", platform.compiler());

@@ -90,7 +90,7 @@ pub fn measure(root: &Path, built: &Built, made: u64) -> Result<Package> {
         name: "punctual-measure",
         section: "utils",
         summary: "measures how late the threads of a board wake up",
-        description: "Measures, exports, shows reports and takes snapshots, in English. What it wrote is\njudged by the whole \
+        description: "Measures, exports and shows reports, in English. What it wrote is\njudged by the whole \
             program on another machine.",
         depends: Vec::new(),
         files: documented(root, "punctual-measure", files, made)?,

@@ -62,8 +62,8 @@ use value::{parse_amount, parse_period, parse_trace_buffer, parse_version};
 const AFTER_HELP: &str = if cfg!(feature = "every-verb") {
     "Start here: sudo punctual check"
 } else {
-    "Start here: sudo punctual measure. This program is made for boards and has few verbs: take its recordings and snapshots to \
-     a whole punctual for the others."
+    "Start here: sudo punctual measure. This program is made for boards and has few verbs: take its recordings to a \
+     whole punctual for the others."
 };
 
 /// Makes a Linux machine punctual, and proves it.
@@ -141,8 +141,10 @@ pub enum Command {
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Watch(Box<WatchArgs>),
     /// Write a recording, or another program's result, in another program's format
+    #[cfg_attr(not(feature = "every-verb"), command(about = "Write a recording in another program's format"))]
     Export(ExportArgs),
     /// Show the report of a recording, or of another program's result
+    #[cfg_attr(not(feature = "every-verb"), command(about = "Show the report of a recording"))]
     Report(ReportArgs),
     /// Compare recordings with a first one: better or worse, and how sure that is
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
@@ -160,6 +162,7 @@ pub enum Command {
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Share(ShareArgs),
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
+    #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Snapshot(SnapshotArgs),
     /// Many machines: run a command on all of them, pack what they measured, ask what the bad ones share
     #[cfg_attr(feature = "every-verb", command(subcommand))]

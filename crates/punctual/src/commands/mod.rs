@@ -47,10 +47,13 @@ pub fn unknown() -> Result<crate::exit::Exit> {
     bail!("this program for boards has no such verb")
 }
 
-/// Refuses what the small program for boards does not do: it has no pages and no charts.
+/// Refuses what the small program for boards does not do. What comes after is no part of it if the compiler sees that this
+/// never returns.
+#[allow(clippy::inline_always, reason = "the program for boards is small because of it")]
+#[inline(always)]
 fn of_whole_program(what: &str, instead: &str) -> Result<()> {
     if !cfg!(feature = "every-verb") {
-        bail!("{what}: this program for boards has no such thing. Take the recording to a whole punctual: {instead}");
+        bail!("{what}: this program for boards has no such thing. A whole punctual has it: {instead}");
     }
     Ok(())
 }

@@ -32,7 +32,10 @@ impl Stated {
         let read = fs::read_to_string(path);
         let is_file = read.is_ok();
         let file = match read {
-            Ok(text) => parse(&text, path)?,
+            Ok(text) => {
+                super::of_whole_program("a project file", "punctual measure --config punctual.toml")?;
+                parse(&text, path)?
+            }
             Err(error) if error.kind() == ErrorKind::NotFound && args.config.is_none() => Section::default(),
             Err(error) => return Err(error).with_context(|| format!("read the project file {}", path.display())),
         };

@@ -18,6 +18,10 @@ pub fn none_measures() -> Result<()> {
 /// moment. A user who may not read the journal is not refused for that.
 pub fn none_under_way() -> Result<()> {
     none_measures()?;
+    // The program for boards begins no campaign.
+    if !cfg!(feature = "every-verb") {
+        return Ok(());
+    }
     match journal::read(&Machine::here()) {
         Err(_) => Ok(()),
         Ok(_) => no_campaign_but(&Machine::here(), None),

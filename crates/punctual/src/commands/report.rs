@@ -41,6 +41,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
 /// Shows the store of a watch, or one day of it as the recording that it is.
 #[allow(clippy::option_option, reason = "not asked for, asked for without a file, and with one")]
 fn watched(args: &ReportArgs, folder: &Path, plot: Option<Option<&Path>>) -> Result<Exit> {
+    of_whole_program("the folder of a watch", "punctual report")?;
     let history = history(folder)?;
     if let Some(wanted) = args.day.day {
         let (recording, path) = day(folder, &history, Some(wanted))?;
@@ -59,7 +60,7 @@ fn watched(args: &ReportArgs, folder: &Path, plot: Option<Option<&Path>>) -> Res
     } else if args.form.brief {
         render::watch::brief(&history, folder)
     } else {
-        render::watch::text(&history, folder, bytes, args.form.full, render::style())
+        render::for_people(|| render::watch::text(&history, folder, bytes, args.form.full, render::style()))
     })?;
     Ok(Exit::doubtful_if(!history.damaged.is_empty()))
 }
@@ -88,6 +89,7 @@ fn recorded(args: &ReportArgs, path: &Path, recording: &Recording) -> Result<Exi
 }
 
 fn imported(args: &ReportArgs, path: &Path, run: &ForeignRun) -> Result<Exit> {
+    of_whole_program("a result of another program", "punctual report")?;
     in_forms(
         args,
         || render::for_people(|| render::html::imported_page(run, &title(path), path)),

@@ -216,6 +216,7 @@ impl Display {
     /// before anything is measured.
     fn new(outputs: &Outputs) -> Result<(Self, Arc<AtomicBool>)> {
         if outputs.live {
+            of_whole_program("--live", "punctual measure --live")?;
             let live = Live::open()?;
             let interrupted = live.interrupted();
             return Ok((Self::Live(Box::new(live)), interrupted));

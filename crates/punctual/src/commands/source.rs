@@ -11,7 +11,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::tree::{MemTree, Tree};
 use punctual_hist::Nanos;
 use punctual_linux::live::{LiveTree, Unpacked};
-use punctual_linux::recording::{check_header, read_stretch};
+use punctual_linux::recording::{check_header, read_file, read_stretch};
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
 use punctual_numbers::foreign::{ImportOptions, Problem};
 use punctual_numbers::recording::{RecTime, Recording, Stretch};
@@ -123,6 +123,11 @@ pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
 /// states them itself.
 pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
     refuse_pipe(path)?;
+    // The program for boards reads no file of another program.
+    if !cfg!(feature = "every-verb") {
+        import.refuse_beside_recording(path)?;
+        return Ok(ResultFile::Recording(Box::new(read_file(path)?)));
+    }
     let result = read_result(path, import.options()).map_err(worded)?;
     if matches!(result, ResultFile::Recording(_)) {
         import.refuse_beside_recording(path)?;

@@ -37,6 +37,12 @@ use punctual_numbers::report::{CpuRow, PhaseRow, Report};
 use punctual_numbers::scenario::{
     Amount, Channel, Core, LoadPhase, Mechanism, OtherClock, Policy, Scenario, TimerPhase,
 };
+use punctual_tuning::knobs::{self, Knob};
+
+/// The knob with this id. The program for boards has no catalogue of knobs, because it does not audit.
+pub fn knob(id: &str) -> Option<&'static Knob> {
+    if cfg!(feature = "every-verb") { knobs::find(id) } else { None }
+}
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
 pub fn cpus(set: &CpuSet) -> String {
@@ -350,7 +356,7 @@ pub fn achieved(load: &LoadDone) -> String {
     let rate = rate.map_or_else(
         || tr!("does not say how much it did").to_owned(),
         |r| match r.split_once('/') {
-            Some((n, per)) => format!("{n}{}{}/{per}", units::THIN, load.unit),
+            Some((n, per)) => format!("{n}{}{}/{per}", units::THIN, text(&load.unit)),
             None => r,
         },
     );

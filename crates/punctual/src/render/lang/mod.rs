@@ -106,9 +106,15 @@ fn within<T>(place: &'static LocalKey<Cell<Lang>>, lang: Lang, render: impl FnOn
     render()
 }
 
+/// The language of the text that is made now. The program for boards speaks English only.
+#[inline]
+fn here() -> Lang {
+    if cfg!(feature = "every-verb") { HERE.get() } else { Lang::En }
+}
+
 /// Whether the text that is made now is English.
 pub fn is_english() -> bool {
-    HERE.get() == Lang::En
+    here() == Lang::En
 }
 
 /// The translation of an English text, or the text itself if there is none.
@@ -117,8 +123,9 @@ pub fn text(english: &str) -> &str {
 }
 
 /// The translation of an English text; `None` if the language is English or the catalogue lacks the text.
+#[inline]
 pub fn translated(english: &str) -> Option<&'static str> {
-    match HERE.get() {
+    match here() {
         Lang::En => None,
         Lang::Zh => below::chinese().texts.get(english).map(String::as_str),
     }
@@ -127,7 +134,7 @@ pub fn translated(english: &str) -> Option<&'static str> {
 /// The translation of a text that another part of the program made: the finding of a knob, the reason of an error. It is
 /// found by its English, whatever values were filled in. Parts that have no translation stay English.
 pub fn said(english: &str) -> Cow<'_, str> {
-    match HERE.get() {
+    match here() {
         Lang::En => Cow::Borrowed(english),
         Lang::Zh => below::chinese().said(english),
     }

@@ -507,7 +507,7 @@ impl KnobHere<'_> {
 pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
     let here = |id: &&'static str| KnobHere {
         id,
-        title: punctual_tuning::knobs::find(id).map_or("", |knob| knob.title),
+        title: super::knob(id).map_or("", |knob| knob.title),
         state: report.findings.iter().find(|finding| finding.id == **id).map(|finding| &finding.state),
     };
     let mut knobs: Vec<KnobHere> = ranked.knobs.iter().map(here).collect();

@@ -4,7 +4,7 @@ use super::state;
 use crate::render::lang::{said, tr};
 use punctual_facts::finding::{Finding, State};
 use punctual_numbers::report::Report;
-use punctual_tuning::knobs::{self, Blast, Family, Resort};
+use punctual_tuning::knobs::{Blast, Family, Resort};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
@@ -35,7 +35,7 @@ pub fn findings_counted(findings: &[Finding]) -> String {
 /// The number of findings of each family: `kernel 4, idle 2`. Findings of knobs that this program does not know, made
 /// by a newer one, are counted last as "others".
 pub fn by_family(findings: &[&Finding]) -> String {
-    let family = |finding: &&&Finding| knobs::find(&finding.id).map(|knob| knob.family);
+    let family = |finding: &&&Finding| super::knob(&finding.id).map(|knob| knob.family);
     let number = |wanted: Option<Family>| findings.iter().filter(|finding| family(finding) == wanted).count();
     let families = Family::ALL.iter().map(|family| (number(Some(*family)), said(family.name())));
     let counted = families.chain([(number(None), Cow::Borrowed(tr!("others")))]).filter(|(count, _)| *count > 0);

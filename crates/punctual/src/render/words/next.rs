@@ -3,8 +3,9 @@
 use super::command::{self, Command};
 use crate::render::lang::{text, tr};
 use crate::render::units;
+use crate::render::words::knob;
 use punctual_numbers::report::{NextStep, Report, Situation};
-use punctual_tuning::knobs::{self, Fix};
+use punctual_tuning::knobs::Fix;
 use std::path::Path;
 
 /// The reader of the answer: privileges, container, and the typed command.
@@ -39,8 +40,7 @@ pub struct Wording<'a> {
 
 impl Reader {
     fn situation(&self) -> Situation<'_> {
-        let can_change =
-            |id: &str| knobs::find(id).is_some_and(|knob| !matches!(knob.fix, Fix::Boot(_) | Fix::Prose(_)));
+        let can_change = |id: &str| knob(id).is_some_and(|knob| !matches!(knob.fix, Fix::Boot(_) | Fix::Prose(_)));
         Situation { is_root: self.is_root, container: self.container.as_deref(), can_change }
     }
 }
