@@ -341,6 +341,8 @@ pub const PRIORITY_MAX: u8 = 95;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioError {
     NoCpus,
+    /// Nothing says which CPUs are on-line.
+    OnlineUnknown,
     /// The requested CPUs that are not on-line, then all on-line CPUs.
     NotOnline(CpuSet, CpuSet),
     /// A period outside `PERIOD_MIN..=PERIOD_MAX`.
@@ -374,6 +376,9 @@ impl Scenario {
     /// # Errors
     /// The first fault of the scenario.
     pub fn checked(self, cpus: &Cpus) -> Result<Self, ScenarioError> {
+        if cpus.online.is_empty() {
+            return Err(ScenarioError::OnlineUnknown);
+        }
         let asked = self.cpus();
         if asked.is_empty() {
             return Err(ScenarioError::NoCpus);
@@ -494,6 +499,9 @@ mod tests {
         let ms = Nanos::from_ms(1);
         let check = |s: Scenario| s.checked(&two_cpus()).unwrap_err();
         assert_eq!(check(scenario("", ms)), ScenarioError::NoCpus);
+        for cpus in ["", "0"] {
+            assert_eq!(scenario(cpus, ms).checked(&Cpus::default()), Err(ScenarioError::OnlineUnknown));
+        }
         let (seven, both) = (CpuSet::parse_list("7").unwrap(), two_cpus().online);
         assert_eq!(check(scenario("0,7", ms)), ScenarioError::NotOnline(seven, both));
         assert_eq!(check(scenario("0", Nanos::ZERO)), ScenarioError::Period(Nanos::ZERO));

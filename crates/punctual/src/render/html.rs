@@ -11,7 +11,7 @@ pub use imported::imported_page;
 #[cfg(test)]
 pub use template::texts;
 
-use super::lang::{is_english, tr};
+use super::lang::{is_english, said, text, tr};
 use super::{chart, explain, plot, units, words};
 use crate::render::clean::visible;
 use crate::render::words::next::Wording;
@@ -167,7 +167,7 @@ fn numbers(report: &Report) -> Value {
         phases => phases(report),
         worst => worst(report),
         claims => claims(report),
-        claims_condition => words::claims::CONDITION,
+        claims_condition => words::claims::condition(),
     }
 }
 
@@ -291,7 +291,7 @@ fn machine(report: &Report) -> Value {
         }
     });
     context! {
-        machine => report.machine.iter().map(|line| context! { name => &line.name, value => &line.value }).collect::<Vec<_>>(),
+        machine => report.machine.iter().map(|line| context! { name => text(&line.name), value => said(&line.value) }).collect::<Vec<_>>(),
         ending => words::ending(report),
         events => events.collect::<Vec<_>>(),
         notes => words::runs::notes(report),
@@ -325,7 +325,7 @@ fn finding(finding: &Finding) -> Value {
         (State::Good, _) => ("good", words::state(&finding.state)),
         (State::Unknown(_) | State::Advice(_) | State::NotApplicable(_), _) => ("doubt", words::state(&finding.state)),
     };
-    let evidence = finding.evidence.iter().map(|e| context! { source => &e.source, value => &e.value });
+    let evidence = finding.evidence.iter().map(|e| context! { source => said(&e.source), value => said(&e.value) });
     context! {
         class,
         word,
@@ -333,11 +333,11 @@ fn finding(finding: &Finding) -> Value {
         meaning => words::severity_meaning(finding.severity),
         title => words::title(finding),
         id => &finding.id,
-        because => finding.state.because(),
+        because => finding.state.because().map(said),
         evidence => evidence.collect::<Vec<_>>(),
-        why => &finding.why,
-        fix => &finding.fix,
-        cost => &finding.cost,
+        why => said(&finding.why),
+        fix => said(&finding.fix),
+        cost => said(&finding.cost),
         sure => words::confidence(finding.confidence),
     }
 }

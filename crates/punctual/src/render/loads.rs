@@ -15,7 +15,7 @@ pub fn list() -> String {
     for preset in PRESETS {
         let state = preset
             .unavailable()
-            .map_or_else(|| tr!("found").to_owned(), |why| tr!("not here: {why}", why = said(&why)));
+            .map_or_else(|| tr!("found here").to_owned(), |why| tr!("not here: {why}", why = said(&why)));
         let _ = writeln!(text, "  {:<10} {} ({state})", preset.name, said(preset.stresses));
     }
     text.push_str(tr!("\nAny other program: --load 'cmd:PROGRAM ARGUMENTS'\n"));

@@ -32,7 +32,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use tasks::TaskList;
 
-const CHOOSE: &str = "(choose CPUS first, and leave at least one out).";
+const CHOOSE: &str = "Choose CPUS first, and leave at least one out.";
 /// The length, in characters, to which a value is cut when it is shown as evidence. The beginning of a longer value is
 /// enough to recognise it.
 const EVIDENCE_CHARS: usize = 160;
@@ -310,7 +310,7 @@ impl<'a> Case<'a> {
             Part::HousekeepingMask => self.housekeeping().mask(),
             Part::Blank(text) | Part::Text(text) => text.to_owned(),
         });
-        if chooses { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
+        if chooses { format!("{}. {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
     }
 
     /// The filled text; `None` if a blank is left for a person to fill, or if the CPUs it names are not known.

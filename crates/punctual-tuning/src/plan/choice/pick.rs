@@ -56,12 +56,10 @@ fn house(layout: &Layout, keeper: u32) -> String {
     let siblings = core.difference(&[keeper].into_iter().collect());
     let is_boot_cpu = keeper == punctual_facts::machine::BOOT_CPU;
     let why = if is_boot_cpu { "booted the machine" } else { "is the first CPU" };
-    let rest = if siblings.is_empty() {
-        String::new()
-    } else {
-        format!(", and so does the rest of its core, {}", named(&siblings))
-    };
-    format!("CPU {keeper} {why} and does the housekeeping{rest}.")
+    if siblings.is_empty() {
+        return format!("CPU {keeper} {why} and does the housekeeping.");
+    }
+    format!("CPU {keeper} {why} and does the housekeeping, and so does the rest of its core, {}.", named(&siblings))
 }
 
 fn how_many(kind: Kind, cores: usize, taken: usize) -> String {

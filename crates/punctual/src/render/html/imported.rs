@@ -39,7 +39,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         format => run.format.name(),
         quantity => if noise { tr!("Noise") } else { tr!("Latency") },
         claims,
-        condition => words::claims::CONDITION_IMPORTED,
+        condition => words::claims::condition_imported(),
         notes => &run.notes,
         facts,
         rows,

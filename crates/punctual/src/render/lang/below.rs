@@ -17,8 +17,12 @@ const DEPTH: usize = 3;
 const LETTERS: usize = 5;
 /// A value with this number of plain words is English prose. A text is not recognised if one of its values would stay so.
 const PROSE: usize = 4;
-/// What stands between the texts of a list.
-const LIST: &str = "; ";
+/// How the value of a place begins that follows another place without text between the two.
+const ADDITION: &str = ", the ";
+/// The one word that is a text and no name where a value is expected.
+const NONE: &str = "none";
+/// What stands between the texts of a list, and what stands between their translations.
+const LISTS: [(&str, &str); 2] = [("; ", "；"), (", ", "，")];
 /// What joins texts, and what joins their translations.
 const JOINTS: [(&str, &str); 5] = [(". ", "。"), ("; ", "；"), (": ", "："), (", ", "，"), (" -> ", " -> ")];
 
@@ -84,15 +88,22 @@ impl Pattern {
         let mut rest = text.strip_prefix(first.as_str())?.strip_suffix(last.as_str())?;
         let mut values = Vec::with_capacity(self.names.len());
         for after in between {
-            let (value, behind) = rest.split_once(after.as_str())?;
+            let (value, behind) = match after.as_str() {
+                "" => rest.split_at(rest.find(ADDITION).unwrap_or(rest.len())),
+                after => rest.split_once(after)?,
+            };
             values.push(value);
             rest = behind;
         }
         values.push(rest);
         // A place of this name holds a number.
         let is_number = |value: &str| value.starts_with(|c: char| c.is_ascii_digit());
-        let mut named = self.names.iter().zip(&values);
-        named.all(|(name, value)| !value.is_empty() && (name != "n" || is_number(value))).then_some(values)
+        // An addition may be missing.
+        let is_addition = |at: usize| at > 0 && self.around.get(at).is_some_and(String::is_empty);
+        let mut named = self.names.iter().zip(&values).enumerate();
+        named
+            .all(|(at, (name, value))| (!value.is_empty() || is_addition(at)) && (name != "n" || is_number(value)))
+            .then_some(values)
     }
 }
 
@@ -113,11 +124,13 @@ impl Catalogue {
         }
         let depth = depth.checked_sub(1)?;
         // Several texts in a list are taken one by one, if all are known. Else the first would swallow the others as a value.
-        let listed = self.split(english, LIST);
-        if listed.len() > 1 {
-            let said: Option<Vec<Cow<'_, str>>> = listed.iter().map(|part| self.whole(part, depth)).collect();
-            if let Some(said) = said {
-                return Some(Cow::Owned(said.join("；").replace("。；", "；")));
+        for (between, chinese) in LISTS {
+            let listed = self.split(english, between);
+            if listed.len() > 1 {
+                let said: Option<Vec<Cow<'_, str>>> = listed.iter().map(|part| self.whole(part, depth)).collect();
+                if let Some(said) = said {
+                    return Some(Cow::Owned(said.join(chinese).replace(&format!("。{chinese}"), chinese)));
+                }
             }
         }
         // A text without a space is a name, a number or a path.
@@ -137,7 +150,11 @@ impl Catalogue {
     /// prose that the catalogue lacks.
     fn value<'t>(&'t self, value: &'t str, depth: usize) -> Option<Cow<'t, str>> {
         if !value.trim().contains(' ') {
-            return Some(Cow::Borrowed(value));
+            return Some(Cow::Borrowed(if value == NONE {
+                self.texts.get(NONE).map_or(NONE, String::as_str)
+            } else {
+                value
+            }));
         }
         let is_plain = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase());
         let is_prose = value.split(' ').filter(is_plain).count() >= PROSE;
@@ -206,6 +223,8 @@ mod tests {
             ("cannot read {path}: {why}", "无法读取 {path}：{why}"),
             ("it is too long", "太长"),
             ("done", "完成"),
+            ("no word of {versions} for {arch}{nearest}", "{versions} 对 {arch} 没有这个词{nearest}"),
+            (", the nearest to {asked}", "（最接近 {asked}）"),
         ];
         let texts: HashMap<String, String> = texts.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
         Catalogue { patterns: Patterns::of(&texts), texts }.said(english).into_owned()
@@ -221,6 +240,9 @@ mod tests {
 
         assert_eq!(said("Kernel command line: quiet; Boot again."), "内核命令行：quiet；重新启动。");
         assert_eq!(said("cannot read /a b: it is too long"), "无法读取 /a b：太长");
+        assert_eq!(said("1 result, 2 result"), "1 个结果，2 个结果", "the first must not take the second as its value");
+        assert_eq!(said("no word of 6.12 for arm64"), "6.12 对 arm64 没有这个词");
+        assert_eq!(said("no word of 6.12 for arm64, the nearest to 6.14"), "6.12 对 arm64 没有这个词（最接近 6.14）");
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn claims(sheet: &mut Sheet, report: &Report) {
             sheet.point(2, &line);
         }
     }
-    sheet.paragraph(2, words::claims::CONDITION);
+    sheet.paragraph(2, &words::claims::condition());
 }
 
 fn events(sheet: &mut Sheet, report: &Report) {

@@ -78,7 +78,7 @@ fn claims(sheet: &mut Sheet, run: &ForeignRun) {
             sheet.point(2, line);
         }
     }
-    sheet.paragraph(2, words::claims::CONDITION_IMPORTED);
+    sheet.paragraph(2, &words::claims::condition_imported());
 }
 
 fn row(series: &Series) -> impl Iterator<Item = String> {

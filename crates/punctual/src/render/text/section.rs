@@ -1,7 +1,7 @@
 //! Sections that the short and the full text share.
 
 use crate::render::clean::shortened;
-use crate::render::lang::tr;
+use crate::render::lang::{self, said, text, tr};
 use crate::render::sheet::{Sheet, Tone, table::Table};
 use crate::render::words::next::Wording;
 use crate::render::{units, words};
@@ -16,10 +16,10 @@ const VALUE_SHOWN: usize = 160;
 
 pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     sheet.heading(tr!("Machine"));
-    let label_width = report.machine.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(20);
+    let label_width = report.machine.iter().map(|line| lang::width(text(&line.name))).max().unwrap_or(0).min(20);
     for MachineLine { name, value } in &report.machine {
         let room = width.saturating_sub(label_width + 3).max(20);
-        sheet.entry(2, label_width, name, &shortened(value, room));
+        sheet.entry(2, label_width, text(name), &shortened(&said(value), room));
     }
     if report.machine.is_empty() {
         sheet.paragraph(2, tr!("The recording does not say."));
@@ -34,17 +34,18 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
     };
     sheet.toned_paragraph(2, Tone::of(finding), &first, &format!("{} ({})", words::title(finding), finding.id));
     if let Some(because) = finding.state.because() {
-        sheet.entry(4, 10, tr!("why"), because);
+        sheet.entry(4, 10, tr!("why"), &said(because));
     }
     for evidence in finding.evidence.iter().take(EVIDENCE_SHOWN) {
-        sheet.entry(4, 10, tr!("found"), &format!("{} = {}", evidence.source, shortened(&evidence.value, VALUE_SHOWN)));
+        let value = shortened(&evidence.value, VALUE_SHOWN);
+        sheet.entry(4, 10, tr!("found"), &format!("{} = {}", said(&evidence.source), said(&value)));
     }
     if finding.evidence.len() > EVIDENCE_SHOWN {
         sheet.entry(4, 10, "", &tr!("and {evidence} more", evidence = finding.evidence.len() - EVIDENCE_SHOWN));
     }
     for (label, text) in [(tr!("effect"), &finding.why), (tr!("fix"), &finding.fix), (tr!("cost"), &finding.cost)] {
         if !text.is_empty() {
-            sheet.entry(4, 10, label, text);
+            sheet.entry(4, 10, label, &said(text));
         }
     }
     sheet.entry(4, 10, tr!("confidence"), words::confidence(finding.confidence));

@@ -4,7 +4,7 @@
 //! A check prints [`opening`] before it measures and [`results`] when it has measured.
 
 use crate::render::clean::shortened;
-use crate::render::lang::{for_people, tr, width};
+use crate::render::lang::{for_people, said, tr, width};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::words::answer;
 use crate::render::words::command::Command;
@@ -53,7 +53,13 @@ fn opened(of: &Opening<'_>, style: Style) -> String {
     let room = style.width.max(40) - LABEL - 1;
     let lines = MACHINE_SHOWN.iter().filter_map(|name| MachineLine::of(of.machine, name));
     for (at, line) in lines.enumerate() {
-        sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { tr!("Machine") } else { "" }, &shortened(line, room));
+        sheet.toned_entry(
+            0,
+            LABEL,
+            Tone::Heading,
+            if at == 0 { tr!("Machine") } else { "" },
+            &shortened(&said(line), room),
+        );
     }
     let profile = of.profile.map_or_else(String::new, |name| tr!(" (profile {name})", name));
     sheet.toned_entry(0, LABEL, Tone::Heading, tr!("Need"), &format!("{}{profile}", need(of.need)));

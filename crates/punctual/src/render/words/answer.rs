@@ -3,7 +3,7 @@
 use super::command::{self, Command};
 use super::trust::{CHECKED, although, distrust};
 use super::{causes, trust};
-use crate::render::lang::{text, tr};
+use crate::render::lang::{is_english, text, tr};
 use crate::render::units;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
@@ -54,7 +54,11 @@ pub fn by_how_much(report: &Report) -> String {
         ),
     );
     let verdict = &report.verdict;
-    let missed = if verdict.missed == 0 { tr!("none").to_owned() } else { units::count(verdict.missed) };
+    // Chinese counts none as 0.
+    let missed = match verdict.missed {
+        0 if is_english() => "none".to_owned(),
+        missed => units::count(missed),
+    };
     let missed = report.need.budget.map_or_else(String::new, |_| {
         tr!("; {missed} of {releases} missed", missed, releases = units::counted(verdict.due, "release"))
     });

@@ -11,7 +11,7 @@ mod refused;
 mod signs;
 mod times;
 
-pub use imported::{CONDITION_IMPORTED, of_import, points_of_import};
+pub use imported::{condition_imported, of_import, points_of_import};
 #[cfg(test)]
 pub use refused::examples;
 pub use refused::{reason, refused, refused_of_import};
@@ -25,8 +25,13 @@ use limits::{clustered, method, missed, misses, moods, percentiles, seen, wanted
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::{CAUSES_SHOWN, reasons_of_cause};
 
-pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \
-                             while it was measured, a rare interrupt or a hot day, is in none of these numbers.";
+pub fn condition() -> String {
+    tr!(
+        "With {confidence} confidence each, for this machine under this load: what was not there while it was measured, a \
+         rare interrupt or a hot day, is in none of these numbers.",
+        confidence = format!("95{}%", units::THIN)
+    )
+}
 
 pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

@@ -12,6 +12,11 @@ use std::io::{self, ErrorKind};
 
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
     anyhow::Error::msg(match error {
+        ScenarioError::OnlineUnknown => {
+            "which CPUs run is not known: neither /sys nor /proc says so. Mount them:\n  mount -t proc proc /proc; mount -t \
+             sysfs sysfs /sys"
+                .to_owned()
+        }
         ScenarioError::NoCpus => "no CPU to measure: name some with --cpus".to_owned(),
         ScenarioError::NotOnline(asked, online) => {
             format!("{} cannot be used: not online; online are {}", cpus(&asked), cpus(&online))

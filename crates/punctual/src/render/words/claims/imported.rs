@@ -11,11 +11,18 @@ use punctual_numbers::foreign::{ForeignRun, Series, total};
 /// Number of series for which each series gets claims. If a file has more, only the series with the largest value does.
 const SERIES_SHOWN: usize = 4;
 
-pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each. \"As if independent\" holds if every value came by \
-                                      itself: without times nobody sees whether late ones come together, at regular times \
-                                      or more and more often. What was not there while it was measured is in none of \
-                                      these numbers.";
-const AS_IF: &str = "As if independent: ";
+pub fn condition_imported() -> String {
+    tr!(
+        "With {confidence} confidence each. \"As if independent\" holds if every value came by itself: without times nobody \
+         sees whether late ones come together, at regular times or more and more often. What was not there while it was \
+         measured is in none of these numbers.",
+        confidence = format!("95{}%", units::THIN)
+    )
+}
+
+fn as_if() -> &'static str {
+    tr!("As if independent: ")
+}
 
 /// Minimum, mean, p50, p99, p99.9, p99.99 and maximum in microseconds. A percentile that lies beyond the last cell is
 /// shown with its lower bound: `>=12.345`.
@@ -53,16 +60,19 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
     let odds = chances(&claims.next);
     let mut lines: Vec<String> = claims.above.iter().map(above).collect();
     lines.extend(
-        (!odds.is_empty()).then(|| tr!("{AS_IF}probability of a new maximum: {odds}.", AS_IF, odds = odds.join(", "))),
+        (!odds.is_empty())
+            .then(|| tr!("{as_if}probability of a new maximum: {odds}.", as_if = as_if(), odds = odds.join(", "))),
     );
     lines.extend(percentiles(&claims.percentiles).map(|told| match claims.assumed {
-        Assumed::Independent => format!("{AS_IF}{told}"),
+        Assumed::Independent => format!("{}{told}", as_if()),
         Assumed::InOrder { stretches } => {
             tr!("As wide as {parts} of the list differ: {told}", parts = units::counted(stretches as u64, "part"), told)
         }
     }));
     match &claims.beyond {
-        Ok(levels) => lines.extend(beyond(levels, None).into_iter().map(|told| format!("{AS_IF}{}", lowered(&told)))),
+        Ok(levels) => {
+            lines.extend(beyond(levels, None).into_iter().map(|told| format!("{}{}", as_if(), lowered(&told))));
+        }
         Err(refusal) => lines.push(refused_of_import(refusal)),
     }
     lines
@@ -73,9 +83,9 @@ fn above(above: &Above) -> String {
     let (count, threshold) = (units::counted(above.count, "value"), units::latency(above.threshold));
     let observed =
         above.observed.map_or_else(String::new, |time| tr!(" in {time} of looking", time = units::duration(time)));
-    let most = above
-        .per_hour_upper
-        .map_or_else(String::new, |most| tr!(". {AS_IF}at most {most} an hour", AS_IF, most = format!("{:.1}", most)));
+    let most = above.per_hour_upper.map_or_else(String::new, |most| {
+        tr!(". {as_if}at most {most} an hour", as_if = as_if(), most = format!("{:.1}", most))
+    });
     match above.count {
         1 => tr!("{count} was above {threshold}{observed}{most}.", count, threshold, observed, most),
         _ => tr!("{count} were above {threshold}{observed}{most}.", count, threshold, observed, most),
