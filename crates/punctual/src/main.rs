@@ -16,10 +16,17 @@ use cli::{Cli, Colour, Command, Lang};
 use exit::Exit;
 use std::process::ExitCode;
 
+/// The internal word that makes this program the guard of another one's trace.
+const TRACE_GUARD: &str = "__trace-guard";
+
 fn main() -> ExitCode {
     // As the first program of a guest it is handed words of the kernel's command line that mean nothing here.
     if cfg!(feature = "every-verb") && punctual_lab::inside::is_guest() {
         return punctual_lab::inside::run();
+    }
+    // A guard lives as long as the trace, and needs none of the memory that parsing takes.
+    if punctual_linux::trace::guards_if_asked(TRACE_GUARD) {
+        return ExitCode::SUCCESS;
     }
     let locale = || Lang::of_locale(|name| std::env::var(name).ok());
     Lang::asked(std::env::args_os()).unwrap_or_else(locale).speak();

@@ -130,7 +130,7 @@ fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
 }
 
 /// Catches and ignores the signals that end a process by default.
-fn hold_out() {
+pub(crate) fn hold_out() {
     use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
     for signal in [SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
         // If a handler cannot be installed, the next `status` still shows from the journal what was not finished.
@@ -139,7 +139,7 @@ fn hold_out() {
 }
 
 /// Waits until the pipe is closed. Returns whether it was closed without a farewell.
-fn left_alone(pipe: &mut dyn Read) -> bool {
+pub(crate) fn left_alone(pipe: &mut dyn Read) -> bool {
     let mut word = [0];
     loop {
         match pipe.read(&mut word) {

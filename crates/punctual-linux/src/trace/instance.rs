@@ -5,7 +5,7 @@
 //! instance. This module handles files and settings; the decoder knows what events mean.
 
 use super::place::{INSTANCES, OURS, TraceFolder};
-use super::{TraceError, timerlat};
+use super::{TraceError, guard, timerlat};
 use crate::apply::{is_alive, this_process};
 use crate::journal::Owner;
 use punctual_facts::cpu_set::CpuSet;
@@ -65,8 +65,9 @@ impl Instance {
         &self.folder
     }
 
-    /// Sets clock, CPUs and buffers. Returns the bytes that each CPU of `cpus` got.
+    /// Sets clock, CPUs and buffers, and sees to it that the instance does not outlive this process. Returns the bytes that each CPU of `cpus` got.
     pub fn set_up(&self, cpus: &CpuSet, buffer_bytes: u64) -> Result<u64, TraceError> {
+        guard::start();
         let folder = &self.folder;
         folder.write("tracing_on", "0")?;
         self.set_clock()?;
@@ -117,7 +118,6 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         // Files of the instance must be closed by now; otherwise the kernel refuses to remove it.
-        let _ = self.switch(false);
         self.hold = None;
         remove(&self.tracefs, &self.name);
     }
@@ -128,10 +128,19 @@ pub fn sweep(tracefs: &TraceFolder) -> Vec<String> {
     left_behind(tracefs).into_iter().filter(|name| remove(tracefs, name)).collect()
 }
 
-/// Removes one of our instances, after restoring what it changed for other instances.
+/// Removes all instances of a process that has ended. Returns whether none is left.
+pub fn remove_of(tracefs: &TraceFolder, owner: Owner) -> bool {
+    let is_its = |name: &String| parse(name).is_some_and(|(of, _)| of == owner);
+    let its: Vec<String> = tracefs.folders(INSTANCES).into_iter().filter(is_its).collect();
+    its.iter().filter(|name| !remove(tracefs, name)).count() == 0
+}
+
+/// Removes one of our instances, after stopping it and restoring what it changed for other instances.
 fn remove(tracefs: &TraceFolder, name: &str) -> bool {
     let suffix = parse(name).map_or("", |(_, suffix)| suffix);
     let path = format!("{INSTANCES}/{name}");
+    // An instance that cannot be removed because somebody reads it records nothing from here on.
+    let _ = tracefs.write(&format!("{path}/tracing_on"), "0");
     timerlat::put_back(tracefs, &path, suffix) && unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
 }
 

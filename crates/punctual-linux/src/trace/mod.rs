@@ -9,6 +9,7 @@
 //! flight                                   is the thread that does all this, on housekeeping CPUs
 //! program: tracefs or bpf                  records what the threads of one program do
 //! releases                                 records only when they are released and run, for months
+//! guard                                    removes instances after a kill -9
 //! ```
 //! Raw pages are read and held for some seconds. `punctual-numbers` decodes only those that a window needs, and decides
 //! about causes.
@@ -22,6 +23,7 @@ mod engine;
 mod error;
 mod events;
 mod flight;
+mod guard;
 mod instance;
 mod memory;
 mod names;
@@ -58,6 +60,17 @@ pub fn refusal() -> Option<TraceError> {
 /// Removes tracing instances that killed measurements left behind, which would record for ever. Returns their names.
 pub fn sweep() -> Vec<String> {
     place::tracefs().map(|tracefs| instance::sweep(&tracefs)).unwrap_or_default()
+}
+
+/// Does the work of a guard of our instances, if the arguments of this process begin with the word, and returns whether
+/// they do. If they do not, instances of this process are guarded by this program, started with that word.
+pub fn guards_if_asked(word: &'static str) -> bool {
+    let remove_all = |owner| place::tracefs().is_ok_and(|tracefs| instance::remove_of(&tracefs, owner));
+    let is_guard = guard::run_if_asked(word, remove_all);
+    if !is_guard {
+        guard::guarded_by(word);
+    }
+    is_guard
 }
 
 /// Tracing instances that killed measurements left behind, as far as this process can see them.

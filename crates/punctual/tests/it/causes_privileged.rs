@@ -1,6 +1,6 @@
 //! Tests of causes that the kernel's trace finds during a measurement. They need root.
 
-use crate::run::{Run, Said, machine, until};
+use crate::run::{Run, Said, kill_guard_of, machine, until};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::Recording;
 use punctual_numbers::trace::{Kept, RefusedRung, Rung, TraceEvent};
@@ -200,12 +200,26 @@ fn begun(run: &Run, name: &str, length: &str) -> Child {
     child
 }
 
-/// Starts a measurement that looks for causes, kills it once it has begun, and returns its process id.
+/// Starts a measurement that looks for causes, kills it and its guard once it has begun, and returns its process id.
 fn kill_one(run: &Run, name: &str) -> u32 {
     let mut child = begun(run, name, "30s");
+    kill_guard_of(child.id());
     child.kill().unwrap();
     child.wait().unwrap();
     child.id()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn what_a_killed_measurement_left_its_guard_removes() {
+    let _machine = machine();
+    let Some(tracefs) = Tracefs::new() else { return println!("NOT RUN: no tracefs") };
+    let run = Run::new();
+    let mut child = begun(&run, "guarded.punctual", "30s");
+    assert!(!tracefs.instances(child.id()).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the guard removes the instances", || tracefs.instances(child.id()).is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests of `punctual inspect` with the kernel's trace. They need root.
 
 use crate::causes_privileged::Tracefs;
-use crate::run::{Run, Said, assert_fits, until};
+use crate::run::{Run, Said, assert_fits, guards_of, kill_guard_of, until};
 use serde_json::Value;
 use std::process::Stdio;
 
@@ -194,15 +194,29 @@ fn code_made_at_run_time_has_the_name_that_the_program_tells() {
 
 #[test]
 #[ignore = "needs root"]
-fn what_a_killed_inspection_left_the_next_one_removes() {
+fn what_a_killed_inspection_left_goes_by_its_guard_or_the_next_one() {
     let Some(tracefs) = Tracefs::new() else { return println!("no tracefs here") };
     let run = Run::new();
     let here = std::process::id().to_string();
-    let mut inspecting = run.command(&["inspect", "--engine", "tracefs", &here, "--duration", "1h"]).spawn().unwrap();
-    let name = format!("punctual-{}-", inspecting.id());
-    until("the inspection traces", || !tracefs.left(&name).is_empty());
-    inspecting.kill().unwrap();
-    inspecting.wait().unwrap();
+    let begun = || {
+        let inspecting = run.command(&["inspect", "--engine", "tracefs", &here, "--duration", "1h"]).spawn().unwrap();
+        let name = format!("punctual-{}-", inspecting.id());
+        until("the inspection traces", || !tracefs.left(&name).is_empty());
+        until("it has a guard", || !guards_of(inspecting.id()).is_empty());
+        (inspecting, name)
+    };
+    let end = |mut inspecting: std::process::Child| {
+        inspecting.kill().unwrap();
+        inspecting.wait().unwrap();
+        inspecting.id()
+    };
+    let (inspecting, name) = begun();
+    let ended = end(inspecting);
+    until("the guard removes the instances", || tracefs.left(&name).is_empty());
+    until("the guard ends", || guards_of(ended).is_empty());
+    let (inspecting, name) = begun();
+    kill_guard_of(inspecting.id());
+    end(inspecting);
     assert!(!tracefs.left(&name).is_empty(), "nobody was left to remove them");
     let said = run.punctual(&["inspect", "-q", "--duration", "100ms", &here]);
     assert_eq!(said.code, 0, "{said:?}");

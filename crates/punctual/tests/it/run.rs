@@ -45,6 +45,25 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// Numbers of the processes that remove the tracing instances of this process after a kill -9.
+pub fn guards_of(pid: u32) -> Vec<u32> {
+    let words = format!("\0__trace-guard\0{pid}\0");
+    let numbers =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let line = |number: &u32| std::fs::read_to_string(format!("/proc/{number}/cmdline")).unwrap_or_default();
+    numbers.filter(|number| line(number).contains(&words)).collect()
+}
+
+/// Kills the guard of this process, and waits until it is gone.
+pub fn kill_guard_of(pid: u32) {
+    until("it has a guard", || guards_of(pid).len() == 1);
+    for guard in guards_of(pid) {
+        let guard = rustix::process::Pid::from_raw(i32::try_from(guard).unwrap()).unwrap();
+        rustix::process::kill_process(guard, rustix::process::Signal::KILL).unwrap();
+    }
+    until("the guard is gone", || guards_of(pid).is_empty());
+}
+
 /// Runs the program in a directory of its own.
 pub struct Run {
     pub dir: TempDir,
