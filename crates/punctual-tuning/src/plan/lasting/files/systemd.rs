@@ -226,3 +226,45 @@ fn latency(exe: &str, us: u32) -> String {
          RestartSec=1\n"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check tells unknown keys, values that do not parse, and programs that do not exist.
+    #[test]
+    fn systemd_finds_nothing_wrong_with_our_units() {
+        let exe = std::env::current_exe().unwrap();
+        let exe = exe.to_str().unwrap();
+        let words = ["loop", "--on-late", "echo \"$PUNCTUAL_THREAD\" 100%", "--store", "/srv/a b"].map(str::to_owned);
+        let wanted = Wanted { exe: exe.to_owned(), boot_service: true, hold_latency_us: Some(0), ..Wanted::default() };
+        let owned = [watch(exe, "/srv/a b", &words), hook(exe, "campaign", "/srv/campaign")].concat();
+        let owned = owned.into_iter().filter_map(|step| match step {
+            Step::Own { path, content, .. } => Some((path, content)),
+            _ => None,
+        });
+        let files = units(&wanted).into_iter().map(|file| (file.path, file.text)).chain(owned);
+        let folder = std::env::temp_dir().join(format!("punctual-units-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let mut units = Vec::new();
+        for (path, text) in files.filter(|(path, _)| path.ends_with(".service")) {
+            let unit = folder.join(path.rsplit('/').next().unwrap());
+            std::fs::write(&unit, text).unwrap();
+            units.push(unit);
+        }
+        let mut check = std::process::Command::new("systemd-analyze");
+        let said = check.args(["verify", "--man=no", "--recursive-errors=no"]).args(&units).output();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(units.len(), 4);
+        match said {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                println!("NOT RUN: there is no systemd-analyze")
+            }
+            said => {
+                let said = said.unwrap();
+                let text = String::from_utf8_lossy(&said.stderr).into_owned();
+                assert!(said.status.success() && !text.contains("punctual-"), "{text}");
+            }
+        }
+    }
+}
