@@ -8,7 +8,7 @@ use super::instance::RELEASES;
 use super::place::tracefs;
 use super::program::Watch;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_hist::Nanos;
+use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::inspect::{PROGRAM_EVENTS, Record, ReleasedBy};
 use punctual_numbers::trace::PageLayout;
 use punctual_rt::now;
@@ -43,6 +43,8 @@ pub struct Followed {
 /// The trace of such threads. Its instance is removed when the value is dropped.
 pub struct ReleaseTrace {
     watch: Watch,
+    /// Records that were read before those of other CPUs that are older.
+    early: Vec<Record>,
 }
 
 impl ReleaseTrace {
@@ -64,7 +66,7 @@ impl ReleaseTrace {
         }
         match missing {
             Some(error) => Err(TraceError::NotUnderstood(error.to_string())),
-            None => Ok(Self { watch }),
+            None => Ok(Self { watch, early: Vec::new() }),
         }
     }
 
@@ -115,11 +117,12 @@ impl ReleaseTrace {
         self.watch.instance.switch(on)
     }
 
-    /// Adds all records that can be read without waiting, in order of time. Returns their number.
+    /// Replaces `records` by those written up to now that were not returned before, in order of time. Returns their number.
     pub fn drain(&mut self, records: &mut Vec<Record>) -> u64 {
+        let until = now();
         records.clear();
         self.watch.drain(records, |_| true);
-        records.sort_by_key(|record| record.at);
+        in_order(records, &mut self.early, until);
         records.len() as u64
     }
 
@@ -149,6 +152,15 @@ impl ReleaseTrace {
         let [without, with] = fastest;
         Ok(with.minus(without).divided_by(u64::from(BATCH)))
     }
+}
+
+/// Sorts records of several CPUs, which are read one after the other from `until` on. Those that are younger are kept in
+/// `early` for the next time: a thread that moves between CPUs may have left older records on a CPU that was read first.
+fn in_order(records: &mut Vec<Record>, early: &mut Vec<Record>, until: MonoTime) {
+    records.append(early);
+    records.sort_by_key(|record| record.at);
+    let whole = records.partition_point(|record| record.at <= until);
+    early.extend(records.drain(whole..));
 }
 
 /// The time in which a timer that nobody waits for is armed this often. Its expiry is far away.
@@ -194,6 +206,28 @@ fn address(symbols: &str, function: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_numbers::inspect::Seen;
+    use punctual_numbers::trace::Context;
+
+    #[test]
+    fn a_thread_that_moves_while_its_cpus_are_read_is_followed_in_order() {
+        let record = |ns, cpu| Record {
+            at: MonoTime::from_ns(ns),
+            cpu,
+            tid: 7,
+            context: Context::default(),
+            seen: Seen::Armed { expires: 0 },
+        };
+        let order = |records: &[Record]| records.iter().map(|record| record.at.as_ns()).collect::<Vec<_>>();
+        let mut early = Vec::new();
+        // CPU 0 was read at 102, and CPU 1 at 110, when the thread had gone there and come back.
+        let mut records = vec![record(90, 0), record(101, 0), record(95, 1), record(107, 1)];
+        in_order(&mut records, &mut early, MonoTime::from_ns(100));
+        assert_eq!(order(&records), [90, 95]);
+        let mut records = vec![record(105, 0), record(109, 0)];
+        in_order(&mut records, &mut early, MonoTime::from_ns(200));
+        assert_eq!((order(&records), early.len()), (vec![101, 105, 107, 109], 0));
+    }
 
     #[test]
     fn hidden_addresses_are_none() {

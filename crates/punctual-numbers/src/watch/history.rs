@@ -19,8 +19,10 @@ pub struct History {
     pub to_unix_ns: u64,
     /// Time that was watched.
     pub watched_ns: Nanos,
-    /// Time between the first and the last that was not watched.
+    /// Time between the first and the last that was not watched: the gaps, and `spared_ns`.
     pub unwatched_ns: Nanos,
+    /// Time within segments that was not watched, because the watch of a program would have cost too much.
+    pub spared_ns: Nanos,
     /// Largest latency that is accepted, as last stated.
     pub budget_ns: Option<Nanos>,
     /// The period of the watching threads, as it is now; the longest of the program's threads if a program is watched.
@@ -161,6 +163,7 @@ impl History {
         let pairs = segments.iter().zip(segments.iter().skip(1));
         let gaps: Vec<Gap> = pairs.map(|(before, after)| gap(before, after)).collect();
         let sum = |lengths: &mut dyn Iterator<Item = Nanos>| lengths.fold(Nanos::ZERO, Nanos::plus);
+        let spared_ns = sum(&mut segments.iter().map(Segment::spared));
         let is_damaged = |segment: &&Segment| segment.cut_off.is_some_and(|cut| !cut.is_clean());
         let mut said = BTreeSet::new();
         let notes = segments.iter().flat_map(|segment| &segment.notes);
@@ -168,7 +171,8 @@ impl History {
             from_unix_ns: first.started_unix_ns,
             to_unix_ns: last.until_unix_ns(),
             watched_ns: sum(&mut segments.iter().map(|segment| segment.watched)),
-            unwatched_ns: sum(&mut gaps.iter().map(|gap| gap.length_ns)),
+            unwatched_ns: sum(&mut gaps.iter().map(|gap| gap.length_ns)).plus(spared_ns),
+            spared_ns,
             budget_ns: last.budget,
             period_ns: last.threads.iter().map(|thread| thread.period).max(),
             program: last.program.as_ref().map(|program| program.name.clone()),

@@ -97,6 +97,11 @@ impl Segment {
         self.started_unix_ns.saturating_add(self.until.as_ns())
     }
 
+    /// The part of the time in which the watch of a program looked away, to cost less.
+    pub fn spared(&self) -> Nanos {
+        self.program.as_ref().map_or(Nanos::ZERO, |_| self.until.since_epoch().minus(self.watched))
+    }
+
     /// The name of the thread with this number, if a program was watched.
     pub fn thread(&self, number: u32) -> Option<&str> {
         self.program.as_ref()?.thread(number)

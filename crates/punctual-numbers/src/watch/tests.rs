@@ -4,7 +4,7 @@ use super::*;
 use crate::made_up;
 use crate::recording::{
     BOOT_ID, CpuInterval, CutOff, CutReason, End, EndReason, Event, EventKind, Frame, Header, InForce, Interval,
-    Moment, RecTime, Recording, Worst, strategies,
+    Moment, RecTime, Recording, WatchedProgram, Worst, strategies,
 };
 use crate::trace::Kept;
 use proptest::prelude::*;
@@ -177,6 +177,25 @@ fn days_are_those_of_utc_and_the_worst_is_found() {
     assert!(history.is_open && history.damaged.is_empty());
     assert_eq!(history.unwatched_ns, Nanos::ZERO);
     assert_eq!(History::of(Vec::new()), None);
+}
+
+#[test]
+fn time_that_a_thrifty_watch_left_out_is_accounted_for() {
+    let mut frames = run(0, 10, "a", Some(EndReason::Completed));
+    let program = WatchedProgram { pid: 7, name: "loop".to_owned(), threads: Vec::new() };
+    frames.insert(1, Frame::Program(program));
+    // After the first ten seconds, one of ten is watched.
+    for frame in frames.iter_mut().skip(4) {
+        if let Frame::Interval(interval) = frame {
+            interval.length = Nanos::from_secs(1);
+        }
+    }
+    let history = History::of(vec![segment(1, frames), segment(2, run(100, 1, "a", None))]).unwrap();
+    let seconds = |time: Nanos| time.as_ns() / S;
+    // Nine seconds after the last interval of the first segment belong to the gap behind it.
+    assert_eq!((seconds(history.spared_ns), seconds(history.gaps[0].length_ns)), (72, 9));
+    assert_eq!((seconds(history.watched_ns), seconds(history.unwatched_ns)), (29, 81));
+    assert_eq!(history.to_unix_ns - history.from_unix_ns, 110 * S);
 }
 
 /// The gap between a run of 100 s and the next one, which began `wall_s` seconds after it by the wall clock, and `mono_s`

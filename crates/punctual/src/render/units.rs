@@ -151,6 +151,11 @@ pub fn share(part: u64, whole: u64) -> Option<String> {
     Some(format!("{}.{:0width$}{THIN}%", value / one, value % one, width = decimals as usize))
 }
 
+/// A share from 0 to 1 that may be very small, in percent with three decimals: `0.059 %`.
+pub fn small_portion(share: f64) -> String {
+    format!("{:.3}{THIN}%", share * 100.0)
+}
+
 /// A share from 0 to 1 in percent, rounded down: `61 %`, `4.5 %`, `< 0.1 %`. Only a share of 1 gives `100 %`.
 pub fn portion(share: f64) -> String {
     let percent = share * 100.0;

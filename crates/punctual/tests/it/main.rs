@@ -41,4 +41,5 @@ mod torture;
 mod tune;
 mod tune_privileged;
 mod watch;
+mod watch_privileged;
 mod why_not;

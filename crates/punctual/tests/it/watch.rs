@@ -205,7 +205,7 @@ fn begin(run: &Run, more: &[&str]) -> Child {
 }
 
 /// Waits until what the watch has written fulfils a condition. It comes sooner or later, however busy the machine is.
-fn wait_for(run: &Run, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+pub fn wait_for(run: &Run, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let begun = Instant::now();
     loop {
         let done = run.command(&["report", "store", "--json"]).output().unwrap();

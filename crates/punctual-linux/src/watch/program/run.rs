@@ -224,11 +224,11 @@ impl<'a> Run<'a> {
     fn switch(&mut self, on: bool) {
         // If the kernel refuses, nothing is recorded, and the time is not counted as watched.
         self.is_on = self.trace.switch(on).is_ok() && on;
-        if !on {
-            for (lane, releases) in &mut self.lanes {
-                releases.forget();
-                lane.interrupted();
-            }
+        // Records from between the last reading and the end of a part are read after it, so that what a thread waited for
+        // then must not last to the beginning of the next part.
+        for (lane, releases) in &mut self.lanes {
+            releases.forget();
+            lane.interrupted();
         }
     }
 

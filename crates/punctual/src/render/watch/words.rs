@@ -61,14 +61,26 @@ pub fn said(said: &Said) -> String {
         Said::Late(Lateness { thread: Some(thread), latency, times, .. }) => {
             let times = counted(*times, "activation");
             match latency.map(units::latency) {
-                Some(by) => tr!("late: {times} of thread {thread} beyond the budget, by {by}", times, thread, by),
+                Some(latency) => tr!(
+                    "late: {times} of thread {thread} beyond the budget, the last with a latency of {latency}",
+                    times,
+                    thread,
+                    latency
+                ),
                 None => tr!("late: {times} of thread {thread} beyond the budget", times, thread),
             }
         }
         Said::Late(Lateness { cpu, latency, times, thread: None, .. }) => {
             let times = counted(*times, "activation");
             match latency.map(units::latency) {
-                Some(by) => tr!("late: {times} on CPU {cpu} beyond the budget, by {by}", times, cpu, by),
+                Some(latency) => {
+                    tr!(
+                        "late: {times} on CPU {cpu} beyond the budget, the last with a latency of {latency}",
+                        times,
+                        cpu,
+                        latency
+                    )
+                }
                 None => tr!("late: {times} on CPU {cpu} beyond the budget", times, cpu),
             }
         }
@@ -97,12 +109,12 @@ fn cost(burden: &Burden, limit: f64, saving: Saving) -> String {
     let costs = tr!(
         "note: the watch takes {all} of a CPU: {own} itself, {records} for records of {each} each in the threads of the \
          program, {causes} for what else runs on their CPUs. It may take {limit}",
-        all = units::portion(burden.all()),
-        own = units::portion(burden.own),
-        records = units::portion(burden.records),
+        all = units::small_portion(burden.all()),
+        own = units::small_portion(burden.own),
+        records = units::small_portion(burden.records),
         each = units::latency(burden.each),
-        causes = units::portion(burden.causes),
-        limit = units::portion(limit)
+        causes = units::small_portion(burden.causes),
+        limit = units::small_portion(limit)
     );
     match saving {
         Saving::None => tr!("{costs}.", costs),
@@ -269,6 +281,10 @@ pub fn trust(history: &History) -> String {
         return tr!("Partly: of segment {which} only the part before the damage can be read.", which);
     }
     match history.gaps.iter().filter(|gap| is_worth_telling(gap)).max_by_key(|gap| gap.length_ns) {
+        None if history.spared_ns > Nanos::ZERO => tr!(
+            "Yes, for the time that was watched; {time} were left out, because the watch would have cost more than it may.",
+            time = units::duration(history.spared_ns)
+        ),
         None => tr!("Yes: nothing is missing between the first and the last moment.").to_owned(),
         Some(longest) => tr!(
             "Yes, for the time that was watched; the longest time without was {time} ({reason}).",
