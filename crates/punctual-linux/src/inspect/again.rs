@@ -1,7 +1,6 @@
 //! A program that is found again after it was restarted: by its name, and by its unit if systemd started it.
 
 use super::process;
-use super::procfs::text;
 use super::target::{self, Target};
 use super::{InspectError, ThreadFilter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -40,7 +39,7 @@ impl Sought {
                     Target::Named(name) => Some(name.clone()),
                     _ => pid.and_then(process::name),
                 };
-                Ok(Self { pid, name: named.unwrap_or_default(), unit: pid.and_then(unit) })
+                Ok(Self { pid, name: named.unwrap_or_default(), unit: pid.and_then(process::unit) })
             }
         }
     }
@@ -54,7 +53,7 @@ impl Sought {
         let known = self.pid.filter(|pid| process::is_running(*pid));
         self.pid = known.or_else(|| self.look());
         let pid = self.pid?;
-        self.unit = unit(pid).or(self.unit.take());
+        self.unit = process::unit(pid).or(self.unit.take());
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let handle = raw.and_then(|raw| pidfd_open(raw, PidfdFlags::empty()).ok());
         Some(Program { pid, name: process::name(pid)?, exe: exe(pid), handle })
@@ -64,7 +63,7 @@ impl Sought {
         let mut pids: Vec<u32> =
             process::processes_named(&self.name).into_iter().filter(|pid| !process::is_kernel_thread(*pid)).collect();
         pids.sort_unstable();
-        let of_unit = pids.iter().find(|pid| self.unit.is_some() && unit(**pid) == self.unit);
+        let of_unit = pids.iter().find(|pid| self.unit.is_some() && process::unit(**pid) == self.unit);
         of_unit.or(pids.first()).copied()
     }
 }
@@ -91,33 +90,10 @@ fn exe(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
-/// The systemd service that a process belongs to.
-fn unit(pid: u32) -> Option<String> {
-    unit_in(&text(&format!("/proc/{pid}/cgroup"))?)
-}
-
-/// The service in the text of `/proc/PID/cgroup`: the last part of a path that is a service of its own.
-fn unit_in(cgroups: &str) -> Option<String> {
-    let of = |line: &str| {
-        let path = line.splitn(3, ':').nth(2)?;
-        path.split('/').rev().find(|part| part.ends_with(".service")).map(str::to_owned)
-    };
-    // A login shell of a user is no unit that restarts a program.
-    cgroups.lines().find_map(of).filter(|unit| !unit.starts_with("user@"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::process::Command;
-
-    #[test]
-    fn units_are_read_from_control_groups() {
-        assert_eq!(unit_in("0::/system.slice/rt-loop.service\n").as_deref(), Some("rt-loop.service"));
-        assert_eq!(unit_in("0::/system.slice/rt.service/inner\n").as_deref(), Some("rt.service"));
-        assert_eq!(unit_in("0::/user.slice/user-0.slice/session-1.scope\n"), None);
-        assert_eq!(unit_in("0::/user.slice/user@0.service\n"), None);
-    }
 
     /// A program under a name that nothing else has.
     fn copied(dir: &std::path::Path, name: &str) -> PathBuf {

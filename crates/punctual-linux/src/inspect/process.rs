@@ -7,6 +7,9 @@ use punctual_numbers::inspect::{Counters, Policy, Setup};
 use std::collections::BTreeMap;
 use std::fs;
 
+/// How the names of systemd's services end.
+const SERVICE: &str = ".service";
+
 /// A thread, as far as it could be read.
 #[derive(Clone, Debug)]
 pub struct Thread {
@@ -73,18 +76,46 @@ pub fn process_of(tid: u32) -> Option<u32> {
     number_after(&text(&format!("/proc/{tid}/status"))?, "Tgid:")
 }
 
-/// Processes with this name: the kernel's name, or the file name of the program that was started.
+/// Processes with this name: the kernel's name, or the file name of the program that was started. The name of a systemd
+/// service, as in `loop.service`, stands for the processes of it that none of its others has started.
 pub fn processes_named(wanted: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc");
     let id = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
     let pids = entries.into_iter().flatten().filter_map(id);
     let own = std::process::id();
+    if wanted.ends_with(SERVICE) {
+        return first_ones(
+            pids.filter(|pid| is_running(*pid) && unit(*pid).as_deref() == Some(wanted)).collect(),
+            parent,
+        );
+    }
     let has_name = |pid: &u32| {
         let path = text(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let program = path.split('\0').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
         *pid != own && is_running(*pid) && (program == wanted || name(*pid).as_deref() == Some(wanted))
     };
     pids.filter(has_name).collect()
+}
+
+/// The systemd service that a process belongs to.
+pub fn unit(pid: u32) -> Option<String> {
+    unit_in(&text(&format!("/proc/{pid}/cgroup"))?)
+}
+
+/// The service in the text of `/proc/PID/cgroup`: the last part of a path that is a service of its own.
+fn unit_in(cgroups: &str) -> Option<String> {
+    let of = |line: &str| {
+        let path = line.splitn(3, ':').nth(2)?;
+        path.split('/').rev().find(|part| part.ends_with(SERVICE)).map(str::to_owned)
+    };
+    // A login shell of a user is no unit that restarts a program.
+    cgroups.lines().find_map(of).filter(|unit| !unit.starts_with("user@"))
+}
+
+/// Those of the processes whose parents are not among them.
+fn first_ones(pids: Vec<u32>, parent: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
+    let is_first = |pid: &&u32| parent(**pid).is_none_or(|parent| !pids.contains(&parent));
+    pids.iter().filter(is_first).copied().collect()
 }
 
 /// Processes that these have started, and that those have started in turn, with their names.
@@ -172,6 +203,22 @@ pub fn is_kernel_thread(pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_read_from_control_groups() {
+        assert_eq!(unit_in("0::/system.slice/rt-loop.service\n").as_deref(), Some("rt-loop.service"));
+        assert_eq!(unit_in("0::/system.slice/rt.service/inner\n").as_deref(), Some("rt.service"));
+        assert_eq!(unit_in("0::/user.slice/user-0.slice/session-1.scope\n"), None);
+        assert_eq!(unit_in("0::/user.slice/user@0.service\n"), None);
+    }
+
+    #[test]
+    fn the_first_processes_of_a_service_are_those_that_others_have_started() {
+        let parents = BTreeMap::from([(10, 1), (11, 10), (12, 11), (20, 7)]);
+        let parent = |pid| parents.get(&pid).copied();
+        assert_eq!(first_ones(vec![10, 11, 12], parent), [10]);
+        assert_eq!(first_ones(vec![12, 20], parent), [12, 20]);
+    }
 
     #[test]
     fn a_process_that_this_one_started_descends_from_it() {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct InspectArgs {
-    /// The running program: the number of its process, or its name
+    /// The running program: the number of its process, its name, or its service, as in loop.service
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     pub program: Option<String>,
     /// A program to start and to inspect, with its arguments; its output goes to standard error, and it is ended

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct WatchArgs {
-    /// Watch the threads of this running program instead of threads of punctual: the number of its process, or its name;
-    /// a program that is restarted is found again
+    /// Watch the threads of this running program instead of threads of punctual: the number of its process, its
+    /// name, or its systemd service, as in loop.service; a program that is restarted is found again
     #[arg(value_name = "PROGRAM", conflicts_with_all = ["cpus", "period", "priority", "uninstall"])]
     pub program: Option<String>,
     /// Watch only this thread of PROGRAM, by its number or its name
