@@ -7,8 +7,8 @@ mod beside;
 
 use crate::step::{self, Done, StepOutcome, table, verdict};
 use crate::{
-    arrows, atlas, book, causes, codegen, duplicates, inspect_truth, lab, packages, panic_free, run, screenshots, tidy,
-    truth,
+    arm64, arrows, atlas, book, causes, codegen, duplicates, inspect_truth, lab, packages, panic_free, run,
+    screenshots, tidy, truth,
 };
 use anyhow::{Context, Result, bail, ensure};
 use beside::Beside;
@@ -46,6 +46,7 @@ const STEPS: &[Step] = &[
     ("book", |root, _| book::step(root)),
     ("atlas", |root, _| atlas::step(root)),
     ("screenshots", |root, _| screenshots::step(root)),
+    ("arm64", emulated),
     // In a full run, the steps from here to `truth` run in the second process.
     ("lab", |root, _| lab::step(root)),
     ("miri", miri),
@@ -231,6 +232,15 @@ fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> StepOu
     }
     let words = [which.as_slice(), &["--", "--ignored"]].concat();
     test(&mut run::whole(root, "test", &words), tally)
+}
+
+/// Runs tests of the commands on the program for ARM64. If no test ran, a name in that file is wrong.
+fn emulated(root: &Path, tally: &mut Tally) -> StepOutcome {
+    let before = tally.passed;
+    match arm64::step(root, |line| tally.see(line)) {
+        StepOutcome::Passed if tally.passed == before => StepOutcome::Failed("no test ran".to_owned()),
+        outcome => outcome,
+    }
 }
 
 /// Checks the build without the features that distribution packages turn on, which is what `cargo build` makes. It must

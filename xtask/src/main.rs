@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
 
+mod arm64;
 mod arrows;
 mod atlas;
 mod bench;
