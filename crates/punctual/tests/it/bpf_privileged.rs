@@ -73,7 +73,7 @@ fn the_cycles_that_bpf_sees_are_those_that_the_loop_counted_itself() {
 }
 
 /// A thread that is not the first one of its process and starts another program there.
-const STARTER: &str = r#"
+const STARTER: &str = "
 #include <pthread.h>
 #include <unistd.h>
 static char **words;
@@ -84,7 +84,7 @@ int main(int count, char **arguments) {
     if (count > 1) pthread_create(&thread, 0, start, 0);
     for (;;) pause();
 }
-"#;
+";
 
 #[test]
 #[ignore = "needs root"]
