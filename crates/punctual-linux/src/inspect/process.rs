@@ -84,10 +84,8 @@ pub fn processes_named(wanted: &str) -> Vec<u32> {
     let pids = entries.into_iter().flatten().filter_map(id);
     let own = std::process::id();
     if wanted.ends_with(SERVICE) {
-        return first_ones(
-            pids.filter(|pid| is_running(*pid) && unit(*pid).as_deref() == Some(wanted)).collect(),
-            parent,
-        );
+        let of_unit = |pid: &u32| is_running(*pid) && unit(*pid).as_deref() == Some(wanted);
+        return first_ones(&pids.filter(of_unit).collect::<Vec<_>>(), parent);
     }
     let has_name = |pid: &u32| {
         let path = text(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -113,7 +111,7 @@ fn unit_in(cgroups: &str) -> Option<String> {
 }
 
 /// Those of the processes whose parents are not among them.
-fn first_ones(pids: Vec<u32>, parent: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
+fn first_ones(pids: &[u32], parent: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
     let is_first = |pid: &&u32| parent(**pid).is_none_or(|parent| !pids.contains(&parent));
     pids.iter().filter(is_first).copied().collect()
 }
@@ -216,8 +214,8 @@ mod tests {
     fn the_first_processes_of_a_service_are_those_that_others_have_started() {
         let parents = BTreeMap::from([(10, 1), (11, 10), (12, 11), (20, 7)]);
         let parent = |pid| parents.get(&pid).copied();
-        assert_eq!(first_ones(vec![10, 11, 12], parent), [10]);
-        assert_eq!(first_ones(vec![12, 20], parent), [12, 20]);
+        assert_eq!(first_ones(&[10, 11, 12], parent), [10]);
+        assert_eq!(first_ones(&[12, 20], parent), [12, 20]);
     }
 
     #[test]
