@@ -216,6 +216,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with all of it, and pictures of late cycles')
             [CompletionResult]::new('--cycles', '--cycles', [CompletionResultType]::ParameterName, 'Write a line for each cycle to this file as comma-separated values: when it was released, when the thread woke and when it waited again')
+            [CompletionResult]::new('--cost', '--cost', [CompletionResultType]::ParameterName, 'Largest share of one CPU that looking may take; where it would take more after its first seconds, it looks at less, and says what')
             [CompletionResult]::new('--engine', '--engine', [CompletionResultType]::ParameterName, 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can')
             [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are')
             [CompletionResult]::new('--no-causes', '--no-causes', [CompletionResultType]::ParameterName, 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program')

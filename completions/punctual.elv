@@ -204,6 +204,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --sarif 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source'
             cand --html 'Write an HTML page with all of it, and pictures of late cycles'
             cand --cycles 'Write a line for each cycle to this file as comma-separated values: when it was released, when the thread woke and when it waited again'
+            cand --cost 'Largest share of one CPU that looking may take; where it would take more after its first seconds, it looks at less, and says what'
             cand --engine 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can'
             cand --children 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are'
             cand --no-causes 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program'

@@ -222,6 +222,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l junit -d '
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l sarif -d 'Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l html -d 'Write an HTML page with all of it, and pictures of late cycles' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l cycles -d 'Write a line for each cycle to this file as comma-separated values: when it was released, when the thread woke and when it waited again' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l cost -d 'Largest share of one CPU that looking may take; where it would take more after its first seconds, it looks at less, and says what' -r
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l engine -d 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can' -r -f -a "bpf\t'A program in the kernel, in builds that have it; needs BTF, CAP_BPF and CAP_PERFMON'
 tracefs\t'The kernel\'s trace; needs root'"
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l children -d 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are'

@@ -10,6 +10,7 @@
 
 pub mod abilities;
 pub mod apply;
+mod burden;
 pub mod fleet;
 pub mod hand;
 pub mod in_force;

@@ -201,7 +201,8 @@ pub fn inspect(words: &Words, plant: &Plant, engine: Option<&String>) -> Result<
     // Some loops write no record, and that of another must not be taken for theirs.
     let _ = std::fs::remove_file(&files.record);
     let mut command = Command::new(&words.punctual);
-    command.args(["inspect", "--json", "--duration", "60s"]);
+    // A debug build takes many times the CPU time, and must not give up for that what it is asked here.
+    command.args(["inspect", "--json", "--duration", "60s", "--cost", "900"]);
     if let Some(engine) = engine {
         command.args(["--engine", engine]);
     }

@@ -33,7 +33,7 @@ const FUNCTIONS: [&str; 9] = [
 /// Threads that are sampled: those of the highest priorities.
 const THREADS_MAX: usize = 4;
 /// What a hit takes of the program at most, with the copying of the stack: 4 to 5 us were measured.
-const HIT: Nanos = Nanos::from_us(5);
+pub const HIT: Nanos = Nanos::from_us(5);
 /// Hits may take one part in this many of the time.
 const PART: u64 = 100;
 /// This many hits are seen in any case.
@@ -62,6 +62,8 @@ pub struct Allocations {
     hits: u64,
     /// What was looked at, of each thread.
     probed: BTreeMap<Tid, Probed>,
+    /// Whether no more probes are to be set.
+    is_stopped: bool,
 }
 
 /// The probes of one thread. The ring is closed after the events that write to it.
@@ -88,6 +90,7 @@ impl Allocations {
             unwinders: BTreeMap::new(),
             hits: 0,
             probed: BTreeMap::new(),
+            is_stopped: false,
         }
     }
 
@@ -95,7 +98,7 @@ impl Allocations {
     pub fn is_due(&mut self) -> bool {
         let wait = if self.probed.is_empty() { LOOK } else { LOOK_AGAIN };
         let is_time = self.looked.is_none_or(|at| now().since(at) >= wait);
-        let is_due = self.kind.is_ok() && self.probed.len() < THREADS_MAX && is_time;
+        let is_due = self.kind.is_ok() && !self.is_stopped && self.probed.len() < THREADS_MAX && is_time;
         self.looked = if is_due { Some(now()) } else { self.looked };
         is_due
     }
@@ -145,6 +148,14 @@ impl Allocations {
         for tid in costly {
             self.stop(tid);
         }
+    }
+
+    /// Takes all probes away, and sets no more. Whether there were any.
+    pub fn stop_all(&mut self) -> bool {
+        self.is_stopped = true;
+        let tids: Vec<u32> = self.probes.keys().copied().collect();
+        tids.iter().for_each(|tid| self.stop(*tid));
+        !tids.is_empty()
     }
 
     fn stop(&mut self, tid: u32) {

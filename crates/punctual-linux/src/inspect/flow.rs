@@ -1,5 +1,6 @@
 //! Records on their way from the trace to the digest.
 
+use super::bill::Bill;
 use punctual_hist::MonoTime;
 use punctual_numbers::inspect::{Digest, Record};
 use punctual_rt::now;
@@ -18,11 +19,13 @@ impl Flow {
         Self { digest, waiting: Vec::new(), began: [MonoTime::default(); 2] }
     }
 
-    /// Reads records, and hands those to the digest that have waited.
-    pub fn read(&mut self, read: impl FnOnce(&mut Vec<Record>)) {
+    /// Reads records, and hands those to the digest that have waited. What was read is counted.
+    pub fn read(&mut self, bill: &mut Bill, read: impl FnOnce(&mut Vec<Record>)) {
         let Self { digest, waiting, began: [before, last] } = self;
         (*before, *last) = (*last, now());
+        let known = waiting.len();
         read(waiting);
+        bill.count(waiting.get(known..).unwrap_or_default());
         waiting.sort_by_key(|record| record.at);
         let ready = waiting.partition_point(|record| record.at <= *before);
         digest.take(waiting.get(..ready).unwrap_or_default());
@@ -40,7 +43,9 @@ impl Flow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bill::Prices;
     use super::*;
+    use punctual_hist::Nanos;
     use punctual_numbers::inspect::{Rules, Seen};
     use punctual_numbers::trace::Context;
 
@@ -51,12 +56,13 @@ mod tests {
     #[test]
     fn records_wait_for_those_of_other_cpus_and_none_is_left() {
         let mut flow = Flow::new(Digest::new(Rules::default()));
+        let mut bill = Bill::new(Prices::default(), 1.0, now(), Nanos::ZERO);
         let early = now();
-        flow.read(|records| records.push(record(early, 1)));
+        flow.read(&mut bill, |records| records.push(record(early, 1)));
         assert_eq!(flow.digest.records(), 0, "another CPU may tell of an earlier time");
-        flow.read(|records| records.push(record(early, 2)));
+        flow.read(&mut bill, |records| records.push(record(early, 2)));
         assert_eq!(flow.digest.records(), 2);
-        flow.read(|records| records.push(record(now(), 3)));
+        flow.read(&mut bill, |records| records.push(record(now(), 3)));
         assert_eq!(flow.digest.records(), 2);
         assert_eq!(flow.end().records(), 3);
     }

@@ -67,6 +67,14 @@ impl Search {
         Self { state, cpus: cpus.clone() }
     }
 
+    /// Records of what the CPUs do that the kernel wrote so far.
+    pub fn records(&self) -> u64 {
+        match &self.state {
+            State::On(chase) => chase.flight.totals().iter().map(|total| total.records).sum(),
+            State::Ready(..) | State::Failed(_) => 0,
+        }
+    }
+
     /// Hands cycles that ended to the flight recorder, soon after they did.
     pub fn look(&mut self, ended: &[(Tid, Cycle)], known: &Known<'_>) {
         if matches!(self.state, State::Ready(..)) {

@@ -8,6 +8,7 @@
 
 mod again;
 mod allocations;
+mod bill;
 mod calls;
 mod child;
 mod code;
@@ -26,6 +27,7 @@ mod stacks;
 mod target;
 
 use crate::trace::{OpenedProgram, ProgramTrace, open_program};
+use bill::Prices;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
@@ -63,6 +65,8 @@ pub struct Wanted {
     pub cycles: Option<PathBuf>,
     /// Facts about the machine, as a recording has them.
     pub machine: Vec<MachineLine>,
+    /// The largest share of one CPU that looking may take, after its first second.
+    pub cost: f64,
 }
 
 #[derive(Debug, Error)]
@@ -97,9 +101,10 @@ pub fn engine(wanted: &Wanted) -> Result<Engine, InspectError> {
 /// Observes the program until the time is up, the program ends or `interrupted` is set.
 pub fn run(wanted: &Wanted, interrupted: &AtomicBool) -> Result<Inspection, InspectError> {
     let calls = calls::calls();
+    let unrecorded = Prices::unrecorded();
     let OpenedProgram { trace, refused } = opened(wanted)?;
     let engine = trace.as_ref().map_or(Engine::Counters, ProgramTrace::engine);
-    let observed = observe::observe(wanted, trace, &calls, interrupted)?;
+    let observed = observe::observe(wanted, trace.map(|trace| (trace, unrecorded)), &calls, interrupted)?;
     report::report(wanted, &observed, (engine, refused), &calls)
 }
 

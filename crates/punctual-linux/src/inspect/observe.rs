@@ -1,6 +1,7 @@
 //! Watches the program for as long as asked, and keeps what was seen.
 
 use super::allocations::Allocations;
+use super::bill::{Bill, Prices};
 use super::child::Program;
 use super::code::{Space, Spaces};
 use super::cycles_file::CyclesFile;
@@ -14,7 +15,7 @@ use super::{InspectError, Target, Wanted, calls, target};
 use crate::sys::usage;
 use crate::trace::{ProgramTrace, TraceError};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::inspect::{Call, Digest, End, Offsets, Person, Record, Rules, Seen, Unprobed};
+use punctual_numbers::inspect::{Call, Cost, Digest, End, Offsets, Person, Record, Rules, Saved, Seen, Unprobed};
 use punctual_numbers::trace::Tid;
 use punctual_rt::now;
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
@@ -55,6 +56,10 @@ pub struct Observed {
     /// Why allocations were not looked for, or not all the time.
     pub unprobed: Option<Unprobed>,
     pub own_cpu: Nanos,
+    /// What all this took, and what was given up meanwhile.
+    pub bill: Bill,
+    /// The sum of that; `None` without a trace.
+    pub cost: Option<Cost>,
     pub blind_events: Vec<String>,
     /// By thread, what was kept of late cycles; the error says why nothing could be.
     pub late: Result<BTreeMap<u32, Caught>, String>,
@@ -65,7 +70,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    fn begin(pid: u32, members: Members, spaces: Spaces) -> Self {
+    fn begin(pid: u32, members: Members, spaces: Spaces, bill: Bill) -> Self {
         Self {
             pid,
             started: None,
@@ -80,6 +85,8 @@ impl Observed {
             hits: 0,
             unprobed: None,
             own_cpu: Nanos::default(),
+            bill,
+            cost: None,
             blind_events: Vec::new(),
             late: Ok(BTreeMap::new()),
             waits_hidden: false,
@@ -90,7 +97,7 @@ impl Observed {
 
 pub fn observe(
     wanted: &Wanted,
-    trace: Option<ProgramTrace>,
+    trace: Option<(ProgramTrace, Nanos)>,
     calls: &[Call],
     interrupted: &AtomicBool,
 ) -> Result<Observed, InspectError> {
@@ -99,8 +106,12 @@ pub fn observe(
     let cpu_before = usage::own_cpu();
     // Opening the search stops every CPU for moments, so it is done before anything is observed.
     let searched = trace.as_ref().filter(|_| wanted.causes);
-    let search = searched.map(|trace| Search::open(&wanted.cpus, trace.engine()));
-    let mut tracing = trace.map(|trace| Tracing { trace, stacks: None });
+    let search = searched.map(|(trace, _)| Search::open(&wanted.cpus, trace.engine()));
+    let mut prices = Prices::default();
+    let mut tracing = trace.map(|(mut trace, unrecorded)| {
+        prices = Prices::measure(&mut trace, &wanted.cpus, unrecorded);
+        Tracing { trace, stacks: None }
+    });
     let mut members = found.map(|pid| Members::new(pid, wanted.children));
     if let Some(members) = &mut members {
         members.find_children();
@@ -127,20 +138,24 @@ pub fn observe(
         look: LOOK,
         samples_stacks: tracing.as_ref().is_some_and(|tracing| tracing.stacks.is_some()),
         dropped: 0,
-        seen: Observed::begin(pid, members, spaces),
+        seen: Observed::begin(pid, members, spaces, Bill::new(prices, wanted.cost, from, cpu_before)),
     };
     watch.seen.started = program.is_some().then_some(from);
     watch.seen.marks = wanted.may_trace.then(Marks::new);
     let allocations = Allocations::new(wanted.allocations && tracing.is_some());
     let flow = tracing.is_some().then(|| Flow::new(digest(wanted, calls, program.is_some())));
-    let mut sources = Sources { tracing, flow, search, allocations, cycles_file, cycles_at: MonoTime::default() };
+    let cycles_at = MonoTime::default();
+    let mut sources = Sources { tracing, flow, search, causes: 0, allocations, cycles_file, cycles_at };
     watch.seen.end = watch.until_end(wanted, &mut sources, &mut program, from, interrupted);
     watch.look(0);
     let mut seen = watch.seen;
     seen.marks.iter_mut().for_each(Marks::drain);
     seen.length = now().since(from);
+    let causes = sources.causes();
     finish(&mut seen, sources, wanted.limit)?;
-    seen.own_cpu = usage::own_cpu().minus(cpu_before);
+    let (at, own) = (now(), usage::own_cpu());
+    seen.own_cpu = own.minus(cpu_before);
+    seen.cost = seen.digest.is_some().then(|| seen.bill.cost(at, own, causes));
     if program.is_some() {
         drop(program);
         seen.members.end();
@@ -150,7 +165,8 @@ pub fn observe(
 
 /// What the program's records are to come to. One that was started is followed from its beginning.
 fn digest(wanted: &Wanted, calls: &[Call], is_started: bool) -> Digest {
-    let mut digest = Digest::new(Rules { calls: calls.to_vec(), offsets: offsets(), limit: wanted.limit });
+    let mut digest =
+        Digest::new(Rules { calls: calls.to_vec(), offsets: offsets(), limit: wanted.limit, inside_until: None });
     if is_started {
         digest.keep_start();
     }
@@ -167,7 +183,7 @@ fn finish(seen: &mut Observed, sources: Sources, limit: Option<Nanos>) -> Result
         return cycles_file.map_or(Ok(()), CyclesFile::end);
     };
     tracing.trace.end();
-    flow.read(|records| {
+    flow.read(&mut seen.bill, |records| {
         tracing.drain(&mut seen.members, &mut seen.people, &mut seen.spaces, records);
         allocations.drain(&seen.members.threads, &seen.spaces, records);
     });
@@ -233,6 +249,12 @@ impl Tracing {
         self.trace.begin()
     }
 
+    /// Samples no more stacks. Whether any were sampled.
+    fn end_stacks(&self) -> bool {
+        let were_sampled = self.stacks.as_ref().is_some_and(|stacks| stacks.switch(false).is_ok());
+        self.trace.end_stacks() || were_sampled
+    }
+
     fn dropped(&self) -> u64 {
         self.stacks.as_ref().map_or(0, Stacks::lost)
     }
@@ -273,6 +295,8 @@ struct Sources {
     /// Together with the trace.
     flow: Option<Flow>,
     search: Option<Search>,
+    /// Records of what the CPUs did, of a search that was given up.
+    causes: u64,
     allocations: Allocations,
     cycles_file: Option<CyclesFile>,
     /// When cycles were looked at.
@@ -282,10 +306,10 @@ struct Sources {
 impl Sources {
     /// Reads the records since the last call, and looks at the cycles that ended; false without a trace.
     fn read(&mut self, seen: &mut Observed, limit: Option<Nanos>) -> bool {
-        let Self { tracing, flow, search, allocations, cycles_file, cycles_at } = self;
+        let Self { tracing, flow, search, allocations, cycles_file, cycles_at, .. } = self;
         let (Some(tracing), Some(flow)) = (tracing, flow) else { return false };
-        let Observed { members, people, spaces, .. } = seen;
-        flow.read(|records| {
+        let Observed { members, people, spaces, bill, .. } = seen;
+        flow.read(bill, |records| {
             tracing.drain(members, people, spaces, records);
             allocations.drain(&members.threads, spaces, records);
         });
@@ -307,6 +331,35 @@ impl Sources {
             }
         }
         true
+    }
+
+    /// Records of what the CPUs do, so far.
+    fn causes(&self) -> u64 {
+        self.search.as_ref().map_or(self.causes, Search::records)
+    }
+
+    /// Gives this up, if it costs something.
+    fn give_up(&mut self, what: Saved, seen: &mut Observed) -> bool {
+        let (Some(tracing), Some(flow)) = (&self.tracing, &mut self.flow) else { return false };
+        match what {
+            Saved::Causes => {
+                let Some(search) = self.search.take() else { return false };
+                self.causes = search.records();
+                seen.late = search.end();
+                true
+            }
+            Saved::Stacks => tracing.end_stacks(),
+            Saved::Allocations => self.allocations.stop_all(),
+            Saved::Inside => {
+                let waits = flow.digest.pacing_calls();
+                let until = now();
+                let is_done = !waits.is_empty() && tracing.trace.record_only(&waits).is_ok();
+                if is_done {
+                    flow.digest.inside_until(until);
+                }
+                is_done
+            }
+        }
     }
 }
 
@@ -338,6 +391,9 @@ impl Watch {
             if !sources.read(&mut self.seen, wanted.limit) {
                 self.sample();
             }
+            if self.seen.bill.is_too_much(now(), sources.causes()) {
+                self.save(sources);
+            }
             let first_ended = program.as_mut().map_or_else(|| !process::is_running(self.seen.pid), Program::has_ended);
             // A program may leave its work to processes that it started, and end itself.
             let ended = first_ended && !self.seen.members.is_any_running();
@@ -347,6 +403,17 @@ impl Watch {
                 () if now().since(from) >= wanted.duration => return End::Duration,
                 () => sleep(TICK),
             }
+        }
+    }
+
+    /// Gives up the next thing that costs something.
+    fn save(&mut self, sources: &mut Sources) {
+        let at = now();
+        let left: Vec<Saved> = Saved::ORDER.into_iter().filter(|what| !self.seen.bill.has_given_up(*what)).collect();
+        if let Some(what) = left.into_iter().find(|what| sources.give_up(*what, &mut self.seen)) {
+            self.seen.bill.give_up(what, at);
+            // Samples of stacks tell of new mappings, as long as there are any.
+            self.samples_stacks &= what != Saved::Stacks;
         }
     }
 

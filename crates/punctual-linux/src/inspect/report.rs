@@ -40,6 +40,8 @@ pub fn report(
             let order = Order { calls, people: &people, locate: &locate, is_of_probes: &is_of_probes };
             let mut report = of_thread(*tid, thread, seen.digest.as_ref(), &order);
             report.causes = causes(&report, seen, &wanted.machine);
+            let cycles = report.cycles.as_ref().map_or(0, |cycles| cycles.count);
+            report.cost = Tid::try_from(*tid).ok().and_then(|tid| seen.bill.of_cycle(tid, cycles));
             report
         })
         .collect();
@@ -65,6 +67,7 @@ pub fn report(
         lost: seen.lost,
         probed_allocations: seen.hits,
         own_cpu: seen.own_cpu,
+        cost: seen.cost.clone(),
         start_up,
         threads,
         marks: seen.marks.as_ref().and_then(Marks::report),

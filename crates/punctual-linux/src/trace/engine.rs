@@ -8,6 +8,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::inspect::{Engine as RecordedBy, Record};
 use punctual_numbers::trace::{Blind, Names, RefusedRung, RemoteRecord, Rung, TraceRecord, TraceTotal};
+use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
@@ -86,7 +87,13 @@ pub trait ProgramEngine {
     fn engine(&self) -> RecordedBy;
     /// Records these threads, and those that they start later.
     fn follow(&self, tids: &[u32]) -> Result<(), TraceError>;
+    /// Records this thread no more; where the next call of `follow` says so in any case, nothing is done.
+    fn forget(&self, _: u32) {}
     fn switch(&self, on: bool) -> Result<(), TraceError>;
+    /// From now on, of all that is in the cycles only these system calls are recorded, in which the threads wait.
+    fn record_only(&self, _: &BTreeSet<u32>) -> Result<(), TraceError> {
+        Err(TraceError::NotUnderstood("this engine records all system calls of the threads".to_owned()))
+    }
     /// Adds all records that can be read without waiting.
     fn drain(&mut self, records: &mut Vec<Record>);
     /// Records of the program that the kernel lost so far.

@@ -30,6 +30,7 @@ mod names;
 mod open;
 mod pages;
 mod place;
+pub mod price;
 mod program;
 mod releases;
 mod reserve;

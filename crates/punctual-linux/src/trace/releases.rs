@@ -3,10 +3,10 @@
 //!
 //! No other program leaves a record. What one record costs the thread that it is about is measured on this machine.
 
-use super::TraceError;
 use super::instance::RELEASES;
 use super::place::tracefs;
 use super::program::Watch;
+use super::{TraceError, price};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::inspect::{PROGRAM_EVENTS, Record, ReleasedBy};
@@ -28,10 +28,6 @@ const WAKING: &str = "sched:sched_waking";
 const NOTHING: &str = "common_pid==-1";
 /// Longest filter that is written; the kernel reads one page. There is room for more than a hundred threads.
 const FILTER_MAX: usize = 4000;
-/// The cost of a record is the smallest of this number of batches, of this number of records each, so that what interrupts
-/// a batch does not count.
-const BATCHES: u32 = 100;
-const BATCH: u32 = 50;
 
 /// A thread that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,18 +135,11 @@ impl ReleaseTrace {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).map_err(no_timer)?;
         let own = u32::try_from(gettid().as_raw_nonzero().get()).unwrap_or_default();
         self.record(TIMER, &[format!("common_pid=={own}")])?;
-        let mut fastest = [Nanos::MAX; 2];
-        for _ in 0..BATCHES {
-            for (on, fastest) in [false, true].into_iter().zip(&mut fastest) {
-                self.switch(on)?;
-                *fastest = batch(&timer).map_err(no_timer)?.min(*fastest);
-            }
-        }
+        let [without, with] = price::batches(|state| self.switch(state == 1), || arm(&timer).map_err(no_timer))?;
         self.switch(false)?;
         self.record(TIMER, &[])?;
         self.drain(&mut Vec::new());
-        let [without, with] = fastest;
-        Ok(with.minus(without).divided_by(u64::from(BATCH)))
+        Ok(price::more(with, without))
     }
 }
 
@@ -163,15 +152,11 @@ fn in_order(records: &mut Vec<Record>, early: &mut Vec<Record>, until: MonoTime)
     early.extend(records.drain(whole..));
 }
 
-/// The time in which a timer that nobody waits for is armed this often. Its expiry is far away.
-fn batch(timer: &OwnedFd) -> Result<Nanos, Errno> {
+/// Arms a timer that nobody waits for. Its expiry is far away.
+fn arm(timer: &OwnedFd) -> Result<(), Errno> {
     let far = Timespec { tv_sec: 3600, tv_nsec: 0 };
     let spec = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: far };
-    let from = now();
-    for _ in 0..BATCH {
-        timerfd_settime(timer, TimerfdTimerFlags::empty(), &spec)?;
-    }
-    Ok(now().since(from))
+    timerfd_settime(timer, TimerfdTimerFlags::empty(), &spec).map(|_| ())
 }
 
 /// The function of the timer that releases a thread, and what else its record must show. The lowest bit of the mode is set

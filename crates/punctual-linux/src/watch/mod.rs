@@ -13,8 +13,9 @@ mod program;
 mod serve;
 mod store;
 
+pub use crate::burden::Burden;
 pub use act::{Action, Lateness, Snapshot};
-pub use program::{Burden, Saving, Subject};
+pub use program::{Saving, Subject};
 pub use serve::Place;
 pub use store::{BYTES_MIN, SegmentFile, Store, StoreError, files, read_segments, read_together};
 
@@ -89,6 +90,8 @@ pub enum Said {
     /// The watch of a program has measured what it costs, or does without something. The limit is a share of one CPU.
     Cost {
         burden: Burden,
+        /// What one record takes of the thread that it is about.
+        each: Nanos,
         limit: f64,
         saving: Saving,
     },

@@ -7,6 +7,7 @@
 //! This module has no access to the machine: system calls have the numbers and names that the reader of the trace gave
 //! them, and what threads are set up with arrives as values.
 
+mod cost;
 mod cycles;
 mod decode;
 mod digest;
@@ -22,6 +23,7 @@ mod tests;
 mod values;
 mod verdict;
 
+pub use cost::{Cost, CycleCost, GivenUp, Saved};
 pub use cycles::Cycle;
 pub use decode::{CLONE_THREAD, PROGRAM_EVENTS, ProgramDecoder, ProgramEvent};
 pub use digest::{Digest, Order, Person, Rules};

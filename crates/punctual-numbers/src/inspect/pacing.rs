@@ -86,6 +86,14 @@ impl Pacing {
         }
     }
 
+    /// The system calls in which the thread waits for its release and arms its timer.
+    pub fn calls(self) -> [u32; 2] {
+        match self {
+            Self::Timerfd { number, arms } => [number, arms],
+            _ => [self.number(); 2],
+        }
+    }
+
     /// Whether this call is the thread's wait for its next release.
     pub fn is_wait(self, call: &CallMade, calls: &[Call]) -> bool {
         match self {

@@ -14,6 +14,17 @@ pub struct Record {
     pub seen: Seen,
 }
 
+impl Record {
+    /// The task that the record is about, and the other one if it is about two.
+    pub fn about(&self) -> (Tid, Option<Tid>) {
+        match self.seen {
+            Seen::Switch { prev, next, .. } => (prev, Some(next).filter(|next| *next != prev)),
+            Seen::Waking { tid } => (tid, None),
+            _ => (self.tid, None),
+        }
+    }
+}
+
 /// What a record says. Priorities are the kernel's own: a lower number goes first, and numbers below 100 are real time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {

@@ -113,6 +113,10 @@ impl Script {
     }
 
     fn report_of(&self, limit: Option<Nanos>) -> ThreadReport {
+        self.report_until(limit, None)
+    }
+
+    fn report_until(&self, limit: Option<Nanos>, inside_until: Option<MonoTime>) -> ThreadReport {
         let mut records: Vec<&Record> = self.records.iter().collect();
         records.sort_by_key(|record| record.at);
         let people = BTreeMap::from([(HOLDER, ("holder".to_owned(), Some(120)))]);
@@ -128,7 +132,7 @@ impl Script {
         };
         let offsets = Offsets { realtime: 7_000_000_000_000, ..Offsets::default() };
         let order = Order { calls: &calls(), people: &people, locate: &locate, is_of_probes: &|_| false };
-        let mut digest = Digest::new(Rules { calls: calls(), offsets, limit });
+        let mut digest = Digest::new(Rules { calls: calls(), offsets, limit, inside_until });
         digest.know(TID);
         digest.take(records);
         digest.settle();
@@ -506,6 +510,37 @@ fn each_wrong_setting_is_one_finding_and_good_ones_are_none() {
 }
 
 #[test]
+fn what_is_in_the_cycles_is_told_of_those_in_which_it_was_recorded() {
+    let script = Script::grid(100, |script, cycle, woke| {
+        if cycle % 10 == 5 {
+            script.enter(woke + 10 * US, MMAP, [0, 0]);
+            script.exit(woke + 12 * US, MMAP, 0);
+        }
+    });
+    let rows = |until: Option<u64>| {
+        let until = until.map(|cycle| MonoTime::from_ns(START + cycle * PERIOD));
+        let report = script.report_until(None, until);
+        assert_eq!(report.cycles.as_ref().map(|cycles| cycles.count), Some(100));
+        report.cycles.unwrap().in_the_way.iter().map(|row| (row.count, row.among)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(None), [(10, 100)]);
+    assert_eq!(rows(Some(40)), [(4, 40)]);
+    assert_eq!(rows(Some(3)), [], "the first cycle with a call is the sixth");
+}
+
+#[test]
+fn the_calls_that_pace_threads_are_named() {
+    let named = |script: &Script| {
+        let mut digest = Digest::new(Rules { calls: calls(), ..Rules::default() });
+        digest.take(&script.records);
+        digest.settle();
+        digest.pacing_calls().into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(named(&Script::grid(100, |_, _, _| ())), [SLEEP]);
+    assert_eq!(named(&Script::default()), [0; 0]);
+}
+
+#[test]
 fn a_gate_passes_only_what_was_seen() {
     let thread = |every: u64| {
         Script::grid(100, |script, cycle, woke| {
@@ -528,6 +563,7 @@ fn a_gate_passes_only_what_was_seen() {
         lost: 0,
         probed_allocations: 0,
         own_cpu: Nanos::default(),
+        cost: None,
         start_up: None,
         threads,
         marks: None,
@@ -545,6 +581,14 @@ fn a_gate_passes_only_what_was_seen() {
     assert_eq!(gate(&Inspection { lost: 1, ..dirty.clone() }, &[FailOn::Alloc]), Gate::Failed);
     assert_eq!(gate(&inspection(Vec::new()), &[FailOn::Alloc]), Gate::Unknown);
     assert_eq!(gate(&inspection(Vec::new()), &[]), Gate::Passed);
+    let given_up = |what| {
+        let given_up = vec![GivenUp { what, after: Nanos::from_secs(3) }];
+        Inspection { cost: Some(Cost { given_up, ..Cost::default() }), ..clean.clone() }
+    };
+    for kind in [FailOn::Alloc, FailOn::Fault, FailOn::Syscall, FailOn::Lock] {
+        assert_eq!(gate(&given_up(Saved::Inside), &[kind]), Gate::Unknown, "{kind:?}");
+        assert_eq!(gate(&given_up(Saved::Causes), &[kind]), Gate::Passed, "{kind:?}");
+    }
     let blind = vec![Blind::Event("exceptions:page_fault_user".to_owned())];
     assert_eq!(gate(&Inspection { blind, ..clean.clone() }, &[FailOn::Fault]), Gate::Unknown);
     let unprobed = |why| Inspection { blind: vec![Blind::SmallAllocations(why)], ..clean.clone() };

@@ -1,5 +1,6 @@
 //! What an inspection came to.
 
+use super::cost::{Cost, CycleCost};
 use super::findings::{Finding, Setup};
 use super::pacing::OPERATION;
 use super::record::{CallKind, Clock};
@@ -146,6 +147,8 @@ pub struct Inspection {
     /// CPU time that punctual itself used meanwhile, in nanoseconds.
     #[serde(rename = "own_cpu_ns")]
     pub own_cpu: Nanos,
+    /// What the observation took and gave up; null without a trace.
+    pub cost: Option<Cost>,
     /// What the program did before its first cycle; null if the program was running already.
     pub start_up: Option<StartUp>,
     /// The threads, those paced by a timer first.
@@ -188,6 +191,8 @@ pub struct ThreadReport {
     pub causes: Option<Explanation>,
     /// Counters of the thread; null if they could not be read.
     pub counters: Option<Counters>,
+    /// What the observation took of the thread in each of its cycles; null if it has none.
+    pub cost: Option<CycleCost>,
     /// What is wrong with how the thread is set up, and with how it waits.
     pub findings: Vec<Finding>,
 }

@@ -1,5 +1,6 @@
 //! What an inspection says as a whole, and whether it passes a gate.
 
+use super::cost::{GivenUp, Saved};
 use super::findings::{Finding, Policy};
 use super::values::{Blind, Engine, InTheWay, Inspection, Intruder, ThreadReport, Unprobed};
 use punctual_hist::Nanos;
@@ -101,16 +102,20 @@ impl FailOn {
 
     /// Whether it could not be seen here.
     fn is_hidden(self, inspection: &Inspection) -> bool {
+        let gave_up = |what| {
+            inspection.cost.iter().flat_map(|cost| &cost.given_up).any(|given_up: &GivenUp| given_up.what == what)
+        };
         let lacks = |event: &str| inspection.blind.iter().any(|blind| matches!(blind, Blind::Event(of) if of == event));
         match self {
-            Self::Fault => lacks("exceptions:page_fault_user"),
+            Self::Fault => gave_up(Saved::Inside) || lacks("exceptions:page_fault_user"),
             Self::Late(_) => lacks("timer:hrtimer_start"),
             // After some time of looking, what comes seldom may be missed, and what comes often was seen.
+            Self::Alloc if gave_up(Saved::Inside) => true,
             Self::Alloc => {
                 let hides = |why: &Unprobed| !matches!(why, Unprobed::After(_));
                 inspection.blind.iter().any(|blind| matches!(blind, Blind::SmallAllocations(why) if hides(why)))
             }
-            Self::Syscall | Self::Lock => false,
+            Self::Syscall | Self::Lock => gave_up(Saved::Inside),
         }
     }
 }

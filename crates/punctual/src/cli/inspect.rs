@@ -2,7 +2,7 @@
 
 use super::Brief;
 use super::names::{TRACE_ENGINES, one_of};
-use super::value::parse_duration;
+use super::value::{parse_duration, parse_percent};
 use clap::Args;
 use punctual_hist::Nanos;
 use punctual_numbers::inspect::{Engine, FailOn};
@@ -47,6 +47,10 @@ pub struct InspectArgs {
     /// it waited again
     #[arg(long, value_name = "PATH", conflicts_with = "no_trace")]
     pub cycles: Option<PathBuf>,
+    /// Largest share of one CPU that looking may take; where it would take more after its first seconds, it looks at less,
+    /// and says what
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
+    pub cost: f64,
     /// Do not look for what makes cycles late, which records what else runs on the CPUs of the program
     #[arg(long)]
     pub no_causes: bool,

@@ -74,5 +74,6 @@ fn wanted(args: &InspectArgs) -> Result<Wanted> {
         causes: !args.no_causes,
         machine: here.machine(),
         cpus: here.cpus.online,
+        cost: args.cost,
     })
 }

@@ -49,6 +49,53 @@ pub fn cycles_are_counted_by(engine: &str) {
     assert_eq!(tracefs.left(&format!("punctual-{id}-")), [""; 0]);
 }
 
+/// A loop that writes in each cycle, and goes on until it is ended.
+const WRITES: &str = r#"
+#include <time.h>
+#include <unistd.h>
+int main(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    for (;;) {
+        t.tv_nsec += 2000000;
+        if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0);
+        if (write(2, "", 0) != 0) return 1;
+    }
+}
+"#;
+
+#[test]
+#[ignore = "needs root"]
+fn an_inspection_that_may_take_nearly_nothing_gives_up_all_but_the_cycles_and_says_so() {
+    if Tracefs::new().is_none() {
+        return println!("no tracefs here");
+    }
+    let run = Run::new();
+    std::fs::write(run.path("writes.c"), WRITES).unwrap();
+    let mut cc = std::process::Command::new("cc");
+    let built = cc.args(["-O2", "-o"]).arg(run.path("writes")).arg(run.path("writes.c")).status();
+    assert!(built.unwrap().success());
+    let words =
+        ["--json", "--cost", "0.001", "--no-causes", "--no-allocations", "--fail-on", "lock", "--duration", "12s"];
+    let said = run.punctual(&[&["inspect"], &words[..], &["--", "./writes"]].concat());
+    assert_eq!(said.code, 3, "locks were not looked for to the end: {said:?}");
+    let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    let cost = &document["cost"];
+    let given_up: Vec<&Value> = cost["given_up"].as_array().unwrap().iter().map(|of| &of["what"]).collect();
+    assert_eq!(given_up, ["stacks", "inside"], "{cost}");
+    assert!(cost["record_ns"].as_u64().unwrap() > 0 && cost["own"].as_f64().unwrap() > 0.0, "{cost}");
+    let thread = &document["threads"][0];
+    assert!(thread["cost"]["records"].as_f64().unwrap() > 1.0, "{}", thread["cost"]);
+    // Its cycles are followed to the end, and what is in them as long as it was recorded.
+    let inside = thread["cycles"]["in_the_way"].as_array().unwrap();
+    let writes = inside.iter().filter(|row| row["call"] == "write");
+    let written: u64 = writes.clone().map(|row| row["cycles"].as_u64().unwrap()).sum();
+    let among = writes.map(|row| row["among"].as_u64().unwrap()).max().unwrap();
+    let cycles = thread["cycles"]["count"].as_u64().unwrap();
+    assert!(written.abs_diff(among) < 5 && among + 100 < cycles, "{written} of {among}, {cycles} in all: {inside:?}");
+}
+
 #[test]
 #[ignore = "needs root"]
 fn a_process_that_the_command_starts_is_observed_as_well() {

@@ -14,6 +14,7 @@ use super::engine::ProgramEngine;
 use super::place;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::inspect::{Engine, Record, Refused, Seen};
+use std::collections::BTreeSet;
 
 pub const USER_STACK: &str = "ftrace:user_stack";
 
@@ -95,6 +96,21 @@ impl ProgramTrace {
     pub fn follow(&self, tids: &[u32]) -> Result<(), TraceError> {
         self.main.follow(tids)?;
         self.stacks.iter().try_for_each(|stacks| stacks.follow(tids))
+    }
+
+    /// Follows a thread of ours no more.
+    pub fn forget(&self, tid: u32) {
+        self.main.forget(tid);
+    }
+
+    /// Records no more stacks that frame pointers show. Whether any were recorded.
+    pub fn end_stacks(&self) -> bool {
+        self.stacks.as_ref().is_some_and(|stacks| stacks.instance.switch(false).is_ok())
+    }
+
+    /// From now on, of all that is in the cycles only these system calls are recorded, in which the threads wait.
+    pub fn record_only(&self, waits: &BTreeSet<u32>) -> Result<(), TraceError> {
+        self.main.record_only(waits)
     }
 
     pub fn begin(&self) -> Result<(), TraceError> {

@@ -10,6 +10,7 @@ use punctual_hist::MonoTime;
 use punctual_numbers::inspect::{Engine, PROGRAM_EVENTS, ProgramDecoder, Record, Seen};
 use punctual_numbers::trace::{Context, PageLayout};
 use rustix::io::{Errno, read};
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 
 /// Buffers of each CPU, in bytes: 80,000 records of 100 bytes, between two readings 20 ms apart.
@@ -54,6 +55,19 @@ impl ProgramEngine for Traced {
 
     fn switch(&self, on: bool) -> Result<(), TraceError> {
         self.watch.instance.switch(on)
+    }
+
+    fn record_only(&self, waits: &BTreeSet<u32>) -> Result<(), TraceError> {
+        let folder = self.watch.instance.folder();
+        let filter = waits.iter().map(|number| format!("id=={number}")).collect::<Vec<_>>().join("||");
+        for event in ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"] {
+            folder.write(&format!("events/{event}/filter"), &filter)?;
+        }
+        for event in ["exceptions/page_fault_user", "signal/signal_deliver"] {
+            // The kernel may not have it.
+            let _ = folder.write(&format!("events/{event}/enable"), "0");
+        }
+        Ok(())
     }
 
     fn drain(&mut self, records: &mut Vec<Record>) {

@@ -1,8 +1,6 @@
-//! What the watch of a program costs, and what it gives up to cost less: first the causes, then part of the time.
-//!
-//! The cost is the CPU time of the watch, and that of the records, which the kernel writes in the context of others: their
-//! number is known, and what one of them takes was measured.
+//! What the watch of a program gives up to cost less: first the causes, then part of the time.
 
+use crate::burden::{Burden, Spent};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::watch::DAY;
 
@@ -13,47 +11,6 @@ const LOOK: Nanos = Nanos::from_secs(60);
 const TOLERATED: f64 = 1.1;
 /// Of this many seconds one is watched, at the steps of thrift.
 const ONE_OF: [u32; 6] = [1, 2, 5, 10, 20, 50];
-
-/// What was spent up to an instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
-    pub at: MonoTime,
-    /// CPU time of this process, all its threads together.
-    pub own: Nanos,
-    /// Records of releases, each of which cost the program's thread `each`.
-    pub records: u64,
-    /// Records of what the CPUs do.
-    pub of_causes: u64,
-    /// What one record takes.
-    pub each: Nanos,
-}
-
-/// Shares of one CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Burden {
-    pub own: f64,
-    pub records: f64,
-    pub causes: f64,
-    /// What one record takes.
-    pub each: Nanos,
-}
-
-impl Burden {
-    fn between(then: &Spent, now: &Spent) -> Self {
-        let time = now.at.since(then.at).as_secs_f64().max(1e-9);
-        let records = |now: u64, then: u64, each: Nanos| each.times(now.saturating_sub(then)).as_secs_f64() / time;
-        Self {
-            own: now.own.minus(then.own).as_secs_f64() / time,
-            records: records(now.records, then.records, now.each),
-            causes: records(now.of_causes, then.of_causes, now.each),
-            each: now.each,
-        }
-    }
-
-    pub fn all(&self) -> f64 {
-        self.own + self.records + self.causes
-    }
-}
 
 /// What a look at the cost led to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,7 +108,8 @@ mod tests {
 
     fn spent(s: u64, own_ms: u64, records: u64, of_causes: u64) -> Spent {
         let at = MonoTime::from_ns(s * 1_000_000_000);
-        Spent { at, own: Nanos::from_ms(own_ms), records, of_causes, each: Nanos::from_ns(200) }
+        let each = Nanos::from_ns(200);
+        Spent { at, own: Nanos::from_ms(own_ms), records: each.times(records), causes: each.times(of_causes) }
     }
 
     fn look(frugality: &mut Frugality, spent: Spent) -> Option<(Burden, Saving)> {

@@ -16,7 +16,7 @@ use crate::inspect::{self, Program, Sought, Target, ThreadFilter};
 use crate::measure::{self, Setting};
 use crate::trace::{Followed, ReleaseTrace, TraceError, sweep};
 use burden::Frugality;
-pub use burden::{Burden, Saving};
+pub use burden::Saving;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::inspect::{Engine, Inspection, Policy, ReleasedBy, Setup, ThreadReport};
@@ -167,6 +167,7 @@ fn study(
         causes: false,
         cpus: setting.cpus.online.clone(),
         machine: Vec::new(),
+        cost: f64::INFINITY,
     };
     let inspection = inspect::run(&wanted, interrupted)?;
     let is_traced = inspection.engine != Engine::Counters;

@@ -1,8 +1,9 @@
 //! One run of the watch of a program: from the first record to the end of the segment.
 
-use super::burden::{Burden, Frugality, Saving, Spent};
+use super::burden::{Frugality, Saving};
 use super::causes::Causes;
 use super::{Lane, STUDY_APART, Studied, Subject};
+use crate::burden::{Burden, Spent};
 use crate::in_force;
 use crate::inspect::{Program, offsets};
 use crate::measure::watch::{Accounted, Readings, StandstillWatch};
@@ -311,7 +312,7 @@ impl<'a> Run<'a> {
 
     fn spent(&self, at: MonoTime) -> Spent {
         let of_causes = self.causes.as_ref().map_or(0, Causes::records);
-        Spent { at, own: usage::own_cpu(), records: self.taken, of_causes, each: self.each }
+        Spent { at, own: usage::own_cpu(), records: self.each.times(self.taken), causes: self.each.times(of_causes) }
     }
 
     fn save(&mut self, saving: Saving, burden: &Burden, frugality: &Frugality, keeper: &mut Keeper<'_, '_>) {
@@ -330,13 +331,13 @@ impl<'a> Run<'a> {
         }
         if !std::mem::replace(&mut self.has_told_cost, true) || saving != Saving::None {
             let [all, own, records, causes] = [burden.all(), burden.own, burden.records, burden.causes].map(percent);
-            let (each, limit_text) = (burden.each.as_ns(), percent(limit));
+            let (each, limit_text) = (self.each.as_ns(), percent(limit));
             let text = format!(
                 "the watch takes {all} of a CPU ({own} itself, {records} for records of {each} ns each, {causes} for causes) \
                  and may take {limit_text}{given_up}"
             );
             self.note(text, keeper);
-            keeper.says(&Said::Cost { burden: *burden, limit, saving });
+            keeper.says(&Said::Cost { burden: *burden, each: self.each, limit, saving });
         }
     }
 

@@ -14,13 +14,13 @@ mod thread;
 
 use super::cycles::Cycle;
 use super::findings::Setup;
-use super::pacing::kind;
+use super::pacing::{Pacing, kind};
 use super::record::{Call, CallKind, Offsets, Record, Seen};
 use super::steps::{CallMade, Step, StepKind, Waker};
 use super::values::{Locate, Probed, StartUp, ThreadReport, WokenBy};
 use crate::trace::{Address, Tid};
 use punctual_hist::{MonoTime, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thread::{ORDINARY, STEPS_AT_ONCE, ThreadDigest};
 
 pub(super) use series::Values;
@@ -42,6 +42,8 @@ pub struct Rules {
     pub offsets: Offsets,
     /// Latencies above this are counted.
     pub limit: Option<Nanos>,
+    /// From then on, nothing is recorded of what is in the cycles.
+    pub inside_until: Option<MonoTime>,
 }
 
 /// What else is known of the machine and the program when a report is made.
@@ -178,6 +180,16 @@ impl Digest {
     /// Sums up what came up to now, but for the last moments of each thread.
     pub fn go_on(&mut self) {
         self.sum_up(0, false);
+    }
+
+    /// Learns that from now on, nothing is recorded of what is in the cycles.
+    pub fn inside_until(&mut self, until: MonoTime) {
+        self.rules.inside_until = Some(until);
+    }
+
+    /// The system calls in which the threads wait for their releases and arm their timers.
+    pub fn pacing_calls(&self) -> BTreeSet<u32> {
+        self.threads.values().flat_map(ThreadDigest::pacings).flat_map(Pacing::calls).collect()
     }
 
     /// Threads with at least this many cycles.

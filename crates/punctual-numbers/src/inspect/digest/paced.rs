@@ -29,6 +29,8 @@ pub struct Paced {
     pub pacing: Pacing,
     cutter: Cutter,
     pub count: u64,
+    /// The cycles, from the first, of which it was recorded what is in them.
+    seen_inside: u64,
     pub first: Option<MonoTime>,
     /// The waits that pace the thread.
     pub waits: Waits,
@@ -68,6 +70,7 @@ impl Paced {
             pacing,
             cutter: Cutter::new(pacing, after_loss),
             count: 0,
+            seen_inside: 0,
             first: None,
             waits: Waits::default(),
             distances: Distances::default(),
@@ -165,7 +168,9 @@ impl Paced {
         self.preempted = self.preempted.plus(cycle.preempted);
         self.blocked = self.blocked.plus(cycle.blocked);
         self.waiting = self.waiting.plus(cycle.waiting);
-        let things = self.things.add(cycle, steps, self.pacing, &rules.calls);
+        let is_seen = rules.inside_until.is_none_or(|until| cycle.ended <= until);
+        self.seen_inside += u64::from(is_seen);
+        let things = if is_seen { self.things.add(cycle, steps, self.pacing, &rules.calls) } else { Vec::new() };
         let key = (cycle.response(), Reverse(number));
         let is_slow = self.slow.len() < SLOW_MAX || self.slow.first_key_value().is_some_and(|(least, _)| key > *least);
         if is_slow {
@@ -219,8 +224,9 @@ impl Paced {
         let slowest = usize::try_from(self.count.div_ceil(SLOW_PART)).unwrap_or(SLOW_MAX).max(WORST);
         let slow: Vec<(u64, &Slow)> =
             self.slow.iter().rev().take(slowest).map(|((_, Reverse(number)), slow)| (*number, slow)).collect();
-        let sets: Vec<&[ThingId]> = slow.iter().map(|(_, slow)| slow.things.as_slice()).collect();
-        let among = Among { all: self.count, probed: self.probed };
+        let seen = slow.iter().filter(|(number, _)| *number < self.seen_inside);
+        let sets: Vec<&[ThingId]> = seen.map(|(_, slow)| slow.things.as_slice()).collect();
+        let among = Among { all: self.seen_inside, probed: self.probed };
         ThreadCycles {
             count: self.count,
             first: self.first,

@@ -82,6 +82,10 @@ impl ThreadDigest {
         self.pending() > most && (self.current.is_some() || self.pending() >= 2 * self.in_vain)
     }
 
+    pub fn pacings(&self) -> impl Iterator<Item = Pacing> + '_ {
+        self.paced.iter().map(|paced| paced.pacing)
+    }
+
     /// Number of steps that were not summed up yet.
     pub fn pending(&self) -> usize {
         self.stepper.steps.len()
@@ -211,6 +215,7 @@ impl ThreadDigest {
             cycles,
             causes: None,
             counters: None,
+            cost: None,
         }
     }
 

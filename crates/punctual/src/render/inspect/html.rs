@@ -123,6 +123,7 @@ fn facts(thread: &ThreadReport) -> Vec<Value> {
         }),
     );
     told.extend(cycles.period_errors.as_ref().map(|errors| (tr!("errors"), words::period_errors(errors))));
+    told.extend(thread.cost.as_ref().map(|cost| (tr!("looking"), words::of_each_cycle(cost))));
     told.into_iter().map(fact).collect()
 }
 

@@ -10,9 +10,9 @@ use crate::render::words::command::Command;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::inspect::{
-    Blind, Clock, Code, Counters, CpuMax, CycleTimes, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder,
-    Pace, PeriodErrors, PeriodErrorsShow, Policy, Program, Quantiles, Refused, Setup, StartUp, ThreadCycles,
-    ThreadReport, Unprobed, WokenBy, WorstCycle,
+    Blind, Clock, Code, Cost, Counters, CpuMax, CycleCost, CycleTimes, End, Engine, FailOn, Finding, GivenUp, InTheWay,
+    Inspection, Intruder, Pace, PeriodErrors, PeriodErrorsShow, Policy, Program, Quantiles, Refused, Saved, Setup,
+    StartUp, ThreadCycles, ThreadReport, Unprobed, WokenBy, WorstCycle,
 };
 use std::path::Path;
 
@@ -114,6 +114,7 @@ fn thread(tid: u32, name: &str, pace: Pace) -> ThreadReport {
             ran: Some(Nanos::from_ms(200)),
             waited_for_cpu: None,
         }),
+        cost: None,
         findings: Vec::new(),
     }
 }
@@ -135,6 +136,15 @@ fn inspection(threads: Vec<ThreadReport>) -> Inspection {
         lost: 0,
         probed_allocations: 0,
         own_cpu: Nanos::from_ms(40),
+        cost: Some(Cost {
+            limit: 0.05,
+            own: 0.004,
+            program: 0.003,
+            causes: 0.000_2,
+            record: Nanos::from_ns(312),
+            stack: Nanos::from_ns(1_480),
+            given_up: Vec::new(),
+        }),
         start_up: None,
         threads,
         marks: None,
@@ -157,6 +167,7 @@ fn disturbed() -> Inspection {
     let axis = ThreadReport {
         cycles: Some(cycles(rows)),
         causes: explain::sample::causes().causes,
+        cost: Some(CycleCost { records: 7.04, time: Nanos::from_ns(2_940) }),
         findings: vec![
             Finding::MemoryNotLocked,
             Finding::NotPinned(CpuSet::parse_list("0-3").unwrap()),
@@ -187,7 +198,42 @@ fn disturbed() -> Inspection {
 
 fn clean() -> Inspection {
     let quiet = ThreadCycles { skipped: 0, over_limit: None, ..cycles(Vec::new()) };
-    inspection(vec![ThreadReport { cycles: Some(quiet), ..thread(4712, "axis_loop", sleep()) }])
+    let mut all = inspection(vec![ThreadReport { cycles: Some(quiet), ..thread(4712, "axis_loop", sleep()) }]);
+    let given_up = vec![GivenUp { what: Saved::Causes, after: Nanos::from_ms(3_010) }];
+    all.cost = all.cost.map(|cost| Cost { own: 0.07, given_up, ..cost });
+    all
+}
+
+#[test]
+fn a_share_that_would_read_as_none_is_told_as_a_number() {
+    let told = |cycles| {
+        let rare = InTheWay { cycles, among: 71_204, ..row(Intruder::Lock, None, None, 3, 0.0) };
+        let thread = ThreadReport { cycles: Some(self::cycles(vec![rare])), ..thread(4712, "axis_loop", sleep()) };
+        brief(&inspection(vec![thread])).replace('\u{202f}', " ")
+    };
+    assert!(told(3).contains("is in 3 of 71 204 cycles of axis_loop"), "{}", told(3));
+    assert!(told(71).contains("is in 71 of 71 204 cycles of axis_loop"), "{}", told(71));
+    assert!(told(72).contains("is in 0.1 % of the cycles of axis_loop"), "{}", told(72));
+    let by = [(40_000, "timer"), (1, "holder")].map(|(count, name)| WokenBy {
+        name: Some(name.to_owned()),
+        count,
+        is_lower: false,
+        priority: None,
+    });
+    let woken = Pace::Woken { call: "read".to_owned(), wakes: 40_001, by: by.into() };
+    let text = text(&inspection(vec![thread(4712, "comm", woken)]), &Command::new(["inspect"]), Style::default());
+    assert!(text.contains("holder (1 of 40"), "{text}");
+}
+
+#[test]
+fn each_thing_that_was_given_up_is_told_with_its_time() {
+    let given_up = Saved::ORDER.map(|what| GivenUp { what, after: Nanos::from_secs(3) });
+    let mut all = disturbed();
+    all.cost = all.cost.map(|cost| Cost { given_up: given_up.into(), ..cost });
+    let text = text(&all, &Command::new(["inspect"]), Style::default());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(text.matches("from 3 s on").count(), 4, "{text}");
+    assert!(text.contains("(--cost)"), "{text}");
 }
 
 fn counted() -> Inspection {
@@ -208,6 +254,7 @@ fn counted() -> Inspection {
             Blind::SettingsOf(4713),
         ],
         records: 0,
+        cost: None,
         end: End::ProgramEnded,
         ..inspection(vec![thread])
     }

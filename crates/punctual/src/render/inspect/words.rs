@@ -10,8 +10,9 @@ use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, LateCount, Ranked};
 use punctual_numbers::inspect::{
-    Answer, Blind, Clock, Code, End, Engine, FailOn, Finding, InTheWay, Inspection, Intruder, Pace, PeriodErrors,
-    PeriodErrorsShow, Policy, Refused, Setup, StartUp, ThreadReport, Unprobed, WokenBy, WorstCycle,
+    Answer, Blind, Clock, Code, Cost, CycleCost, End, Engine, FailOn, Finding, GivenUp, InTheWay, Inspection, Intruder,
+    Pace, PeriodErrors, PeriodErrorsShow, Policy, Refused, Saved, Setup, StartUp, ThreadReport, Unprobed, WokenBy,
+    WorstCycle,
 };
 
 /// Number of wakers that are named.
@@ -78,7 +79,17 @@ pub fn pace(thread: &ThreadReport) -> String {
 fn woken_by(waker: &WokenBy, all: u64) -> String {
     let name = waker.name.as_deref().unwrap_or(tr!("interrupts"));
     let lower = if waker.is_lower { tr!(", of lower priority") } else { "" };
-    format!("{name} ({}{lower})", units::share(waker.count, all).unwrap_or_default())
+    let often = share_above_zero(waker.count, all).unwrap_or_else(|| of_all(waker.count, count(all)));
+    format!("{name} ({often}{lower})")
+}
+
+/// A share in percent; `None` if it would read 0.0 %, so that the number itself has to be told.
+fn share_above_zero(part: u64, all: u64) -> Option<String> {
+    units::share(part, all).filter(|_| u128::from(part) * 1000 >= u128::from(all))
+}
+
+fn of_all(part: u64, all: String) -> String {
+    tr!("{part} of {all}", part = count(part), all)
 }
 
 /// A priority as the kernel counts it, in the words of those who set it.
@@ -483,11 +494,13 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
         return over_budget(inspection, of);
     };
     let place = row.code.as_ref().map(|place| tr!(" in {place}", place = code(place))).unwrap_or_default();
+    let often = share_above_zero(row.cycles, row.among)
+        .map_or_else(|| of_all(row.cycles, counted(row.among, "cycle")), |share| tr!("{share} of the cycles", share));
     tr!(
-        "{row}{place} is in {count} of the cycles of {thread}, and in {slow_share} of its slowest",
+        "{row}{place} is in {often} of {thread}, and in {slow_share} of its slowest",
         row = intruder(row),
         place,
-        count = units::share(row.cycles, row.among).unwrap_or_default(),
+        often,
         thread = thread.name,
         slow_share = portion(row.slow_share)
     )
@@ -541,6 +554,8 @@ pub fn unseen(inspection: &Inspection) -> String {
     let mut children: Vec<String> = Vec::new();
     for blind in &inspection.blind {
         told.push(match blind {
+            // What was given up is told below.
+            Blind::SmallAllocations(Unprobed::After(_)) if gave_up(inspection, Saved::Allocations) => continue,
             Blind::SmallAllocations(why) => unprobed(why),
             Blind::Cycles => tr!("what is in the cycles").to_owned(),
             Blind::Causes(why) => tr!("what made cycles late: {why}", why),
@@ -559,6 +574,7 @@ pub fn unseen(inspection: &Inspection) -> String {
             }
         });
     }
+    told.extend(inspection.cost.as_ref().and_then(given_up));
     if !children.is_empty() {
         let more = children.len().saturating_sub(CHILDREN);
         children.truncate(CHILDREN);
@@ -588,13 +604,57 @@ pub fn cost(inspection: &Inspection) -> String {
         0 => String::new(),
         calls => tr!(" and {probes}", probes = counted(calls, "probe")),
     };
-    tr!(
+    let own = tr!(
         "{records}{THIN}records{probed} took punctual {share} of one CPU",
         records = count(inspection.records),
         THIN,
         probed,
         share
+    );
+    let of_thread = paced(inspection).find_map(|thread| Some((&thread.name, thread.cost.as_ref()?)));
+    let others =
+        of_thread.map(|(thread, of_cycle)| tr!("; {cost} of {thread}", cost = of_each_cycle(of_cycle), thread));
+    format!("{own}{}", others.unwrap_or_default())
+}
+
+/// A share as it was asked for.
+fn percent(share: f64) -> String {
+    let digits = format!("{:.3}", share * 100.0);
+    format!("{}{THIN}%", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// What was recorded of each cycle of a thread, and how much of its time that took.
+pub fn of_each_cycle(cost: &CycleCost) -> String {
+    tr!(
+        "{records} records took about {time} of each cycle",
+        records = format!("{:.1}", cost.records),
+        time = latency(cost.time)
     )
+}
+
+fn gave_up(inspection: &Inspection, what: Saved) -> bool {
+    inspection.cost.iter().flat_map(|cost| &cost.given_up).any(|given_up| given_up.what == what)
+}
+
+/// What was given up to cost less, and from when on.
+fn given_up(cost: &Cost) -> Option<String> {
+    let one = |given_up: &GivenUp| {
+        let what = match given_up.what {
+            Saved::Causes => tr!("what made cycles late"),
+            Saved::Stacks => tr!("where in the program system calls are made"),
+            Saved::Allocations => tr!("allocations that need no system call"),
+            Saved::Inside => tr!("what is in the cycles"),
+        };
+        tr!("{what} from {after} on", what, after = latency(given_up.after))
+    };
+    let all: Vec<String> = cost.given_up.iter().map(one).collect();
+    (!all.is_empty()).then(|| {
+        tr!(
+            "{things}, given up because looking took more than {limit} of one CPU (--cost)",
+            things = all.join(", "),
+            limit = percent(cost.limit)
+        )
+    })
 }
 
 /// What to do next, and the command for it.

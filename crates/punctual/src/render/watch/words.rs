@@ -93,7 +93,7 @@ pub fn said(said: &Said) -> String {
         }
         Said::Waits(program) => tr!("note: {program} does not run; waiting for it", program),
         Said::ProgramEnded(program) => tr!("note: {program} ended", program),
-        Said::Cost { burden, limit, saving } => cost(burden, *limit, *saving),
+        Said::Cost { burden, each, limit, saving } => cost(burden, *each, *limit, *saving),
         Said::Costly { share, limit, before, now } => tr!(
             "note: the watch takes {share} of a CPU and may take {limit}, so its period is {now} from here on and was {before}",
             share = units::portion(*share),
@@ -105,14 +105,14 @@ pub fn said(said: &Said) -> String {
 }
 
 /// What the watch of a program costs, and what it does without from now on.
-fn cost(burden: &Burden, limit: f64, saving: Saving) -> String {
+fn cost(burden: &Burden, each: Nanos, limit: f64, saving: Saving) -> String {
     let costs = tr!(
         "note: the watch takes {all} of a CPU: {own} itself, {records} for records of {each} each in the threads of the \
          program, {causes} for what else runs on their CPUs. It may take {limit}",
         all = units::small_portion(burden.all()),
         own = units::small_portion(burden.own),
         records = units::small_portion(burden.records),
-        each = units::latency(burden.each),
+        each = units::latency(each),
         causes = units::small_portion(burden.causes),
         limit = units::small_portion(limit)
     );

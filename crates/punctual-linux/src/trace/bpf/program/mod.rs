@@ -180,6 +180,10 @@ impl ProgramEngine for Follower {
         Ok(())
     }
 
+    fn forget(&self, tid: u32) {
+        self.mark(tid, false);
+    }
+
     fn switch(&self, on: bool) -> Result<(), TraceError> {
         self.lanes.switch(on);
         Ok(())

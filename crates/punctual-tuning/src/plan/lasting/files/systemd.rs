@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(units.len(), 4);
         match said {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                println!("NOT RUN: there is no systemd-analyze")
+                println!("NOT RUN: there is no systemd-analyze");
             }
             said => {
                 let said = said.unwrap();
