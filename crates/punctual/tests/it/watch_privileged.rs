@@ -143,7 +143,7 @@ fn judge(run: &Run, program: &Program) {
     let [planted, largest, skipped] = own(run, &program.name);
     let found = figures(&document, &program.name);
     assert!((planted..=largest).contains(&found[0]), "{found:?} of {planted} to {largest}: {document}");
-    assert!(planted > 0 && found[2] == skipped && found[3] > 0, "{found:?}, {skipped} skipped: {document}");
+    assert!(planted > 0 && found[2] >= skipped && found[3] > 0, "{found:?}, {skipped} skipped: {document}");
     for name in [&program.other, "renamed", "axis"] {
         assert!(figures(&document, name)[1] > 0, "{name}: {document}");
     }
