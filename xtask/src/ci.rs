@@ -32,6 +32,7 @@ const STEPS: &[Step] = &[
     ("test", |root, tally| {
         test(&mut run::whole(root, "test", &["--no-fail-fast", "--lib", "--bins", "--tests"]), tally)
     }),
+    ("units", units),
     ("perfetto", perfetto),
     ("formats", formats),
     ("fleet", fleet),
@@ -204,6 +205,16 @@ fn privileged(root: &Path, tally: &mut Tally) -> StepOutcome {
     }
     let programs = ["--test", "it", "--test", "privileged", "--test", "comm"];
     let words = [["--no-fail-fast"].as_slice(), &programs, &["--", "--ignored", "privileged"]].concat();
+    test(&mut run::whole(root, "test", &words), tally)
+}
+
+/// Has systemd check the units that the product writes.
+fn units(root: &Path, tally: &mut Tally) -> StepOutcome {
+    let analyze = Command::new("systemd-analyze").arg("--version").output();
+    if !analyze.is_ok_and(|output| output.status.success()) {
+        return StepOutcome::NotRun("no systemd-analyze (apt install systemd)".to_owned());
+    }
+    let words = ["--lib", "systemd_finds_nothing_wrong_with_our_units", "--", "--ignored"];
     test(&mut run::whole(root, "test", &words), tally)
 }
 
