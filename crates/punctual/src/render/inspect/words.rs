@@ -547,7 +547,9 @@ pub fn trust(inspection: &Inspection) -> String {
 
 pub fn unseen(inspection: &Inspection) -> String {
     let refusal = |refused: &Refused| match refused.engine {
-        Engine::Bpf => tr!("BPF, which sees the same as the kernel's trace and costs less: {why}", why = refused.why),
+        Engine::Bpf => {
+            tr!("BPF, which sees the same as the kernel's trace and leaves nothing behind: {why}", why = refused.why)
+        }
         _ => tr!("the trace: {why}", why = refused.why),
     };
     let mut told: Vec<String> = inspection.refused.iter().map(refusal).collect();
