@@ -154,7 +154,9 @@ impl Allocations {
     pub fn stop_all(&mut self) -> bool {
         self.is_stopped = true;
         let tids: Vec<u32> = self.probes.keys().copied().collect();
-        tids.iter().for_each(|tid| self.stop(*tid));
+        for tid in &tids {
+            self.stop(*tid);
+        }
         !tids.is_empty()
     }
 

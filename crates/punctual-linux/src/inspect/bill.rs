@@ -58,6 +58,7 @@ impl Prices {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "operations may fail")]
 fn call<E>() -> Result<(), E> {
     let _ = getppid();
     Ok(())
