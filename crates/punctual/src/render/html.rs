@@ -290,8 +290,9 @@ fn machine(report: &Report) -> Value {
             name => &load.name, phase => load.phase, cpus => words::cpus(&load.cpus), achieved => words::achieved(load),
         }
     });
+    let facts = report.machine.iter().map(|line| context! { name => text(&line.name), value => said(&line.value) });
     context! {
-        machine => report.machine.iter().map(|line| context! { name => text(&line.name), value => said(&line.value) }).collect::<Vec<_>>(),
+        machine => facts.collect::<Vec<_>>(),
         ending => words::ending(report),
         events => events.collect::<Vec<_>>(),
         notes => words::runs::notes(report),
