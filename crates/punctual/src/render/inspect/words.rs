@@ -79,7 +79,7 @@ pub fn pace(thread: &ThreadReport) -> String {
 fn woken_by(waker: &WokenBy, all: u64) -> String {
     let name = waker.name.as_deref().unwrap_or(tr!("interrupts"));
     let lower = if waker.is_lower { tr!(", of lower priority") } else { "" };
-    let often = share_above_zero(waker.count, all).unwrap_or_else(|| of_all(waker.count, count(all)));
+    let often = share_above_zero(waker.count, all).unwrap_or_else(|| of_all(waker.count, &count(all)));
     format!("{name} ({often}{lower})")
 }
 
@@ -88,7 +88,7 @@ fn share_above_zero(part: u64, all: u64) -> Option<String> {
     units::share(part, all).filter(|_| u128::from(part) * 1000 >= u128::from(all))
 }
 
-fn of_all(part: u64, all: String) -> String {
+fn of_all(part: u64, all: &str) -> String {
     tr!("{part} of {all}", part = count(part), all)
 }
 
@@ -495,7 +495,7 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
     };
     let place = row.code.as_ref().map(|place| tr!(" in {place}", place = code(place))).unwrap_or_default();
     let often = share_above_zero(row.cycles, row.among)
-        .map_or_else(|| of_all(row.cycles, counted(row.among, "cycle")), |share| tr!("{share} of the cycles", share));
+        .map_or_else(|| of_all(row.cycles, &counted(row.among, "cycle")), |share| tr!("{share} of the cycles", share));
     tr!(
         "{row}{place} is in {often} of {thread}, and in {slow_share} of its slowest",
         row = intruder(row),
