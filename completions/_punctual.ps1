@@ -219,6 +219,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--cost', '--cost', [CompletionResultType]::ParameterName, 'Largest share of one CPU that looking may take; where it would take more after its first seconds, it looks at less, and says what')
             [CompletionResult]::new('--engine', '--engine', [CompletionResultType]::ParameterName, 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can')
             [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are')
+            [CompletionResult]::new('--live', '--live', [CompletionResultType]::ParameterName, 'Show what is known while the program is observed, on the whole terminal')
             [CompletionResult]::new('--no-causes', '--no-causes', [CompletionResultType]::ParameterName, 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program')
             [CompletionResult]::new('--no-allocations', '--no-allocations', [CompletionResultType]::ParameterName, 'Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as that takes less than a hundredth of the time')
             [CompletionResult]::new('--no-trace', '--no-trace', [CompletionResultType]::ParameterName, 'Do not use the kernel''s trace, only counters')

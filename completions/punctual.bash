@@ -1297,7 +1297,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__inspect)
-            opts="-q -h --children --thread --duration --budget --fail-on --junit --sarif --html --cycles --cost --no-causes --no-allocations --no-trace --engine --dry-run --quiet --brief --json --help"
+            opts="-q -h --children --thread --duration --live --budget --fail-on --junit --sarif --html --cycles --cost --no-causes --no-allocations --no-trace --engine --dry-run --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

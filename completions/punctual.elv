@@ -207,6 +207,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --cost 'Largest share of one CPU that looking may take; where it would take more after its first seconds, it looks at less, and says what'
             cand --engine 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can'
             cand --children 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are'
+            cand --live 'Show what is known while the program is observed, on the whole terminal'
             cand --no-causes 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program'
             cand --no-allocations 'Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as that takes less than a hundredth of the time'
             cand --no-trace 'Do not use the kernel''s trace, only counters'

@@ -226,6 +226,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l cost -d 'L
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l engine -d 'Use only this engine, and fail where it cannot be used; otherwise the first of these that can' -r -f -a "bpf\t'A program in the kernel, in builds that have it; needs BTF, CAP_BPF and CAP_PERFMON'
 tracefs\t'The kernel\'s trace; needs root'"
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l children -d 'Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are'
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l live -d 'Show what is known while the program is observed, on the whole terminal'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-causes -d 'Do not look for what makes cycles late, which records what else runs on the CPUs of the program'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-allocations -d 'Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as that takes less than a hundredth of the time'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-trace -d 'Do not use the kernel\'s trace, only counters'

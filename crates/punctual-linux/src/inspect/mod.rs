@@ -28,6 +28,7 @@ mod target;
 
 use crate::trace::{OpenedProgram, ProgramTrace, open_program};
 use bill::Prices;
+use observe::Observed;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
@@ -98,14 +99,29 @@ pub fn engine(wanted: &Wanted) -> Result<Engine, InspectError> {
     opened(wanted).map(|opened| opened.trace.as_ref().map_or(Engine::Counters, ProgramTrace::engine))
 }
 
-/// Observes the program until the time is up, the program ends or `interrupted` is set.
-pub fn run(wanted: &Wanted, interrupted: &AtomicBool) -> Result<Inspection, InspectError> {
+/// Observes the program until the time is up, the program ends or `interrupted` is set. What is known is told to `watcher` every
+/// second; causes are known only at the end.
+pub fn run(
+    wanted: &Wanted,
+    interrupted: &AtomicBool,
+    watcher: Option<&mut dyn FnMut(&Inspection)>,
+) -> Result<Inspection, InspectError> {
     let calls = calls::calls();
     let unrecorded = Prices::unrecorded();
     let OpenedProgram { trace, refused } = opened(wanted)?;
     let engine = trace.as_ref().map_or(Engine::Counters, ProgramTrace::engine);
-    let observed = observe::observe(wanted, trace.map(|trace| (trace, unrecorded)), &calls, interrupted)?;
-    report::report(wanted, &observed, (engine, refused), &calls)
+    let report = |seen: &Observed| report::report(wanted, seen, (engine, refused.clone()), &calls);
+    let mut tell = watcher.map(|watcher| {
+        move |seen: &Observed| {
+            // A report that cannot be made yet, for a thread that was not seen, may be made later.
+            if let Ok(inspection) = report(seen) {
+                watcher(&inspection);
+            }
+        }
+    });
+    let told = tell.as_mut().map(|tell| tell as &mut dyn FnMut(&Observed));
+    let observed = observe::observe(wanted, trace.map(|trace| (trace, unrecorded)), &calls, interrupted, told)?;
+    report::report(wanted, &observed, (engine, refused.clone()), &calls)
 }
 
 fn opened(wanted: &Wanted) -> Result<OpenedProgram, InspectError> {

@@ -29,6 +29,8 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(20);
 /// Time between two readings of threads and their settings; longer where reading takes long.
 const LOOK: Nanos = Nanos::from_ms(500);
+/// Time between two reports of what is known.
+const TELL: Nanos = Nanos::from_secs(1);
 /// Readings of threads may use one part in this many of the time.
 const LOOK_PART: u64 = 20;
 /// Time between two looks at cycles that ended. The flight recorder must hear of late ones while it still has their records.
@@ -100,6 +102,7 @@ pub fn observe(
     trace: Option<(ProgramTrace, Nanos)>,
     calls: &[Call],
     interrupted: &AtomicBool,
+    told: Option<&mut dyn FnMut(&Observed)>,
 ) -> Result<Observed, InspectError> {
     let found = target::find(&wanted.target, wanted.thread.as_ref())?;
     let cycles_file = wanted.cycles.as_deref().map(CyclesFile::create).transpose()?;
@@ -138,6 +141,7 @@ pub fn observe(
         look: LOOK,
         samples_stacks: tracing.as_ref().is_some_and(|tracing| tracing.stacks.is_some()),
         dropped: 0,
+        told: from,
         seen: Observed::begin(pid, members, spaces, Bill::new(prices, wanted.cost, from, cpu_before)),
     };
     watch.seen.started = program.is_some().then_some(from);
@@ -146,7 +150,7 @@ pub fn observe(
     let flow = tracing.is_some().then(|| Flow::new(digest(wanted, calls, program.is_some())));
     let cycles_at = MonoTime::default();
     let mut sources = Sources { tracing, flow, search, causes: 0, allocations, cycles_file, cycles_at };
-    watch.seen.end = watch.until_end(wanted, &mut sources, &mut program, from, interrupted);
+    watch.seen.end = watch.until_end(wanted, &mut sources, &mut program, from, interrupted, told);
     watch.look(0);
     let mut seen = watch.seen;
     seen.marks.iter_mut().for_each(Marks::drain);
@@ -372,6 +376,8 @@ struct Watch {
     samples_stacks: bool,
     /// Samples that had been dropped at the last look.
     dropped: u64,
+    /// When it was told last what is known.
+    told: MonoTime,
     seen: Observed,
 }
 
@@ -383,6 +389,7 @@ impl Watch {
         program: &mut Option<Program>,
         from: MonoTime,
         interrupted: &AtomicBool,
+        mut told: Option<&mut dyn FnMut(&Observed)>,
     ) -> End {
         loop {
             let dropped = sources.tracing.as_ref().map_or(0, Tracing::dropped);
@@ -394,6 +401,9 @@ impl Watch {
             if self.seen.bill.is_too_much(now(), sources.causes()) {
                 self.save(sources);
             }
+            if let Some(told) = &mut told {
+                self.tell(sources, from, told);
+            }
             let first_ended = program.as_mut().map_or_else(|| !process::is_running(self.seen.pid), Program::has_ended);
             // A program may leave its work to processes that it started, and end itself.
             let ended = first_ended && !self.seen.members.is_any_running();
@@ -403,6 +413,21 @@ impl Watch {
                 () if now().since(from) >= wanted.duration => return End::Duration,
                 () => sleep(TICK),
             }
+        }
+    }
+
+    /// Tells what is known, if it is time to.
+    fn tell(&mut self, sources: &mut Sources, from: MonoTime, told: &mut dyn FnMut(&Observed)) {
+        if now().since(self.told) < TELL {
+            return;
+        }
+        self.told = now();
+        self.seen.length = self.told.since(from);
+        self.seen.lost = sources.tracing.as_ref().map_or(0, |tracing| tracing.trace.lost());
+        self.seen.digest = sources.flow.as_mut().map(|flow| std::mem::take(&mut flow.digest));
+        told(&self.seen);
+        if let (Some(flow), Some(digest)) = (&mut sources.flow, self.seen.digest.take()) {
+            flow.digest = digest;
         }
     }
 

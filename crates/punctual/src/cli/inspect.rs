@@ -28,6 +28,9 @@ pub struct InspectArgs {
     /// How long to observe; a COMMAND that still runs is then ended
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
     pub duration: Nanos,
+    /// Show what is known while the program is observed, on the whole terminal
+    #[arg(long)]
+    pub live: bool,
     /// Largest latency you can live with; releases above it are counted
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
@@ -65,7 +68,7 @@ pub struct InspectArgs {
     #[arg(long, value_name = "ENGINE", conflicts_with = "no_trace", value_parser = one_of(TRACE_ENGINES))]
     pub engine: Option<Engine>,
     /// Say what would be observed and how, and do nothing
-    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif", "html", "cycles"])]
+    #[arg(long, conflicts_with_all = ["json", "brief", "fail_on", "sarif", "html", "cycles", "live"])]
     pub dry_run: bool,
     #[command(flatten)]
     pub form: Brief,

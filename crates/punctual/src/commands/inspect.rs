@@ -3,14 +3,16 @@
 use crate::cli::InspectArgs;
 use crate::commands::files::{check_new, write_new};
 use crate::commands::here::{Here, reader, typed};
+use crate::commands::of_whole_program;
 use crate::exit::Exit;
 use crate::render;
 use crate::render::inspect::{InspectDocument, Intent, brief, dry_run, html, junit, sarif, text};
+use crate::render::live::{InspectionView, Live};
 use crate::render::words::command::Command;
 use anyhow::{Context, Result, bail};
 use punctual_linux::inspect::{self, Target, ThreadFilter, Wanted};
 use punctual_linux::interrupt;
-use punctual_numbers::inspect::{FailOn, Gate, gate};
+use punctual_numbers::inspect::{FailOn, Gate, Inspection, gate};
 use std::env::current_dir;
 
 pub fn run(args: &InspectArgs) -> Result<Exit> {
@@ -23,8 +25,12 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
     }
     let files = [&args.junit, &args.sarif, &args.html];
     files.into_iter().flatten().try_for_each(|path| check_new(path))?;
-    let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
-    let inspection = inspect::run(&wanted, &interrupted)?;
+    let inspection = if args.live {
+        watched(&wanted)?
+    } else {
+        let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
+        inspect::run(&wanted, &interrupted, None)?
+    };
     if let Some(path) = &args.junit {
         write_new(path, junit(&inspection, &args.fail_on)?)?;
     }
@@ -47,6 +53,17 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
         Gate::Failed => Exit::Exceeded,
         Gate::Unknown => Exit::Doubtful,
     })
+}
+
+/// Shows what is known while the program is observed.
+fn watched(wanted: &Wanted) -> Result<Inspection> {
+    of_whole_program("--live", "punctual inspect --live")?;
+    let mut live = Live::<InspectionView>::open()?;
+    let interrupted = live.interrupted();
+    live.begin();
+    let inspection = inspect::run(wanted, &interrupted, Some(&mut |inspection| live.show(inspection)));
+    live.close();
+    Ok(inspection?)
 }
 
 fn wanted(args: &InspectArgs) -> Result<Wanted> {

@@ -1,4 +1,4 @@
-//! Tests of `measure --live` on a terminal of its own: what keys do, and that the terminal is restored afterwards.
+//! Tests of `--live` on a terminal of its own: what keys do, and that the terminal is restored afterwards.
 
 use crate::run::{PATIENCE, Run, Said};
 use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
@@ -30,6 +30,12 @@ impl Session {
     }
 
     fn start_on(columns: u16, words: &[&str], stdout: Option<File>) -> Self {
+        let measure = ["measure", "--policy", "other", "--cpus", "0", "--warm-up", "10", "--out", "r.punctual"];
+        Self::of(columns, &[&measure[..], words].concat(), stdout)
+    }
+
+    /// Starts the program with these words.
+    fn of(columns: u16, words: &[&str], stdout: Option<File>) -> Self {
         let run = Run::new();
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -40,8 +46,7 @@ impl Session {
         let before = modes(&slave);
         let end = || Stdio::from(slave.try_clone().unwrap());
         let mut command = Command::new("setsid");
-        command.args(["-c", env!("CARGO_BIN_EXE_punctual"), "measure", "--policy", "other", "--cpus", "0"]);
-        command.args(["--warm-up", "10", "--out", "r.punctual"]).args(words).current_dir(run.dir.path());
+        command.args(["-c", env!("CARGO_BIN_EXE_punctual")]).args(words).current_dir(run.dir.path());
         command.env("TERM", "xterm").env("NO_COLOR", "1").stdin(end()).stderr(end());
         command.stdout(stdout.map_or_else(end, Stdio::from));
         let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
@@ -161,6 +166,20 @@ fn keys_do_what_they_say_and_the_recording_is_whole() {
     assert_eq!(report["end"], "interrupted");
     let notes = report["notes"].to_string();
     assert!(notes.contains("mark 1, set by hand, ") && notes.contains("into the run"), "{notes}");
+}
+
+#[test]
+fn an_inspection_shows_what_is_known_and_ends_with_a_key() {
+    let words = ["inspect", "--no-trace", "--live", "--duration", "1h", "--", "sleep", "3600"];
+    let mut session = Session::of(80, &words, None);
+    session.shows("observed for");
+    assert!(session.is_taken());
+    session.press(b"p");
+    session.shows("PAUSED, observing goes on");
+    session.press(b"q");
+    let status = session.ends_well();
+    assert_eq!(status.code(), Some(0), "{}", session.seen);
+    assert!(session.seen.contains("it was interrupted"), "the report follows: {}", session.seen);
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn study(
         machine: Vec::new(),
         cost: f64::INFINITY,
     };
-    let inspection = inspect::run(&wanted, interrupted)?;
+    let inspection = inspect::run(&wanted, interrupted, None)?;
     let is_traced = inspection.engine != Engine::Counters;
     let refused = inspection.refused.last().filter(|_| !is_traced).map(|refused| refused.why.clone());
     let lanes = lanes(&inspection, &setting.cpus.online);

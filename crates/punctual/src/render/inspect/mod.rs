@@ -8,7 +8,7 @@ mod thread;
 mod words;
 
 #[cfg(test)]
-mod tests;
+pub(in crate::render) mod tests;
 
 pub use html::html;
 pub use junit::junit;
@@ -90,6 +90,19 @@ pub fn brief(inspection: &Inspection) -> String {
 /// The threads, and the answer in the last lines. `again` is the command line that was typed.
 pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
     let mut sheet = Sheet::new(style);
+    body(&mut sheet, inspection);
+    answer(&mut sheet, inspection, again);
+    sheet.finish()
+}
+
+/// What is known of the threads while the inspection goes on.
+pub fn so_far(inspection: &Inspection, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    body(&mut sheet, inspection);
+    sheet.finish()
+}
+
+fn body(sheet: &mut Sheet, inspection: &Inspection) {
     let program = &inspection.program;
     sheet.heading(&tr!(
         "{name} (process {pid}): {threads}, observed for {time}",
@@ -102,7 +115,7 @@ pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
         sheet.paragraph(2, &words::start_up(start_up, inspection.engine));
     }
     for report in inspection.threads.iter().filter(|thread| is_told_in_full(inspection, thread)).take(FULL) {
-        thread::in_full(&mut sheet, report, inspection);
+        thread::in_full(sheet, report, inspection);
     }
     let rest = rest(inspection, FULL);
     if !rest.is_empty() {
@@ -115,10 +128,8 @@ pub fn text(inspection: &Inspection, again: &Command, style: Style) -> String {
         sheet.paragraph(2, &tr!("and {more} in --json", more = counted(more as u64, "more thread")));
     }
     if let Some(found) = &inspection.marks {
-        marks::section(&mut sheet, found, &inspection.threads);
+        marks::section(sheet, found, &inspection.threads);
     }
-    answer(&mut sheet, inspection, again);
-    sheet.finish()
 }
 
 /// The number of threads, and of those of other processes.

@@ -151,7 +151,7 @@ fn inspection(threads: Vec<ThreadReport>) -> Inspection {
     }
 }
 
-fn disturbed() -> Inspection {
+pub(in crate::render) fn disturbed() -> Inspection {
     let mut log = row(Intruder::Write, Some("write"), Some("log_state"), 12, 0.09);
     log.code = log.code.map(|code| Code { file: Some("/src/axis/log.cpp".to_owned()), line: Some(118), ..code });
     let holder = WokenBy { name: Some("logger".to_owned()), count: 9, is_lower: true, priority: Some(120) };
@@ -196,7 +196,7 @@ fn disturbed() -> Inspection {
     }
 }
 
-fn clean() -> Inspection {
+pub(in crate::render) fn clean() -> Inspection {
     let quiet = ThreadCycles { skipped: 0, over_limit: None, ..cycles(Vec::new()) };
     let mut all = inspection(vec![ThreadReport { cycles: Some(quiet), ..thread(4712, "axis_loop", sleep()) }]);
     let given_up = vec![GivenUp { what: Saved::Causes, after: Nanos::from_ms(3_010) }];

@@ -1,11 +1,13 @@
-//! `punctual measure --live`: the running measurement on a terminal, with keys.
+//! `--live`: a running measurement, or the inspection of a program, on a terminal, with keys.
 //!
 //! A separate thread draws and reads keys, so that a terminal that takes no output (after Ctrl-S, or over a hanging
 //! connection) delays no other thread. The housekeeping thread starts this thread on its own CPUs. The two threads
 //! exchange data through queues on which neither of them waits. Before the program ends for any reason, the terminal is
 //! restored.
 
+mod inspection;
 mod keys;
+mod picture;
 mod screen;
 mod terminal;
 #[cfg(test)]
@@ -13,10 +15,11 @@ mod tests;
 mod view;
 
 use anyhow::{Context, Result};
+pub use inspection::InspectionView;
 use keys::Keys;
+use picture::{Picture, Wish};
 use punctual_hist::MonoTime;
 use punctual_linux::interrupt::Signals;
-use punctual_linux::measure::Progress;
 use screen::Screen;
 use std::panic::{set_hook, take_hook};
 use std::sync::Arc;
@@ -25,7 +28,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use terminal::Terminal;
-use view::{View, Wish};
+use view::View;
 
 /// Longest time until a key, a signal or news is noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -41,24 +44,24 @@ const STACK: usize = 256 * 1024;
 /// A note for the recording, and the instant it belongs to.
 pub type Note = (MonoTime, String);
 
-enum News {
-    Progress(Box<Progress>),
+enum News<N> {
+    Of(Box<N>),
     Say(String),
 }
 
-/// The housekeeping thread's side of the live view.
-pub struct Live {
+/// The housekeeping thread's side of the live view of a measurement, or of something else.
+pub struct Live<P: Picture = View> {
     interrupted: Arc<AtomicBool>,
     /// State for the drawing thread; `None` once the thread has been started with it.
-    waiting: Option<Painter>,
+    waiting: Option<Painter<P>>,
     drawing: Option<JoinHandle<()>>,
-    news: Option<SyncSender<News>>,
+    news: Option<SyncSender<News<P::News>>>,
     notes: Receiver<Note>,
     /// Messages that are printed again after the view is closed.
     said: Vec<String>,
 }
 
-impl Live {
+impl<P: Picture> Live<P> {
     /// Opens the terminal and installs signal handlers. Nothing is drawn before [`Live::begin`].
     ///
     /// # Errors
@@ -74,7 +77,7 @@ impl Live {
             signals,
             news: incoming,
             notes: outgoing,
-            view: View::default(),
+            view: P::default(),
             keys: Keys::default(),
             screen: Screen::default(),
             dirty: true,
@@ -100,8 +103,8 @@ impl Live {
         }
     }
 
-    pub fn show(&self, progress: &Progress) {
-        self.tell(News::Progress(Box::new(progress.clone())));
+    pub fn show(&self, news: &P::News) {
+        self.tell(News::Of(Box::new(news.clone())));
     }
 
     pub fn say(&mut self, text: &str) {
@@ -120,7 +123,7 @@ impl Live {
         self.said.drain(..).for_each(|text| super::say(&text));
     }
 
-    fn tell(&self, news: News) {
+    fn tell(&self, news: News<P::News>) {
         if let Some(queue) = &self.news {
             // If the queue is full, the view is behind. The message may be dropped, because the next progress holds
             // newer values.
@@ -138,19 +141,19 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl<P: Picture> Drop for Live<P> {
     fn drop(&mut self) {
         self.put_back();
     }
 }
 
 /// The drawing thread's side of the live view.
-struct Painter {
+struct Painter<P: Picture> {
     terminal: Arc<Terminal>,
     signals: Signals,
-    news: Receiver<News>,
+    news: Receiver<News<P::News>>,
     notes: Sender<Note>,
-    view: View,
+    view: P,
     keys: Keys,
     screen: Screen,
     dirty: bool,
@@ -158,7 +161,7 @@ struct Painter {
     ending: bool,
 }
 
-impl Painter {
+impl<P: Picture> Painter<P> {
     fn run(mut self) {
         let abandoned = put_back_on_panic(&self.terminal);
         self.enter();
@@ -202,7 +205,7 @@ impl Painter {
     fn read_news(&mut self) -> bool {
         loop {
             match self.news.try_recv() {
-                Ok(News::Progress(progress)) => self.view.take(*progress),
+                Ok(News::Of(news)) => self.view.take(*news),
                 Ok(News::Say(text)) => self.view.say(&text),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,

@@ -1,8 +1,9 @@
 //! Compares pictures of the live view with golden files that a reviewer has read, and tests what keys do.
 
 use super::keys::Key;
+use super::picture::{Picture, Wish};
 use super::terminal::tests::{modes, unread};
-use super::view::{View, Wish};
+use super::view::View;
 use crate::render::golden::assert_golden;
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};

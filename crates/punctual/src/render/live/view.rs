@@ -3,6 +3,7 @@
 //! Knows neither a terminal nor a clock: it takes progress and keys, and returns lines.
 
 use super::keys::Key;
+use super::picture::{Picture, Wish};
 use super::screen::{Line, Weight};
 use crate::render::lang::tr;
 use crate::render::sheet::table::Table;
@@ -16,15 +17,6 @@ use std::collections::BTreeMap;
 const LEAST: (usize, usize) = (40, 8);
 /// Number of lines around the table: four above it (time, load, blank, caption) and three below (blank, message, keys).
 const AROUND: usize = 7;
-
-/// A request to the measurement by a key. All other keys change only the view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// Put a mark into the recording.
-    Mark,
-    Quit,
-    Redraw,
-}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Numbers {
@@ -73,8 +65,10 @@ pub struct View {
     ending: bool,
 }
 
-impl View {
-    pub fn take(&mut self, progress: Progress) {
+impl Picture for View {
+    type News = Progress;
+
+    fn take(&mut self, progress: Progress) {
         if progress.warming_up {
             // Activations of a warm-up are not counted, so a rate over it would be too low.
             self.last = None;
@@ -85,28 +79,11 @@ impl View {
         self.progress = Some(progress);
     }
 
-    fn take_latencies(&mut self, progress: &Progress) {
-        let (last, base) = (self.last.as_ref(), self.reset.as_ref().map(|(_, base)| base));
-        for cpu in &progress.latencies {
-            let of = |all: &Vec<CpuSoFar>| all.iter().find(|other| other.cpu == cpu.cpu).cloned();
-            let before = last.and_then(|(at, all)| Some((progress.at.since(*at), of(all)?)));
-            let base = base.and_then(of);
-            let since = |base: &CpuSoFar| cpu.ran.since(&base.ran);
-            let recent = before.map(|(time, before)| (time, since(&before)));
-            let numbers = Numbers {
-                rate: recent.as_ref().and_then(|(time, ran)| per_second(ran.count(), *time)),
-                now: recent.as_ref().map(|(_, ran)| Summary::of(ran)).unwrap_or_default(),
-                so_far: Summary::of(&base.as_ref().map_or_else(|| cpu.ran.clone(), since)),
-                skipped: cpu.skipped.saturating_sub(base.as_ref().map_or(0, |base| base.skipped)),
-                spike: cpu.last_spike.clone(),
-            };
-            self.cpus.insert(cpu.cpu, numbers);
-        }
-        self.last = Some((progress.at, progress.latencies.clone()));
+    fn say(&mut self, message: &str) {
+        message.clone_into(&mut self.message);
     }
 
-    /// Applies a key to the view; returns a request for the measurement if the key makes one.
-    pub fn press(&mut self, key: Key) -> Option<Wish> {
+    fn press(&mut self, key: Key) -> Option<Wish> {
         match key {
             Key::Char('q') => {
                 self.ending = true;
@@ -127,31 +104,11 @@ impl View {
         None
     }
 
-    /// Makes "so far" cover the time from now on. The recording is not affected.
-    fn reset(&mut self) {
-        let (Some(progress), Some((_, last))) = (&self.progress, &self.last) else {
-            tr!("nothing to reset yet").clone_into(&mut self.message);
-            return;
-        };
-        self.reset = Some((RecTime::after_epoch(progress.elapsed), last.clone()));
-        for numbers in self.cpus.values_mut() {
-            (numbers.so_far, numbers.skipped) = (Summary::default(), 0);
-        }
-        tr!("the numbers so far begin anew; the recording goes on with all of them").clone_into(&mut self.message);
-    }
-
-    /// Shows a message below the table until the next message.
-    pub fn say(&mut self, message: &str) {
-        message.clone_into(&mut self.message);
-    }
-
-    /// Notes that the run is about to end, so that the view says so.
-    pub fn end(&mut self) {
+    fn end(&mut self) {
         self.ending = true;
     }
 
-    /// The lines for a screen of this size. Scrolls back if the view is scrolled beyond the last page.
-    pub fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
+    fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let line = |weight, text: &str| Line::new(weight, text, columns);
         let Some(progress) = &self.progress else { return vec![line(Weight::Plain, tr!("about to begin"))] };
         if columns < LEAST.0 || rows < LEAST.1 {
@@ -181,6 +138,41 @@ impl View {
         lines.extend([Line::default(), line(Weight::Plain, &below), self.keys(columns)]);
         (self.first, self.page) = (first, page);
         lines
+    }
+}
+
+impl View {
+    fn take_latencies(&mut self, progress: &Progress) {
+        let (last, base) = (self.last.as_ref(), self.reset.as_ref().map(|(_, base)| base));
+        for cpu in &progress.latencies {
+            let of = |all: &Vec<CpuSoFar>| all.iter().find(|other| other.cpu == cpu.cpu).cloned();
+            let before = last.and_then(|(at, all)| Some((progress.at.since(*at), of(all)?)));
+            let base = base.and_then(of);
+            let since = |base: &CpuSoFar| cpu.ran.since(&base.ran);
+            let recent = before.map(|(time, before)| (time, since(&before)));
+            let numbers = Numbers {
+                rate: recent.as_ref().and_then(|(time, ran)| per_second(ran.count(), *time)),
+                now: recent.as_ref().map(|(_, ran)| Summary::of(ran)).unwrap_or_default(),
+                so_far: Summary::of(&base.as_ref().map_or_else(|| cpu.ran.clone(), since)),
+                skipped: cpu.skipped.saturating_sub(base.as_ref().map_or(0, |base| base.skipped)),
+                spike: cpu.last_spike.clone(),
+            };
+            self.cpus.insert(cpu.cpu, numbers);
+        }
+        self.last = Some((progress.at, progress.latencies.clone()));
+    }
+
+    /// Makes "so far" cover the time from now on. The recording is not affected.
+    fn reset(&mut self) {
+        let (Some(progress), Some((_, last))) = (&self.progress, &self.last) else {
+            tr!("nothing to reset yet").clone_into(&mut self.message);
+            return;
+        };
+        self.reset = Some((RecTime::after_epoch(progress.elapsed), last.clone()));
+        for numbers in self.cpus.values_mut() {
+            (numbers.so_far, numbers.skipped) = (Summary::default(), 0);
+        }
+        tr!("the numbers so far begin anew; the recording goes on with all of them").clone_into(&mut self.message);
     }
 
     /// Lines for a small screen: maximum and a percentile of as many CPUs as fit, then the state and the keys.
