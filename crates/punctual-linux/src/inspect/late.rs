@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 /// Size of the trace buffer of each CPU, in bytes: two seconds of 50,000 records each.
 const BUFFER_BYTES: u64 = 8 << 20;
-/// Windows that are kept. On a busy machine each has some 60 kB.
-const WINDOWS_MAX: u32 = 300;
+/// Windows that are kept, late and ordinary ones: some 60 kB each on a busy machine.
+const WINDOWS_MAX: u32 = 600;
 /// Threads for which causes are looked for: those of the highest priorities.
 const THREADS_MAX: usize = 4;
 /// A thread is followed once it has had this many cycles.

@@ -5,7 +5,7 @@
 //! instance. This module handles files and settings; the decoder knows what events mean.
 
 use super::place::{INSTANCES, OURS, TraceFolder};
-use super::{TraceError, guard, timerlat};
+use super::{TraceError, timerlat};
 use crate::apply::{is_alive, this_process};
 use crate::journal::Owner;
 use punctual_facts::cpu_set::CpuSet;
@@ -65,9 +65,8 @@ impl Instance {
         &self.folder
     }
 
-    /// Sets clock, CPUs and buffers, and sees to it that the instance does not outlive this process. Returns the bytes that each CPU of `cpus` got.
+    /// Sets clock, CPUs and buffers. Returns the bytes that each CPU of `cpus` got.
     pub fn set_up(&self, cpus: &CpuSet, buffer_bytes: u64) -> Result<u64, TraceError> {
-        guard::start();
         let folder = &self.folder;
         folder.write("tracing_on", "0")?;
         self.set_clock()?;

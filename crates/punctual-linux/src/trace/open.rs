@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, EngineChoice, Wish};
 use super::tracefs::Tracefs;
-use super::{TraceError, self_test};
+use super::{TraceError, guard, self_test};
 use punctual_numbers::trace::{RefusedRung, Rung, SelfTest};
 
 #[derive(Default)]
@@ -31,6 +31,8 @@ pub fn open(wish: &Wish<'_>) -> Opened {
         });
         match tried {
             Ok(tried) => {
+                // Where few files may be open, the trace goes before its guard.
+                guard::start();
                 opened.refused.extend(tried.0.no_better());
                 opened.engine = Some(tried);
                 break;

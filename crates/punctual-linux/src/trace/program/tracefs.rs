@@ -2,6 +2,7 @@
 
 use super::super::TraceError;
 use super::super::engine::ProgramEngine;
+use super::super::guard;
 use super::super::instance::{Instance, PROGRAM, STACKS};
 use super::super::place::{TraceFolder, tracefs};
 use super::USER_STACK;
@@ -131,6 +132,7 @@ impl Watch {
         blind: &mut Vec<String>,
     ) -> Result<Self, TraceError> {
         let instance = Instance::new(tracefs, suffix)?;
+        guard::start();
         instance.set_up(cpus, bytes)?;
         let folder = instance.folder();
         let mut decoder = ProgramDecoder::default();
