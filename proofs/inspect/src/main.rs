@@ -93,7 +93,7 @@ fn main() -> ExitCode {
             );
             println!("{releases}");
             let is_named = named * 100 >= places * NAMED_PERCENT;
-            if wrong == 0 && is_named && releases.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            if wrong == 0 && is_named && releases.is_right(words.quick) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
     }

@@ -9,8 +9,10 @@ const PERIOD_NS: u64 = 1_000_000;
 const OFF_NS: u64 = 1_000;
 /// Cycles at either end of an observation that nobody can tell whole.
 const EDGES: u64 = 2;
-/// Of this many releases one may be told wrong, or not at all.
+/// Of this many releases one may be told wrong, or not at all: in loops of many cycles, and in those of few, in which a busy
+/// machine weighs more.
 const ONE_IN: u64 = 1_000;
+const ONE_IN_FEW: u64 = 100;
 
 /// The files of one inspection.
 pub struct Files {
@@ -44,7 +46,7 @@ impl Releases {
         let release = |line: &str| {
             let mut values = line.split(',');
             let of = values.next()?.parse::<u64>().ok()?;
-            (of == tid).then(|| values.next().and_then(|value| value.parse::<u64>().ok()).unwrap_or_default())
+            values.next()?.parse::<u64>().ok().filter(|_| of == tid)
         };
         let is_own = |release: &u64| {
             let after = release.checked_sub(first.saturating_sub(OFF_NS));
@@ -64,8 +66,9 @@ impl Releases {
         self.wrong += other.wrong;
     }
 
-    pub fn is_right(self) -> bool {
-        self.had > 0 && self.right * ONE_IN >= self.had * (ONE_IN - 1) && self.wrong * ONE_IN <= self.had
+    pub fn is_right(self, is_quick: bool) -> bool {
+        let one_in = if is_quick { ONE_IN_FEW } else { ONE_IN };
+        self.had > 0 && self.right * one_in >= self.had * (one_in - 1) && self.wrong * one_in <= self.had
     }
 }
 
@@ -88,11 +91,11 @@ mod tests {
         let told = "tid,release_ns,woke_ns\n7,5000000,5000010\n7,6000900,6000910\n7,7000000,1\n7,7000001,1\n7,8500000,2\n\
             7,,3\n8,9000000,4\n7,4000000,5\n";
         let found = Releases::of(5_000_000, told, 7, 5);
-        assert_eq!(found, Releases { had: 3, right: 3, wrong: 4 });
-        assert!(!found.is_right(), "{found}");
+        assert_eq!(found, Releases { had: 3, right: 3, wrong: 3 });
+        assert!(!found.is_right(true), "{found}");
         let mut all = Releases { had: 2_000, right: 2_000, wrong: 0 };
-        assert!(all.is_right());
+        assert!(all.is_right(false));
         all.add(Releases { had: 1_000, right: 996, wrong: 0 });
-        assert!(!all.is_right() && !Releases::default().is_right());
+        assert!(!all.is_right(false) && all.is_right(true) && !Releases::default().is_right(true));
     }
 }

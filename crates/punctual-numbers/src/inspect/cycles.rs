@@ -188,8 +188,8 @@ fn release(
     possible: RangeInclusive<MonoTime>,
 ) -> Option<MonoTime> {
     let release = match pacing {
-        Pacing::Sleep { absolute: true, clock, .. } => offsets.monotonic(call.armed?, clock),
-        Pacing::Sleep { .. } | Pacing::TimeOut { .. } => offsets.monotonic(call.armed?, Clock::Monotonic),
+        Pacing::Sleep { absolute: true, clock, .. } => offsets.monotonic(call.armed_first?, clock),
+        Pacing::Sleep { .. } | Pacing::TimeOut { .. } => offsets.monotonic(call.armed_first?, Clock::Monotonic),
         Pacing::Timerfd { .. } | Pacing::PosixTimer { .. } => offsets.nearest(pending?, *possible.end()),
         Pacing::Woken(_) => call.woken_at?,
     };

@@ -54,7 +54,9 @@ pub struct CallMade {
     pub result: i64,
     /// Whether the thread waited in the call for something other than the CPU.
     pub blocked: bool,
-    /// When the last timer that the thread armed in the call expires, in nanoseconds of the timer's clock.
+    /// When the first and the last timer that the thread armed in the call expire, in nanoseconds of the timer's clock. As it
+    /// goes to sleep, the kernel may arm a timer of its own after that of the sleep (the fair server, every 50 ms).
+    pub armed_first: Option<i64>,
     pub armed: Option<i64>,
     pub woken_by: Option<Waker>,
     /// When the thread was woken from its last wait in the call.
@@ -124,6 +126,7 @@ impl Stepper {
                     arguments: *arguments,
                     result: 0,
                     blocked: false,
+                    armed_first: None,
                     armed: None,
                     woken_by: None,
                     woken_at: None,
@@ -135,6 +138,7 @@ impl Stepper {
             Seen::Exit { number, result } if ours => self.leave(record, *number, *result),
             Seen::Armed { expires } if ours && !in_interrupt(record) => {
                 if let Some((_, call)) = &mut self.call {
+                    call.armed_first = call.armed_first.or(Some(*expires));
                     call.armed = Some(*expires);
                 }
             }

@@ -183,6 +183,24 @@ fn a_clean_loop_has_its_period_and_latency_and_nothing_inside() {
     assert_eq!(report.findings, []);
 }
 
+/// Every 50 ms, Linux's fair server arms a timer of its own while a thread goes to sleep.
+#[test]
+fn a_timer_that_the_kernel_arms_in_the_sleep_is_not_the_release() {
+    let mut script = Script::default();
+    for cycle in 1..=100 {
+        let release = START + cycle * PERIOD;
+        script.sleeps(release - PERIOD / 2, release, [1, 1], LATENCY);
+        if cycle % 50 == 0 {
+            script.armed(release - PERIOD / 2 + 150, release + 950 * PERIOD);
+        }
+    }
+    let report = script.report();
+    let cycles = report.cycles.unwrap();
+    assert_eq!((cycles.count, cycles.skipped), (99, 0));
+    assert_eq!((cycles.latency.max, cycles.period), (Some(Nanos::from_ns(LATENCY)), Some(Nanos::from_ns(PERIOD))));
+    assert_eq!(cycles.latency_due.max, Some(Nanos::from_ns(LATENCY)));
+}
+
 #[test]
 fn wake_ups_have_their_release_and_the_cpu_that_the_thread_returned_on() {
     let mut script = Script::grid(20, |_, _, _| ());
