@@ -198,8 +198,10 @@ fn function(line: &str) -> Option<Function> {
 /// The document of an inspection and its files; `None` if it could not use the kernel's trace.
 pub fn inspect(words: &Words, plant: &Plant, engine: Option<&String>) -> Result<Option<(Value, Files)>> {
     let files = Files { record: words.folder.join("record"), cycles: words.folder.join("cycles.csv") };
-    // Some loops write no record, and that of another must not be taken for theirs.
-    let _ = std::fs::remove_file(&files.record);
+    // Some loops write no record, and that of another must not be taken for theirs. The inspection overwrites no file.
+    for file in [&files.record, &files.cycles] {
+        let _ = std::fs::remove_file(file);
+    }
     let mut command = Command::new(&words.punctual);
     // A debug build takes many times the CPU time, and must not give up for that what it is asked here.
     command.args(["inspect", "--json", "--duration", "60s", "--cost", "900"]);

@@ -14,7 +14,7 @@ pub struct CyclesFile {
 }
 
 impl CyclesFile {
-    /// Makes the file, with the names of its columns. One that is there is overwritten.
+    /// Makes the file, with the names of its columns, in place of one that is there.
     pub fn create(path: &Path) -> Result<Self, InspectError> {
         let opened = File::create(path).and_then(|file| {
             let mut file = BufWriter::new(file);

@@ -23,7 +23,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
         render::print(&render::for_people(|| dry_run(&Intent { wanted: &wanted, pid, engine }, render::style())))?;
         return Ok(Exit::Fine);
     }
-    let files = [&args.junit, &args.sarif, &args.html];
+    let files = [&args.junit, &args.sarif, &args.html, &args.cycles];
     files.into_iter().flatten().try_for_each(|path| check_new(path))?;
     let inspection = if args.live {
         watched(&wanted)?

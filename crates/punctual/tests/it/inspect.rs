@@ -35,6 +35,8 @@ fn a_gate_writes_junit_and_sarif_and_overwrites_nothing() {
     assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
     run.punctual(&words).refused(&["loop.xml", "choose another path"]);
     run.punctual(&["inspect", "--junit", "other.xml", "--", "sleep", "0"]).refused(&["--fail-on"]);
+    run.punctual(&["inspect", "--cycles", "loop.xml", "--", "sleep", "0"])
+        .refused(&["loop.xml", "choose another path"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Lays out the live view of an inspection: the answer so far, and what its report would be.
 
 use super::keys::Key;
-use super::picture::{Picture, Wish};
+use super::picture::{Picture, Scroll, Wish};
 use super::screen::{Line, Weight};
 use crate::render::inspect::{brief, so_far};
 use crate::render::lang::tr;
@@ -16,10 +16,8 @@ pub struct InspectionView {
     inspection: Option<Inspection>,
     /// Whether the present report stays although newer ones come.
     paused: bool,
-    /// The first line of the report that is shown, and their number on the screen at the last drawing.
-    first: usize,
-    page: usize,
-    message: String,
+    /// The lines of the report that are shown.
+    scroll: Scroll,
     ending: bool,
 }
 
@@ -32,10 +30,6 @@ impl Picture for InspectionView {
         }
     }
 
-    fn say(&mut self, message: &str) {
-        message.clone_into(&mut self.message);
-    }
-
     fn press(&mut self, key: Key) -> Option<Wish> {
         match key {
             Key::Char('q') => {
@@ -44,11 +38,7 @@ impl Picture for InspectionView {
             }
             Key::Char('\x0c') => return Some(Wish::Redraw),
             Key::Char('p' | ' ') => self.paused = !self.paused,
-            Key::Up | Key::Char('k') => self.first = self.first.saturating_sub(1),
-            Key::Down | Key::Char('j') => self.first = self.first.saturating_add(1),
-            Key::PageUp => self.first = self.first.saturating_sub(self.page.max(1)),
-            Key::PageDown => self.first = self.first.saturating_add(self.page.max(1)),
-            Key::Char(_) => {}
+            key => self.scroll.press(key),
         }
         None
     }
@@ -64,11 +54,11 @@ impl Picture for InspectionView {
         };
         let report = so_far(inspection, Style { width: columns, colour: false });
         let report: Vec<&str> = report.lines().collect();
-        self.page = rows.saturating_sub(AROUND).max(1);
-        self.first = self.first.min(report.len().saturating_sub(self.page));
+        self.scroll.page = rows.saturating_sub(AROUND).max(1);
+        self.scroll.first = self.scroll.first.min(report.len().saturating_sub(self.scroll.page));
         let weight = |text: &str| if text.starts_with(' ') { Weight::Plain } else { Weight::Heading };
         let mut lines = vec![line(Weight::Heading, &brief(inspection)), Line::default()];
-        lines.extend(report.iter().skip(self.first).take(self.page).map(|text| line(weight(text), text)));
+        lines.extend(report.iter().skip(self.scroll.first).take(self.scroll.page).map(|text| line(weight(text), text)));
         lines.resize(lines.len().max(rows.saturating_sub(1)), Line::default());
         lines.push(self.keys(columns));
         // On a screen of few lines, the keys are what can be spared.
@@ -82,10 +72,7 @@ impl InspectionView {
         match (self.ending, self.paused) {
             (true, _) => Line::new(Weight::Alert, tr!("ending: the report is made"), columns),
             (_, true) => Line::new(Weight::Alert, tr!("PAUSED, observing goes on   p go on  q quit"), columns),
-            _ if self.message.is_empty() => {
-                Line::new(Weight::Heading, tr!("p pause  arrow keys scroll  q quit"), columns)
-            }
-            _ => Line::new(Weight::Plain, &self.message, columns),
+            _ => Line::new(Weight::Heading, tr!("p pause  arrow keys scroll  q quit"), columns),
         }
     }
 }

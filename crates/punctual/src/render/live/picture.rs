@@ -19,8 +19,8 @@ pub trait Picture: Default + Send + 'static {
 
     fn take(&mut self, news: Self::News);
 
-    /// Shows a message until the next message.
-    fn say(&mut self, message: &str);
+    /// Shows a message until the next message, where there is room for one.
+    fn say(&mut self, _message: &str) {}
 
     /// Applies a key to the view; returns a request if the key makes one.
     fn press(&mut self, key: Key) -> Option<Wish>;
@@ -30,4 +30,27 @@ pub trait Picture: Default + Send + 'static {
 
     /// The lines for a screen of this size. Scrolls back if the view is scrolled beyond the end.
     fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line>;
+}
+
+/// What part of something longer than the screen is shown.
+#[derive(Debug, Default)]
+pub struct Scroll {
+    /// The first that is shown.
+    pub first: usize,
+    /// Their number on the screen at the last drawing.
+    pub page: usize,
+}
+
+impl Scroll {
+    /// Scrolls, if the key says so. The next drawing scrolls back from beyond the end.
+    pub fn press(&mut self, key: Key) {
+        let page = self.page.max(1);
+        match key {
+            Key::Up | Key::Char('k') => self.first = self.first.saturating_sub(1),
+            Key::Down | Key::Char('j') => self.first = self.first.saturating_add(1),
+            Key::PageUp => self.first = self.first.saturating_sub(page),
+            Key::PageDown => self.first = self.first.saturating_add(page),
+            Key::Char(_) => {}
+        }
+    }
 }

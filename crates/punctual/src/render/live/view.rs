@@ -3,7 +3,7 @@
 //! Knows neither a terminal nor a clock: it takes progress and keys, and returns lines.
 
 use super::keys::Key;
-use super::picture::{Picture, Wish};
+use super::picture::{Picture, Scroll, Wish};
 use super::screen::{Line, Weight};
 use crate::render::lang::tr;
 use crate::render::sheet::table::Table;
@@ -57,10 +57,8 @@ pub struct View {
     /// The reading at the last reset, and its time in the run: "so far" covers the time since then. `None` if it covers
     /// the whole run.
     reset: Option<(RecTime, Vec<CpuSoFar>)>,
-    /// Index of the first CPU shown. It is above 0 only if not all CPUs fit.
-    first: usize,
-    /// Number of CPUs on the screen at the last drawing.
-    page: usize,
+    /// The CPUs that are shown, if not all fit.
+    scroll: Scroll,
     message: String,
     ending: bool,
 }
@@ -95,11 +93,7 @@ impl Picture for View {
                 self.frozen = if self.frozen.is_some() { None } else { Some(self.cpus.clone()) };
             }
             Key::Char('r') => self.reset(),
-            Key::Up | Key::Char('k') => self.first = self.first.saturating_sub(1),
-            Key::Down | Key::Char('j') => self.first = self.first.saturating_add(1),
-            Key::PageUp => self.first = self.first.saturating_sub(self.page.max(1)),
-            Key::PageDown => self.first = self.first.saturating_add(self.page.max(1)),
-            Key::Char(_) => {}
+            key => self.scroll.press(key),
         }
         None
     }
@@ -121,7 +115,7 @@ impl Picture for View {
             line(Weight::Plain, &self.caption()),
         ];
         let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
-        let (table, first, page) = fitting(shown, progress.at, self.first, columns, rows - AROUND);
+        let (table, first, page) = fitting(shown, progress.at, self.scroll.first, columns, rows - AROUND);
         let below = if page < shown.len() {
             tr!(
                 "CPU {first} to {page} of {shown}: arrow keys scroll. {message}",
@@ -136,7 +130,7 @@ impl Picture for View {
         lines.extend(table);
         lines.resize(lines.len().max(rows - 3), Line::default());
         lines.extend([Line::default(), line(Weight::Plain, &below), self.keys(columns)]);
-        (self.first, self.page) = (first, page);
+        self.scroll = Scroll { first, page };
         lines
     }
 }
@@ -184,7 +178,7 @@ impl View {
             _ => (rows > shown.len() && rows > 1).then_some((Weight::Heading, tr!("us  p r m q"))),
         };
         let page = rows.saturating_sub(usize::from(state.is_some())).max(1);
-        let first = self.first.min(shown.len().saturating_sub(page));
+        let first = self.scroll.first.min(shown.len().saturating_sub(page));
         let row = |(cpu, numbers): (&u32, &Numbers)| {
             let [_, p999, max] = numbers.so_far.cells();
             Line::new(
@@ -196,7 +190,7 @@ impl View {
         let mut lines: Vec<Line> = shown.iter().skip(first).take(page).map(row).collect();
         lines.extend(state.map(|(weight, text)| Line::new(weight, text, columns)));
         lines.truncate(rows);
-        (self.first, self.page) = (first, page);
+        self.scroll = Scroll { first, page };
         lines
     }
 
