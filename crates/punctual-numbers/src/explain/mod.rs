@@ -243,6 +243,30 @@ pub enum Why {
     },
 }
 
+impl Why {
+    /// By how much a counter grew, or how much time there may be of it, in nanoseconds for times. `None` for what has no
+    /// amount.
+    pub const fn amount(&self) -> Option<u64> {
+        match self {
+            Self::Counter { grew, .. } => Some(*grew),
+            Self::PartlyStolen { time } => Some(time.as_ns()),
+            _ => None,
+        }
+    }
+
+    /// The same reason with an amount of zero, which is equal for reasons that differ only in their amount.
+    #[must_use]
+    pub(super) fn without_amount(&self) -> Self {
+        let mut same = self.clone();
+        match &mut same {
+            Self::Counter { grew, .. } => *grew = 0,
+            Self::PartlyStolen { time } => *time = Nanos::ZERO,
+            _ => {}
+        }
+        same
+    }
+}
+
 /// The excess of a cause on one measured CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -263,7 +287,7 @@ pub struct PhaseExcess {
     pub excess: Nanos,
 }
 
-/// A reason, and the number of spikes in which it was seen.
+/// A reason, and the number of spikes in which it was seen. A reason with an amount has the largest of its spikes.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhyCount {

@@ -89,7 +89,7 @@ pub(super) fn ranks(spike: &Spike) -> bool {
 }
 
 #[derive(Default)]
-struct Tally<'a> {
+struct Tally {
     first_in: u64,
     count: u64,
     total: Nanos,
@@ -98,14 +98,15 @@ struct Tally<'a> {
     by_cpu: BTreeMap<u32, CpuExcess>,
     by_phase: BTreeMap<u16, PhaseExcess>,
     times: Vec<MonoTime>,
-    whys: HashMap<&'a Why, u64>,
+    /// The reasons, of which those that differ only in their amount are one.
+    whys: HashMap<Why, (Why, u64)>,
     example: Option<(bool, Nanos, usize)>,
 }
 
 /// All causes that had a notable part of some spike, the one with the largest share first.
 pub(super) fn rank(spikes: &[Spike], run: &Totals<'_>) -> Vec<Ranked> {
     let weights = Weights::of(spikes, run);
-    let mut tallies: HashMap<&Cause, Tally<'_>> = HashMap::new();
+    let mut tallies: HashMap<&Cause, Tally> = HashMap::new();
     let mut latency = 0.0;
     for (index, spike) in spikes.iter().enumerate().filter(|(_, spike)| ranks(spike)) {
         let weight = weights.weight(spike);
@@ -139,8 +140,8 @@ fn when(mut times: Vec<MonoTime>, run: &Totals<'_>, all: bool) -> (Option<Rhythm
     (rhythm::rhythm(&times, run.grid, run.tick), if all { bursts::bursts(&times) } else { None })
 }
 
-impl<'a> Tally<'a> {
-    fn add(&mut self, spike: &Spike, blame: &'a Blame, first: bool, weight: f64, index: usize) {
+impl Tally {
+    fn add(&mut self, spike: &Spike, blame: &Blame, first: bool, weight: f64, index: usize) {
         self.total = self.total.plus(blame.excess);
         self.worst = self.worst.max(blame.excess);
         self.weighted += weight * blame.excess.as_secs_f64();
@@ -157,13 +158,19 @@ impl<'a> Tally<'a> {
         (of_phase.spikes, of_phase.excess) = (of_phase.spikes + 1, of_phase.excess.plus(blame.excess));
         let began = spike.parts.iter().find(|part| part.cause == blame.cause).map(|part| part.from);
         self.times.push(began.unwrap_or(spike.release));
-        blame.why.iter().for_each(|why| *self.whys.entry(why).or_default() += 1);
+        for why in &blame.why {
+            let (largest, spikes) = self.whys.entry(why.without_amount()).or_insert_with(|| (why.clone(), 0));
+            *spikes += 1;
+            if why.amount() > largest.amount() {
+                largest.clone_from(why);
+            }
+        }
         self.example = self.example.max(Some((first, blame.excess, usize::MAX - index)));
     }
 
     fn ranked(&self, cause: &Cause, latency: f64) -> Ranked {
         let mut why: Vec<WhyCount> =
-            self.whys.iter().map(|(why, spikes)| WhyCount { why: (*why).clone(), spikes: *spikes }).collect();
+            self.whys.values().map(|(why, spikes)| WhyCount { why: why.clone(), spikes: *spikes }).collect();
         why.sort_by(|a, b| b.spikes.cmp(&a.spikes).then_with(|| format!("{:?}", a.why).cmp(&format!("{:?}", b.why))));
         why.truncate(WHYS_MAX);
         let first = self.times.iter().min().copied().unwrap_or_default();

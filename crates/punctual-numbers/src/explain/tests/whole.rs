@@ -153,14 +153,19 @@ fn without_a_trace_counters_rank_by_how_often_they_speak() {
         let mut window = read(text).remove(0).window;
         (window.slot, window.release, window.woke) =
             (i, MonoTime::from_ns(u64::from(i) << 30), MonoTime::from_ns((u64::from(i) << 30) + 310_000));
+        let changes = &mut window.around.as_mut().unwrap().changes;
+        changes[0].by = u64::from(i) + 1;
         if i > 3 {
-            window.around.as_mut().unwrap().changes.truncate(1);
+            changes.truncate(1);
         }
         window
     });
     let explanation = explain(windows.collect(), 6);
     let counts: Vec<_> = explanation.causes.iter().map(|ranked| (ranked.cause.class, ranked.count)).collect();
     assert_eq!(counts, [(Class::Firmware, 6), (Class::Nmi, 4)]);
+    // The counter grew by 1 to 6: that is one reason, with the largest amount.
+    let why = cause(&explanation, Class::Firmware).why.clone();
+    assert_eq!(why.iter().map(|one| (one.why.amount(), one.spikes)).collect::<Vec<_>>(), [(Some(6), 6)]);
     assert_eq!(explanation.explained, None);
 }
 

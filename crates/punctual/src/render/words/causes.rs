@@ -116,15 +116,19 @@ pub fn why(why: &Why) -> String {
         }
         Why::Affinity { cpus } => tr!("it may go to CPUs {cpus}", cpus),
         Why::Managed => tr!("the kernel alone decides where it goes (managed)").to_owned(),
-        Why::Counter { name, grew, is_time: true } => {
-            tr!("{name} grew by {grew}", name, grew = units::latency(Nanos::from_ns(*grew)))
+        Why::Counter { name, grew, is_time } => {
+            tr!("{name} grew by {grew}", name, grew = amount(*grew, *is_time))
         }
-        Why::Counter { name, grew, is_time: false } => tr!("{name} grew by {grew}", name, grew = units::count(*grew)),
         Why::PartlyStolen { time } => {
             tr!("up to {time} of the latency may be the hypervisor's", time = units::latency(*time))
         }
     };
     name(&said)
+}
+
+/// By how much a counter grew, which counts nanoseconds or things.
+fn amount(grew: u64, is_time: bool) -> String {
+    if is_time { units::latency(Nanos::from_ns(grew)) } else { units::count(grew) }
 }
 
 /// A kernel priority (smaller is more urgent) in the terms that users set: deadline, real-time priority, or nice value.
@@ -517,12 +521,19 @@ pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
 }
 
 /// Why a cause could take the CPU, the most frequent reason first. A reason that did not apply to every spike has its
-/// count.
+/// count. An amount is the largest of its spikes.
 pub fn reasons(ranked: &Ranked, limit: usize) -> Vec<String> {
     let said = |WhyCount { why: reason, spikes }: &WhyCount| {
         let often =
             if *spikes < ranked.count { format!(" ({})", units::counted(*spikes, "time")) } else { String::new() };
-        format!("{}{often}", why(reason))
+        let reason = match reason {
+            Why::Counter { name: counter, grew, is_time } if *spikes > 1 => {
+                let grew = amount(*grew, *is_time);
+                name(&tr!("{counter} grew by up to {grew}", counter, grew))
+            }
+            reason => why(reason),
+        };
+        format!("{reason}{often}")
     };
     ranked.why.iter().take(limit).map(said).collect()
 }
