@@ -14,6 +14,8 @@ mod kernel;
 mod product;
 mod readme;
 mod scenario;
+mod tutorial;
+mod twice;
 mod waits;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -29,7 +31,8 @@ const USAGE: &str = "\
 usage: cargo xtask lab [OPTION...] [SCENARIO...] [CLAIM...] [KERNEL...] [STORY...]
 
 Boots kernels in QEMU and tries the product in them; without names, everything that is quick. `waits` alone measures the
-ways to wait in virtual time, and writes their table into the book.
+ways to wait in virtual time, and writes their table into the book. `tutorial` alone writes the measured session of the
+book's tutorial, and its recordings.
 
   --full         the stories of a disk too, with a boot loader and systemd (takes long, as root); with names of stories,
                  those alone
@@ -97,7 +100,7 @@ fn run(wish: &Wish) -> Result<ExitCode> {
     ensure!(wish.full || stories.is_empty(), "stories of the disk are told with --full");
     for name in &names {
         ensure!(
-            *name == "waits" || readme::is_known(name),
+            ["waits", "tutorial"].contains(name) || readme::is_known(name),
             "no scenario, claim or kernel `{name}`; there are:\n{}",
             readme::list()
         );
@@ -112,6 +115,9 @@ fn run(wish: &Wish) -> Result<ExitCode> {
     if names == ["waits"] {
         let ahead = waits::tell(&root, shelf)?;
         return Ok(if ahead { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if names == ["tutorial"] {
+        return tutorial::tell(&root, shelf).map(|()| ExitCode::SUCCESS);
     }
     let told = if wish.full { tell(&root, wish, &stories)? } else { true };
     if !stories.is_empty() {

@@ -3,21 +3,15 @@
 //!
 //! Each kernel is booted twice, and both runs must print the same bytes.
 
-use crate::product::{cargo, target_folder};
-use crate::program;
-use anyhow::{Context, Error, Result, bail, ensure};
-use punctual_lab::choice::Choice;
+use crate::twice;
+use anyhow::{Context, Error, Result, ensure};
 use punctual_lab::inside::Job;
-use punctual_lab::kernel::Arch;
 use punctual_lab::packages::Shelf;
-use punctual_lab::qemu::Clock;
-use punctual_lab::run::{Order, PROGRAM, run};
+use punctual_lab::run::PROGRAM;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 const KERNELS: [&str; 2] = ["debian:12-amd64", "debian:12-rt-amd64"];
 /// Loads that run beside the loops, on the same CPU.
@@ -63,37 +57,15 @@ type Column = (String, Vec<Figures>);
 
 /// Measures, and writes the table into the book. Returns whether the library's wait is ahead everywhere.
 pub fn tell(root: &Path, shelf: impl Fn() -> Result<Shelf>) -> Result<bool> {
-    build(root)?;
+    twice::release(root, &["punctual", "waits"])?;
+    let luggage = [(WAITS.to_owned(), twice::program_of(root, "waits")?)];
+    let jobs: Vec<Job> = LOADS.iter().map(|(_, loads)| job(loads)).collect();
     let mut columns = Vec::new();
     for name in KERNELS {
-        let choice = Choice::parse(name)?.pop().context("a kernel")?;
-        let subject = choice.subject(&shelf)?;
-        crate::say(&format!("{name}: twice"));
-        let once = || -> Result<Vec<String>> {
-            let folder = target_folder(root)?.join("lab-out");
-            fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-            let [guest, waits] = ["punctual", "waits"].map(|name| program_of(root, name));
-            let order = Order {
-                program: &guest?,
-                luggage: &[(WAITS.to_owned(), waits?)],
-                jobs: LOADS.iter().map(|(_, loads)| job(loads)).collect(),
-                clock: Clock::Virtual { seed: 1 },
-                memory_mib: 1024,
-                limit: Duration::from_secs(7200),
-                log: &folder.join("waits.log"),
-            };
-            match run(&subject, &order, &AtomicBool::new(false))? {
-                Ok(answers) => answers
-                    .into_iter()
-                    .map(|answer| if answer.code == 0 { Ok(answer.out) } else { bail!("{}", answer.err.trim()) })
-                    .collect(),
-                Err(failure) => bail!("{name}: {failure:?}"),
-            }
-        };
-        let (first, second) = (once()?, once()?);
-        ensure!(first == second, "{name}: two runs differ:\n{}\n{}", first.concat(), second.concat());
-        for ((load, _), text) in LOADS.iter().zip(&first) {
-            columns.push((format!("{}, {load}", name.trim_end_matches("-amd64")), read(text)?));
+        let answers = twice::answers(root, name, &shelf, &luggage, &jobs)?;
+        for ((load, _), answer) in LOADS.iter().zip(&answers) {
+            ensure!(answer.code == 0, "{name}: {}", answer.err.trim());
+            columns.push((format!("{}, {load}", name.trim_end_matches("-amd64")), read(&answer.out)?));
         }
     }
     let table = table(&columns);
@@ -112,22 +84,6 @@ fn job(loads: &[&str]) -> Job {
         [PROGRAM, "__load", name, "--on", "0", "--dir", "/tmp", "--seconds", "3600"].map(str::to_owned).to_vec()
     };
     Job { words: words.map(str::to_owned).to_vec(), files: Vec::new(), beside: loads.iter().map(load).collect() }
-}
-
-/// Builds what is measured as users build it. A debug build would be measured otherwise.
-fn build(root: &Path) -> Result<()> {
-    let target = target();
-    crate::say(&format!("building punctual and waits for {target}"));
-    let words = ["build", "--quiet", "--release", "--package", "punctual", "--package", "waits", "--target", &target];
-    program::read(cargo(root).args(words)).map(|_| ())
-}
-
-fn target() -> String {
-    format!("{}-unknown-linux-musl", Arch::Amd64.machine())
-}
-
-fn program_of(root: &Path, name: &str) -> Result<std::path::PathBuf> {
-    Ok(target_folder(root)?.join(target()).join("release").join(name))
 }
 
 fn read(text: &str) -> Result<Vec<Figures>> {

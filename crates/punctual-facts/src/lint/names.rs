@@ -123,9 +123,11 @@ impl Where {
         let same = mine.iter().filter(|kernel| kernel.is_real_time == is_real_time);
         let versions: Vec<String> = same.map(|kernel| kernel.version.to_string()).collect();
         if let Some((last, rest)) = versions.split_last() {
-            let (others, verb) =
-                if rest.is_empty() { (String::new(), "has") } else { (rest.join(", ") + " and ", "have") };
-            return Some(format!("of the versions looked at only {others}{last} {verb} it"));
+            let others = rest.join(", ");
+            return Some(match rest {
+                [] => format!("of the versions looked at only {last} has it"),
+                _ => format!("of the versions looked at only {others} and {last} have it"),
+            });
         }
         if !mine.is_empty() {
             let other = if is_real_time { "kernels without PREEMPT_RT" } else { "PREEMPT_RT kernels" };

@@ -21,7 +21,7 @@ pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
     }
     let entries = NAMES.exact(name, token.value.is_some());
     if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
-        let mut draft = placed(entry.place, target, "kernel parameter", "");
+        let mut draft = placed(entry.place, target, None, "");
         draft.kind = entry.kind;
         if draft.verdict == Unknown && is_patched_in(name, target) {
             let why = "kernels from kernel.org lack it with PREEMPT_RT before 7.x; the PREEMPT_RT patches for 6.12, which \
@@ -71,13 +71,19 @@ fn looked_at(target: &Target, and: &str) -> (String, String) {
     }
 }
 
-fn placed(place: Where, target: &Target, what: &str, of: &str) -> Draft {
+/// `module` owns the parameter; `None` for a parameter of the kernel itself.
+fn placed(place: Where, target: &Target, module: Option<&str>, of: &str) -> Draft {
     let version = target.version;
+    let what = module.map_or_else(|| "kernel parameter".to_owned(), |module| format!("parameter of the module {module}"));
     let source = format!("kernel {}: names registered{of}", examined_text(", "));
     match place.on(target) {
         Presence::Yes => {
             let (versions, nearest) = looked_at(target, "and");
-            Draft::new(Accepted, format!("a {what} of {versions}{nearest}"), source)
+            let why = match module {
+                Some(module) => format!("a parameter of the module {module} of {versions}{nearest}"),
+                None => format!("a kernel parameter of {versions}{nearest}"),
+            };
+            Draft::new(Accepted, why, source)
         }
         Presence::Perhaps(has) => {
             let why = format!(
@@ -130,11 +136,10 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
         let why = format!("no module called {module} takes parameters in {}; {SILENT}", examined_text(" or "));
         return Draft::new(Unknown, why, registered_by_modules());
     };
-    let what =
-        if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
+    let owner = known.can_be_loaded.then_some(module);
     // Every module has these two parameters.
     if matches!(parameter, "dyndbg" | "async_probe") {
-        return Draft { needs: known.needs, ..placed(known.place, target, &what, " by modules") };
+        return Draft { needs: known.needs, ..placed(known.place, target, owner, " by modules") };
     }
     let Some(found) = known.parameter(parameter) else {
         let whole = format!("{module}.{parameter}");
@@ -150,7 +155,7 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
         };
         return Draft { needs: known.needs, ..draft };
     };
-    let mut draft = with_needs(Draft { needs: known.needs, ..placed(found.place, target, &what, " by modules") });
+    let mut draft = with_needs(Draft { needs: known.needs, ..placed(found.place, target, owner, " by modules") });
     draft.kind = found.kind;
     // With Debian's patches i915 can be built with PREEMPT_RT up to 6.12, and other distributions may have similar
     // patches.

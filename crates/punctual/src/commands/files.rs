@@ -13,7 +13,7 @@ pub fn read_at_most(path: &Path, most_bytes: u64, what: &str) -> Result<Vec<u8>>
     let name = path.display();
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(most_bytes + 1).read_to_end(&mut bytes));
-    read.with_context(|| format!("cannot read the {what} {name}; is the path right?"))?;
+    read.with_context(|| format!("cannot read the {what}, {name}; is the path right?"))?;
     if bytes.len() as u64 > most_bytes {
         bail!("{name} is larger than {most_bytes} bytes, which no {what} is");
     }

@@ -6,6 +6,7 @@ use super::need::{Stated, below_the_period};
 use super::project::{among, parse};
 use crate::cli::{InitArgs, parse_cpus, parse_duration};
 use crate::exit::Exit;
+use crate::render::lang::tr;
 use crate::render;
 use crate::render::words::command::length;
 use anyhow::{Context, Result, bail};
@@ -30,7 +31,7 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
         let read = io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
         Ok((read > 0).then_some(answer))
     };
-    let text = text(args, &Here::read().cpus.online, asks.then_some(&answers))?;
+    let text = render::for_people(|| text(args, &Here::read().cpus.online, asks.then_some(&answers)))?;
     // Checks that every other command can read the file.
     let terms = Stated::of(parse(&text, &args.out)?, None, &args.out)?.terms;
     below_the_period(terms.budget, terms.period).map_err(anyhow::Error::msg)?;
@@ -82,8 +83,8 @@ fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String
     };
     let question = "CPUs for the real-time work, as in 2-3";
     let cpus = answered(args.cpus.clone(), ask, question, "chosen by each command", parse_cpus, is_here)?;
-    let mut text =
-        String::from("# What this machine is needed for; every command of punctual in this folder reads it.\n");
+    let remark = tr!("# What this machine is needed for; every command of punctual in this folder reads it.");
+    let mut text = format!("{remark}\n");
     let lines = [
         ("preset", preset.map(|preset| preset.name.to_owned())),
         ("period", period.map(length)),

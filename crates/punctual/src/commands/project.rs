@@ -226,7 +226,8 @@ fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> S
 
 /// The rest of an error message about an unknown name: the nearest known name, and the list of all.
 pub fn among(wanted: &str, known: &[&str]) -> String {
-    format!("{} There are {}", did_you_mean(wanted, known.iter().copied()), known.join(", "))
+    let (hint, known) = (did_you_mean(wanted, known.iter().copied()), known.join(", "));
+    format!("{hint} There are {known}")
 }
 
 #[cfg(test)]

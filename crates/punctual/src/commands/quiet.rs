@@ -1,5 +1,6 @@
 //! Checks whether other programs use CPU time in an idle phase, and names them.
 
+use crate::render::lang::{for_people, tr};
 use crate::render;
 use crate::render::words::other_work;
 use punctual_hist::Nanos;
@@ -29,14 +30,14 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
         return;
     }
     match deadline {
-        None => say(format!("Not idle: others use {}. To wait for quiet, add --wait-quiet 60s.", other_work(&work))),
+        None => say(for_people(|| tr!("Not idle: others use {work}. To wait for quiet, add --wait-quiet 60s.", work = other_work(&work)))),
         Some(deadline) => {
-            say(format!("Waiting for quiet: others use {}.", other_work(&work)));
+            say(for_people(|| tr!("Waiting for quiet: others use {work}.", work = other_work(&work))));
             while !work.is_quiet() && Instant::now() < deadline {
                 work = OtherWork::over(LOOK);
             }
             if !work.is_quiet() {
-                say(format!("Measuring all the same: others use {}.", other_work(&work)));
+                say(for_people(|| tr!("Measuring all the same: others use {work}.", work = other_work(&work))));
             }
         }
     }
@@ -66,6 +67,6 @@ impl IdleWatch {
     pub fn end(&mut self) -> Option<String> {
         let (_, since) = self.since.take()?;
         let work = Sighting::now().since(&since);
-        (!work.is_quiet()).then(|| format!("While idle was measured, others used {}", other_work(&work)))
+        (!work.is_quiet()).then(|| for_people(|| tr!("While idle was measured, others used {work}", work = other_work(&work))))
     }
 }

@@ -55,7 +55,7 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
             out,
             "{YELLOW}{}{YELLOW:#}",
             tr!(
-                "Names were looked at in {versions} for x86-64, arm64, arm and riscv64; the nearest stands in.",
+                "This kernel was not examined. Judged by the nearest of those that were: {versions}, for x86-64, arm64, arm and riscv64.",
                 versions = examined_versions()
             )
         )?;

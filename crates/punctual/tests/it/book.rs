@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const NOT_RUN: [(&str, &str); 18] = [
     ("check", "it measures for half a minute or more"),
     ("measure", "it measures for minutes"),
-    ("explain", "it needs a recording with causes, which takes a kernel that may be traced"),
+    ("explain", "it needs a recording with causes; that of the tutorial is explained by the test of the tutorial"),
     ("init", "it takes only CPUs that the machine has"),
     ("merge", "it refuses copies of one recording, which are at hand"),
     ("inspect", "it needs a program that runs"),

@@ -40,6 +40,7 @@ mod snapshot;
 mod torture;
 mod tune;
 mod tune_privileged;
+mod tutorial;
 mod watch;
 mod watch_privileged;
 mod why_not;

@@ -181,17 +181,22 @@ fn words(case: &Case<'_>) -> Result<String, Doubt> {
     };
     let Some(node) = node else { return Doubt::unknown(format!("the node of CPU {cpu} is not shown")) };
     let last = case.possible().and_then(|possible| possible.iter().last()) == Some(cpu);
-    let plain = if last {
-        format!(" On the kernel's command line, nr_cpus={cpu} keeps that CPU out as well.")
-    } else {
-        String::new()
-    };
-    Ok(format!(
-        "To give CPU {cpu} to other software, from kernel 6.1 on: in U-Boot, before booti: fdt addr ${{fdt_addr_r}}; fdt \
-         resize; fdt set /cpus/{node} status fail. With extlinux: fdtoverlays /withhold.dtbo, made from: /dts-v1/; \
-         /plugin/; &{{/cpus/{node}}} {{ status = \"fail\"; }}; On older kernels: fdt rm /cpus/{node}, and its entry below \
-         /cpus/cpu-map.{plain}"
-    ))
+    // U-Boot keeps the address of the device tree in this variable.
+    let address = "{fdt_addr_r}";
+    let node = format!("/cpus/{node}");
+    let part = format!("&{{{node}}} {{ status = \"fail\"; }};");
+    let mut ways = vec![
+        format!(
+            "Kernels of 6.1 and later leave CPU {cpu} to other software if U-Boot says so, before booti: fdt addr \
+             ${address}; fdt resize; fdt set {node} status fail."
+        ),
+        format!("With extlinux, name an overlay: fdtoverlays /withhold.dtbo (made from /dts-v1/; /plugin/; {part})."),
+        format!("For older kernels: fdt rm {node}, and the same for its entry below /cpus/cpu-map."),
+    ];
+    if last {
+        ways.push(format!("On the kernel's command line, nr_cpus={cpu} keeps that CPU out as well."));
+    }
+    Ok(ways.join(" "))
 }
 
 fn remote(case: &Case<'_>) -> Judged {

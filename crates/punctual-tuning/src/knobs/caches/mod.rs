@@ -150,7 +150,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cat.lock",
-        title: "No cache lock left half done",
+        title: "No unfinished cache lock",
         check: Check::Probe(|case| {
             has_flag(case, "cat_l3")?;
             Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))

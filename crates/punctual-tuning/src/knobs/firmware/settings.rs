@@ -25,7 +25,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("this kernel knows no SMT"),
         ),
         why: "Off in the firmware, no core is ever shared, and buffers that are split between two \
-            threads of a core belong to one. Off by Linux, the siblings are started once and parked.",
+            threads of a core belong to one. If Linux switches it off, each sibling is started once and then parked.",
         fix: Fix::command("echo off > /sys/devices/system/cpu/smt/control"),
         persist: &[
             Lasting::Firmware("Hyper-Threading or SMT Mode, usually under Advanced, CPU configuration"),

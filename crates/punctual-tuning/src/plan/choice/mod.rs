@@ -17,7 +17,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
-use refusal::{named, verb};
+use refusal::worded;
 use serde::Serialize;
 
 /// The division of the CPUs into CPUs for the real-time work and CPUs for everything else.
@@ -43,17 +43,17 @@ pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice,
     let layout = Layout::read(tree, machine).ok_or(ChoiceRefusal::Unknown)?;
     if !need.cpus.is_empty() {
         check(&layout, &need.cpus)?;
-        let asked = format!("{} {} asked for.", named(&need.cpus), verb(&need.cpus, "was", "were"));
+        let cpus = &need.cpus;
+        let asked = worded(cpus, format!("CPU {cpus} was asked for."), format!("CPUs {cpus} were asked for."));
         return Ok(chosen(&layout, need.cpus.clone(), vec![asked]));
     }
     if let Some(Isolated { cpus: isolated, by }) = &layout.isolated {
         let isolated = isolated.intersection(&layout.usable);
         if !isolated.is_empty() && isolated != layout.usable {
-            let reason = format!(
-                "{} {} kept from other work already, by {by}: the choice keeps to {}.",
-                named(&isolated),
-                verb(&isolated, "is", "are"),
-                verb(&isolated, "it", "them")
+            let reason = worded(
+                &isolated,
+                format!("CPU {isolated} is kept from other work already, by {by}: the choice keeps to it."),
+                format!("CPUs {isolated} are kept from other work already, by {by}: the choice keeps to them."),
             );
             return Ok(chosen(&layout, isolated, vec![reason]));
         }

@@ -5,7 +5,7 @@
 //! that core. A user who needs more names the CPUs.
 
 use super::layout::{Layout, share};
-use super::refusal::{ChoiceRefusal, named, verb};
+use super::refusal::{ChoiceRefusal, named, worded};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Node;
 use punctual_facts::profile::Kind;
@@ -167,8 +167,12 @@ fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, rea
     let fits = |domain: &&Domain| is_free(domain, all) && domain.cores.len() <= most;
     let nearest = |domain: &&Domain| domain.cores.iter().map(preferred).min().map(Reverse);
     if let Some(own) = l3.iter().filter(fits).max_by_key(|domain| (domain.cores.len(), nearest(domain))) {
-        let has = verb(&own.cpus, "has", "have");
-        reasons.push(format!("{} {has} a last-level cache that nobody else uses.", named(&own.cpus)));
+        let cpus = &own.cpus;
+        reasons.push(worded(
+            cpus,
+            format!("CPU {cpus} has a last-level cache that nobody else uses."),
+            format!("CPUs {cpus} have a last-level cache that nobody else uses."),
+        ));
         return own.cores.clone();
     }
     let is_far = |domain: &Domain| !domain.cpus.contains(keeper);
@@ -185,7 +189,10 @@ fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, rea
         return cores.into_iter().take(most).collect();
     }
     let cpus = taken.iter().fold(CpuSet::new(), |all, core| all.union(core)).intersection(&layout.usable);
-    let shares = verb(&cpus, "shares", "share");
-    reasons.push(format!("{} {shares} no second-level cache with a housekeeping CPU.", named(&cpus)));
+    reasons.push(worded(
+        &cpus,
+        format!("CPU {cpus} shares no second-level cache with a housekeeping CPU."),
+        format!("CPUs {cpus} share no second-level cache with a housekeeping CPU."),
+    ));
     taken
 }

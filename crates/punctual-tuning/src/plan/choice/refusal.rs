@@ -12,12 +12,12 @@ pub enum ChoiceRefusal {
     Unknown,
     /// The request names CPUs that do not exist. `present` holds the CPUs that exist or, if they are not known, the
     /// online CPUs.
-    #[error("{} {} not exist: there {} {present}", named(.cpus), verb(.cpus, "does", "do"), verb(.present, "is", "are"))]
+    #[error("{}", missing(.cpus, .present))]
     Missing { cpus: CpuSet, present: CpuSet },
-    #[error("{} {} offline", named(.cpus), verb(.cpus, "is", "are"))]
+    #[error("{}", offline(.cpus))]
     Offline { cpus: CpuSet },
     /// The request names CPUs that the container was not given.
-    #[error("{} {} not this container's: it was given {given}", named(.cpus), verb(.cpus, "is", "are"))]
+    #[error("{}", not_given(.cpus, .given))]
     NotGiven { cpus: CpuSet, given: CpuSet },
     /// The request leaves no CPU for housekeeping.
     #[error(
@@ -39,9 +39,30 @@ pub(super) fn named(cpus: &CpuSet) -> String {
     format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
 }
 
-/// Returns `one` for one CPU, and otherwise `more`.
-pub(super) fn verb<'a>(cpus: &CpuSet, one: &'a str, more: &'a str) -> &'a str {
+/// Returns the sentence about `one` CPU, or the one about `more`. Both stand whole in the code, because a translation is
+/// found by the whole English sentence.
+pub(super) fn worded(cpus: &CpuSet, one: String, more: String) -> String {
     if cpus.len() == 1 { one } else { more }
+}
+
+fn missing(cpus: &CpuSet, present: &CpuSet) -> String {
+    worded(
+        cpus,
+        format!("CPU {cpus} does not exist; the CPUs here are {present}"),
+        format!("CPUs {cpus} do not exist; the CPUs here are {present}"),
+    )
+}
+
+fn offline(cpus: &CpuSet) -> String {
+    worded(cpus, format!("CPU {cpus} is offline"), format!("CPUs {cpus} are offline"))
+}
+
+fn not_given(cpus: &CpuSet, given: &CpuSet) -> String {
+    worded(
+        cpus,
+        format!("CPU {cpus} is not this container's: it was given {given}"),
+        format!("CPUs {cpus} are not this container's: it was given {given}"),
+    )
 }
 
 impl ChoiceRefusal {
@@ -130,7 +151,7 @@ impl Warning {
                     .to_owned()
             }
             Self::IsolatedBeside { cpus, .. } => {
-                format!("Choose {cpus} too, or take {} out of what isolates them.", verb(cpus, "it", "them"))
+                format!("Choose {cpus} too, or take {cpus} out of what isolates them.")
             }
         }
     }
@@ -148,14 +169,17 @@ impl fmt::Display for Warning {
             parts.enumerate().try_for_each(|(n, part)| write!(f, "{}{part}", if n > 0 { ", " } else { "" }))
         };
         match self {
-            Self::SplitCore { cpus, siblings, .. } => write!(
-                f,
-                "{} {} a core with {siblings}, which {} not chosen: what runs there slows the real-time work by up to \
-                 half",
-                named(cpus),
-                verb(cpus, "shares", "share"),
-                verb(siblings, "was", "were")
-            ),
+            Self::SplitCore { cpus, siblings, .. } => f.write_str(&worded(
+                cpus,
+                format!(
+                    "CPU {cpus} shares a core with {siblings}, which the choice leaves out: what runs there slows the \
+                     real-time work by up to half"
+                ),
+                format!(
+                    "CPUs {cpus} share cores with {siblings}, which the choice leaves out: what runs there slows the \
+                     real-time work by up to half"
+                ),
+            )),
             Self::CoresUnknown => f.write_str("the machine does not show which CPUs share a core"),
             Self::MixedKinds { kinds } => {
                 f.write_str("the chosen CPUs are of several kinds, and the same loop takes different times on them: ")?;
@@ -176,21 +200,28 @@ impl fmt::Display for Warning {
                 f.write_str("the chosen CPUs are near to several memory nodes: ")?;
                 each(f, &mut nodes.iter().map(|node| format!("{} (node {})", node.cpus, node.number)))
             }
-            Self::SharedL2 { cpus, with } => write!(
-                f,
-                "{} {} a second-level cache with {with}, which {} housekeeping work: the loop's data is evicted while it sleeps",
-                named(cpus),
-                verb(cpus, "shares", "share"),
-                verb(with, "does", "do")
-            ),
-            Self::IsolatedBeside { cpus, by } => write!(
-                f,
-                "{} {} kept from the scheduler ({by}) and not chosen: {} neither real-time work nor a fair share of \
-                 the rest",
-                named(cpus),
-                verb(cpus, "is", "are"),
-                verb(cpus, "it gets", "they get")
-            ),
+            Self::SharedL2 { cpus, with } => f.write_str(&worded(
+                cpus,
+                format!(
+                    "CPU {cpus} shares a second-level cache with housekeeping CPUs ({with}): the loop's data is evicted \
+                     while the loop sleeps"
+                ),
+                format!(
+                    "CPUs {cpus} share a second-level cache with housekeeping CPUs ({with}): the loop's data is evicted \
+                     while the loop sleeps"
+                ),
+            )),
+            Self::IsolatedBeside { cpus, by } => f.write_str(&worded(
+                cpus,
+                format!(
+                    "CPU {cpus} is kept from the scheduler ({by}) and not chosen: it gets neither real-time work nor a \
+                     fair share of the rest"
+                ),
+                format!(
+                    "CPUs {cpus} are kept from the scheduler ({by}) and not chosen: they get neither real-time work nor \
+                     a fair share of the rest"
+                ),
+            )),
         }
     }
 }

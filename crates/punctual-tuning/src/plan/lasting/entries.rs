@@ -204,8 +204,8 @@ fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> R
     }
     if !lasted.steps.is_empty() {
         lasted.limits.push(
-            "a kernel that is installed while this holds keeps the words after a revert, where it takes them from the boot \
-             it was installed in"
+            "kernels that are installed from now on may copy these words from the running boot, and then keep them after a \
+             revert"
                 .to_owned(),
         );
     }

@@ -5,7 +5,7 @@
 
 use super::{Audit, Totals, WORST_FIRST, found, shown};
 use crate::render::clean::shortened;
-use crate::render::lang::{said, tr, width};
+use crate::render::lang::{said, text, tr, width};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
@@ -26,7 +26,7 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     let mut sheet = Sheet::new(Style { width, colour: columns.is_some() });
     let machine = audit.case.machine.fingerprint();
     for MachineLine { name, value } in &machine {
-        sheet.entry(0, 15, name, &shortened(value, width.max(40) - 16));
+        sheet.entry(0, 15, text(name), &shortened(&said(value), width.max(40) - 16));
     }
     sheet.heading(&tr!("For {need}", need = audit.need()));
     sheet.paragraph(2, &Totals::of(audit.findings).to_string());

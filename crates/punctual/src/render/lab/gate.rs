@@ -2,7 +2,7 @@
 
 use super::{NotMeasured, Shown, text, words};
 use crate::render::junit::{Case, Document, Status, Suite, Trouble};
-use crate::render::lang::{for_people, tr};
+use crate::render::lang::{for_people, said, tr};
 use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words::compare as say;
 use punctual_facts::machine::MachineLine;
@@ -114,7 +114,7 @@ pub fn saved(name: &str, to: &Path) -> String {
 
 /// Why a kernel was not measured, with its last lines.
 pub fn missing(missing: &NotMeasured) -> String {
-    let first = format!("{}: {}", missing.name, missing.why);
+    let first = format!("{}: {}", missing.name, for_people(|| said(&missing.why).into_owned()));
     std::iter::once(first.as_str())
         .chain(missing.last_lines.iter().map(String::as_str))
         .collect::<Vec<_>>()

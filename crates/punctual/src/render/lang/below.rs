@@ -17,8 +17,12 @@ const DEPTH: usize = 3;
 const LETTERS: usize = 5;
 /// A value with this number of plain words is English prose. A text is not recognised if one of its values would stay so.
 const PROSE: usize = 4;
+/// Marks of a command, which is not prose however many plain words it has.
+const SHELL: [&str; 3] = [" > /", "$", "; done"];
 /// How the value of a place begins that follows another place without text between the two.
 const ADDITION: &str = ", the ";
+/// The name of a place that is empty unless a name comes near to the one that was typed.
+const HINT: &str = "hint";
 /// The one word that is a text and no name where a value is expected.
 const NONE: &str = "none";
 /// What stands between the texts of a list, and what stands between their translations.
@@ -99,7 +103,9 @@ impl Pattern {
         // A place of this name holds a number.
         let is_number = |value: &str| value.starts_with(|c: char| c.is_ascii_digit());
         // An addition may be missing.
-        let is_addition = |at: usize| at > 0 && self.around.get(at).is_some_and(String::is_empty);
+        let is_addition = |at: usize| {
+            at > 0 && (self.around.get(at).is_some_and(String::is_empty) || self.names.get(at).is_some_and(|of| of == HINT))
+        };
         let mut named = self.names.iter().zip(&values).enumerate();
         named
             .all(|(at, (name, value))| (!value.is_empty() || is_addition(at)) && (name != "n" || is_number(value)))
@@ -157,9 +163,12 @@ impl Catalogue {
             }));
         }
         let is_plain = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase());
-        let is_prose = value.split(' ').filter(is_plain).count() >= PROSE;
+        let is_prose =
+            value.split(' ').filter(is_plain).count() >= PROSE && !SHELL.iter().any(|mark| value.contains(mark));
         let said = self.whole(value, depth).or_else(|| self.joined(value, depth));
-        said.or((!is_prose).then_some(Cow::Borrowed(value)))
+        // Chinese has no plural.
+        let value = value.strip_prefix("CPUs ").map_or(Cow::Borrowed(value), |list| format!("CPU {list}").into());
+        said.or((!is_prose).then_some(value))
     }
 
     /// The parts between joints. A part may hold joints of its own if the catalogue has it as a whole.
@@ -186,8 +195,15 @@ impl Catalogue {
             if parts.len() < 2 {
                 return None;
             }
+            // A sentence may stand in the catalogue with its full stop, which the joint has taken.
+            let sentence = |part: &str| -> Option<Cow<'t, str>> {
+                let whole = joint.starts_with('.').then(|| format!("{part}."))?;
+                Some(Cow::Owned(self.whole(&whole, depth)?.into_owned()))
+            };
             // A single word is a name, or the `done` of a command.
-            let told = |part: &&'t str| part.contains(' ').then(|| self.whole(part, depth)).flatten();
+            let told = |part: &&'t str| {
+                part.contains(' ').then(|| self.whole(part, depth).or_else(|| sentence(part))).flatten()
+            };
             let said: Vec<Option<Cow<'_, str>>> =
                 parts.iter().map(|part| told(part).or_else(|| self.joined(part, depth))).collect();
             if said.iter().all(Option::is_none) {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Texts that are translated where they are shown and not where they stand.
 const ELSEWHERE: [&str; 3] = [crate::render::words::CHECKED, "releases", "activations"];
 /// The folders whose texts reach people as finished texts, and are recognised by their English.
-const BELOW: [&str; 8] = [
+const BELOW: [&str; 9] = [
     "crates/punctual/src/commands",
     "crates/punctual/src/cli",
     "crates/punctual/src/render",
@@ -17,6 +17,7 @@ const BELOW: [&str; 8] = [
     "crates/punctual-numbers/src",
     "crates/punctual-optimize/src",
     "crates/punctual-linux/src",
+    "crates/punctual-lab/src",
 ];
 
 /// The texts that must have a translation: the English of each `tr!`, nouns that are counted, all that the catalogue of

@@ -1,7 +1,7 @@
 //! The text of a campaign for a terminal.
 
 use super::{NotTried, Result, words as say};
-use crate::render::lang::tr;
+use crate::render::lang::{said, tr};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
@@ -18,14 +18,14 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
     for candidate in &design.candidates {
         sheet.point(
             2,
-            &tr!("{id}: {title} (costs: {cost})", id = candidate.id, title = candidate.title, cost = candidate.cost),
+            &tr!("{id}: {title} (costs: {cost})", id = candidate.id, title = said(&candidate.title), cost = said(&candidate.cost)),
         );
     }
     if !left.is_empty() {
         sheet.heading(tr!("Not tried"));
     }
     for NotTried { id, why } in left {
-        sheet.point(2, &format!("{id}: {why}"));
+        sheet.point(2, &format!("{id}: {}", said(why)));
     }
     let most = design.runs_at_most();
     let takes_boots = design.candidates.iter().any(|candidate| !candidate.boot.is_empty());
@@ -47,7 +47,7 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
         sheet.heading(tr!("To be known"));
     }
     for limit in limits {
-        sheet.point(2, limit);
+        sheet.point(2, &said(limit));
     }
     sheet.finish()
 }
@@ -191,8 +191,8 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
         costs.push(tr!(
             "{id} ({title}) costs: {cost}{refused}",
             id = candidate.id,
-            title = candidate.title,
-            cost = candidate.cost,
+            title = said(&candidate.title),
+            cost = said(&candidate.cost),
             refused
         ));
     }

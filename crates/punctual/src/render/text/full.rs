@@ -2,7 +2,7 @@
 
 use super::{section, short};
 use crate::render::clean::shortened;
-use crate::render::lang::tr;
+use crate::render::lang::{said, tr};
 use crate::render::sheet::{Sheet, Style, table::Table};
 use crate::render::words::next::{Reader, Wording};
 use crate::render::words::{Alike, Changed};
@@ -213,7 +213,7 @@ fn findings(sheet: &mut Sheet, report: &Report) {
         sheet.paragraph(2, tr!("Could not be told:"));
     }
     for alike in reasons {
-        sheet.point(2, &format!("{}: {}", alike.ids().join(", "), alike.what));
+        sheet.point(2, &format!("{}: {}", alike.ids().join(", "), said(&alike.what)));
     }
     for Alike { what, findings } in words::otherwise(&report.findings) {
         sheet.paragraph(2, &format!("{what}: {}.", words::by_family(&findings)));

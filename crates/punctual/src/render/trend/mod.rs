@@ -5,7 +5,7 @@ mod html;
 pub use html::html;
 
 use super::document::{self, Published};
-use super::lang::tr;
+use super::lang::{for_people, said, tr};
 use super::sheet::table::Table;
 use super::sheet::{Sheet, Style, Tone};
 use super::units;
@@ -114,13 +114,17 @@ pub fn brief(trend: &Trend) -> String {
 }
 
 pub fn text(told: &Told<'_>, style: Style) -> String {
+    for_people(|| in_words(told, style))
+}
+
+fn in_words(told: &Told<'_>, style: Style) -> String {
     let trend = told.trend;
     let mut sheet = Sheet::new(style);
     shifts(&mut sheet, trend);
     if !told.left_out.is_empty() {
         sheet.heading(tr!("Left out"));
         for why in told.left_out.iter().take(5) {
-            sheet.point(2, why);
+            sheet.point(2, &said(why));
         }
         if let Some(more) = told.left_out.len().checked_sub(5).filter(|more| *more > 0) {
             sheet.paragraph(2, &tr!("and {more} more: --json", more));

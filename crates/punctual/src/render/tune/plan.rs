@@ -83,8 +83,8 @@ fn one(sheet: &mut Sheet, n: usize, change: &Change) {
     let also =
         if change.also.is_empty() { String::new() } else { tr!(" (also for {also})", also = change.also.join(", ")) };
     for (name, text) in [
-        (tr!("before"), said(&change.before).into_owned()),
-        (tr!("after"), format!("{}{also}", said(&change.after))),
+        (tr!("before"), values(&change.before)),
+        (tr!("after"), format!("{}{also}", values(&change.after))),
         (tr!("why"), said(&change.why).into_owned()),
         (tr!("cost"), said(&change.cost).into_owned()),
         (tr!("risk"), said(&change.risk).into_owned()),
@@ -95,6 +95,21 @@ fn one(sheet: &mut Sheet, n: usize, change: &Change) {
             sheet.entry(4, NAMES, name, &text);
         }
     }
+}
+
+/// The values before or after, each with what it belongs to, such as `ff (unbound work); 0 (CPU 3)`. A value of one word is
+/// what the kernel shows, and stays.
+fn values(text: &str) -> String {
+    let whole = said(text);
+    if whole != text {
+        return whole.into_owned();
+    }
+    let value = |value: &str| if value.contains([' ', '(']) { said(value).into_owned() } else { value.to_owned() };
+    let one = |one: &str| match one.strip_suffix(')').and_then(|one| one.rsplit_once(" (")) {
+        Some((before, subjects)) => format!("{} ({})", value(before), said(subjects)),
+        None => value(one),
+    };
+    text.split("; ").map(one).collect::<Vec<_>>().join("; ")
 }
 
 fn conflicts(sheet: &mut Sheet, plan: &Plan) {

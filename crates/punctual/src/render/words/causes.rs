@@ -3,7 +3,7 @@
 
 use super::phase_name;
 use crate::render::clean::visible;
-use crate::render::lang::{text, tr};
+use crate::render::lang::{said, text, tr};
 use crate::render::units;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
@@ -257,7 +257,15 @@ pub fn blind(blind: &Blind) -> String {
             "Records of CPU {cpu} have holes that nothing reported: the self-test or windows without a switch show them.",
             cpu
         ),
-        Blind::Witness(what, why) => tr!("There is no {what}: {why}.", what, why),
+        Blind::Witness(what, why) => tr!("There is no {what}: {why}.", what = witness(what), why = said(why)),
+    }
+}
+
+/// What a second witness counts, such as `idle states (CPU 3)`.
+fn witness(what: &str) -> String {
+    match what.split_once(" (") {
+        Some((what, cpus)) => format!("{} ({cpus}", said(what)),
+        None => said(what).into_owned(),
     }
 }
 
@@ -394,7 +402,7 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
         tr!(
             "Better, but not to be had: {rung}: {why}.",
             rung = rung(better.rung),
-            why = better.why.trim_end_matches('.')
+            why = said(better.why.trim_end_matches('.'))
         )
     }));
     sentences.extend(tracing.blind.iter().map(blind));
@@ -458,7 +466,7 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
-        return tr!("counters name it in {count}, as the first suspect in {first}", count, first);
+        return tr!("counters point to it in {count}; in {first} of them it is the first suspect", count, first);
     }
     tr!(
         "{share} of the traced latency: {total} in {count}, at most {worst} in one; the main cause of {first}",
@@ -473,7 +481,7 @@ pub fn weight(ranked: &Ranked) -> String {
 /// The share of a cause in few words, for the answer: `61 % of the traced latency, at most 812 us of one activation`.
 pub fn short_weight(ranked: &Ranked) -> String {
     if ranked.total == Nanos::ZERO {
-        return tr!("counters name it in {spikes}", spikes = units::counted(ranked.count, "spike"));
+        return tr!("counters point to it in {spikes}", spikes = units::counted(ranked.count, "spike"));
     }
     let (share, most) = (units::portion(ranked.share), units::latency(ranked.worst));
     tr!("{share} of the traced latency, at most {most} of one activation", share, most)

@@ -60,7 +60,7 @@ fn of_cause(claims: &CauseClaims) -> Vec<String> {
         Err(refusal) => {
             let (why, help) = reasons_of_cause(refusal);
             vec![tr!(
-                "By cause ({name}): what is reached once in a day or a year is not told: {why}. {help}",
+                "By cause ({name}): what is reached once in a day or a year is not estimated: {why}. {help}",
                 name,
                 why,
                 help

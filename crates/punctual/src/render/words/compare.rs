@@ -230,7 +230,7 @@ pub fn lacking(of: &Lacking) -> String {
         ),
         Lack::Skips => tr!("{who} how many releases were skipped; what was skipped is no miss there", who),
         Lack::Beyond { from } => {
-            tr!("{who} how much later than {from} what is beyond was", who, from = units::latency(from))
+            tr!("{who} by how much latencies above {from} were above it", who, from = units::latency(from))
         }
         Lack::Counts => tr!("{who} how often each value was: what it tells has no odds", who),
         Lack::Settings => tr!("{who} load, scheduling, clock and settings: whether they differ is not known", who),
@@ -333,7 +333,7 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
 
 fn undecided(why: &Undecided) -> String {
     match why {
-        Undecided::Moods(mood) => tr!("This machine stays alike for {length} at a time, and a run of {run} has seen {seen}. Two runs may have met different moods: \
+        Undecided::Moods(mood) => tr!("The latency of this machine changes its mood every {length} or so, and a run of {run} has met {seen}. Two runs may have met different moods: \
              measure both in turn (interleave).", length = units::duration(mood.length), run = units::duration(mood.run), seen = if mood.seen() < 1.5 { tr!("one of them").to_owned() } else { tr!("{seen} of them", seen = format!("{:.0}", mood.seen())) }),
         Undecided::FewRuns { least } if least.is_finite() => tr!("Runs of one side differ from each other, and with this number of them a change by less than a factor of \
              {least} could have been missed. Measure more runs of both.", least = format!("{:.2}", least)),
@@ -612,10 +612,9 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
         let names: Vec<String> = left.iter().filter(|l| l.in_first == first).map(|l| group(&l.group)).collect();
         (!names.is_empty()).then(|| names.join("; "))
     };
-    let side =
-        |names: Option<String>, which: &str| names.map(|names| tr!("only in the {which}: {names}", which, names));
-    let parts: Vec<String> =
-        [side(of(true), tr!("first")), side(of(false), tr!("second"))].into_iter().flatten().collect();
+    let first = of(true).map(|names| tr!("only in the first: {names}", names));
+    let second = of(false).map(|names| tr!("only in the second: {names}", names));
+    let parts: Vec<String> = [first, second].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(". "))
 }
 
@@ -691,8 +690,8 @@ pub fn refused(refused: &Refused) -> String {
         Refused::NothingInCommon(name, left) => {
             let what = left_out(left).unwrap_or_else(|| tr!("nothing was measured in either").to_owned());
             tr!(
-                "{name} and the first have no CPU under the same load in common, traced or not alike ({what}); \
-                 measure both alike, or compare with --anyway, which marks the result",
+                "{name} and the first recording have no CPU in common that was measured under the same load, both with a trace or \
+                 both without ({what}); measure both in the same way, or compare with --anyway, which marks the result",
                 name,
                 what
             )

@@ -77,8 +77,8 @@ fn another_default(config: &str, tried: &MenuEntry<'_>) -> Option<String> {
     let first = MenuEntry::first(config).filter(|first| first.image != tried.image)?;
     config.contains("set default=\"0\"").then(|| {
         format!(
-            "what is tried is the kernel that runs ({}); the default entry boots another one ({}), which gets the words \
-             untried once they are adopted",
+            "the trial boots the kernel that runs now ({}), but the default entry boots another one ({}): once the words are \
+             adopted, that kernel gets them without a trial",
             tried.image, first.image
         )
     })

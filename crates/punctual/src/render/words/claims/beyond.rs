@@ -27,7 +27,7 @@ pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
         .iter()
         .map(|far| {
             tr!(
-                "once {once_in} takes a run of {run_wanted}",
+                "for a latency of once {once_in}, measure for {run_wanted}",
                 once_in = article(&span(far.once_in)),
                 run_wanted = longer(far.run_wanted)
             )
@@ -36,7 +36,7 @@ pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     if !levels.is_empty() {
         lines.push(tr!(
-            "{begin} latencies above {threshold} go on to come as they did in this run: {levels}.",
+            "{begin} latencies above {threshold} stay as frequent as in this run: {levels}.",
             begin = begin(tr!("If"), tr!("if")),
             threshold = units::latency(beyond.threshold),
             levels = levels.join(", ")
@@ -44,7 +44,7 @@ pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
     }
     if !far.is_empty() {
         lines.push(tr!(
-            "{begin} rare to be told from this run: {far}.",
+            "{begin} rare to be estimated from this run: {far}.",
             begin = begin(tr!("Too"), tr!("too")),
             far = far.join(", ")
         ));

@@ -64,7 +64,7 @@ pub(super) fn missed(misses: &Misses) -> String {
     let budget = units::latency(misses.budget);
     match misses.upper {
         Some(upper) => tr!("{seen} {budget}: {upper} do.", seen, budget, upper = units::at_most(upper, "releases")),
-        None => tr!("{seen} {budget} in this run; how many do in the next is not told.", seen, budget),
+        None => tr!("{seen} {budget} in this run; no estimate is made for the next run.", seen, budget),
     }
 }
 

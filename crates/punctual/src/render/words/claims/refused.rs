@@ -11,7 +11,7 @@ pub(super) const CAUSES_SHOWN: usize = 3;
 /// Why a recording gets no levels beyond its largest latency, and what would help.
 pub fn refused(refusal: &Refusal) -> String {
     let (why, help) = reasons(refusal);
-    tr!("What comes once in a day or a year is not told: {why}. {help}", why, help)
+    tr!("What comes once in a day or a year is not estimated: {why}. {help}", why, help)
 }
 
 /// Why an import gets no levels, and what would help. An import has no causes to look for.
@@ -36,7 +36,7 @@ pub fn refused_of_import(refusal: &Refusal) -> String {
         | Refusal::NoFit { .. }
         | Refusal::Shape { .. }
         | Refusal::Unstable { .. }
-        | Refusal::Apart { .. } => tr!("What comes once in a day or a year is not told: {why}. {help}", why, help),
+        | Refusal::Apart { .. } => tr!("What comes once in a day or a year is not estimated: {why}. {help}", why, help),
     }
 }
 
@@ -153,7 +153,7 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             )
         }
         Refusal::FixedCause { cause: c, size } => (
-            tr!("one cause of about {size} makes what is late: {c}", size = units::latency(*size), c = cause(c)),
+            tr!("the late activations have one cause, of about {size} each time: {c}", size = units::latency(*size), c = cause(c)),
             tr!("Its size is known without a law; remove it to see the tail.").to_owned(),
         ),
         Refusal::Sampled { known, late } => (
@@ -259,7 +259,7 @@ mod tests {
         }
         let few = Refusal::TooFew { blocks: 50, wanted: 200, more: Nanos::from_ms(150) };
         let told =
-            "What comes once in a day or a year is not told: it holds 50 values, and it takes 200. Measure 1 s more.";
+            "What comes once in a day or a year is not estimated: it holds 50 values, and it takes 200. Measure 1 s more.";
         assert_eq!(refused_of_import(&few).replace('\u{202f}', " "), told);
         assert_eq!(reasons_of_cause(&few).0.replace('\u{202f}', " "), "it shows in 50 blocks, and it takes 200");
         assert!(refused_of_import(&Refusal::Doubted).starts_with("Nothing is claimed: "));
@@ -273,7 +273,7 @@ mod tests {
             assert!(why.len() > 20 && !why.ends_with('.') && !why.contains("  "), "{text}");
             assert!(help.len() > 15 && help.ends_with('.') && help.starts_with(char::is_uppercase), "{text}");
         }
-        let too_few = "What comes once in a day or a year is not told: 100 blocks were measured, and it takes 334. Measure \
+        let too_few = "What comes once in a day or a year is not estimated: 100 blocks were measured, and it takes 334. Measure \
                        4 min more.";
         assert_eq!(told[4].replace('\u{202f}', " "), too_few);
         told.sort();
