@@ -1,0 +1,117 @@
+//! Counts the English that is left where people read Chinese: the audits and plans of every captured machine, and what the
+//! linter says of every command line of the fixtures.
+//!
+//! Names, options, paths, commands and what a machine itself says stay as they are. So a line counts if it has three plain
+//! English words in a row.
+
+use crate::render::audit::{self, Audit};
+use crate::render::lang::{self, in_chinese};
+use crate::render::sheet::Style;
+use crate::render::{lint, tune};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::lint::{Target, Testimony};
+use punctual_facts::machine::{Arch, Flavour, Machine, Version};
+use punctual_facts::profile::{Kind, Need};
+use punctual_facts::tree::MemTree;
+use punctual_tuning::knobs::{Blast, Case};
+use punctual_tuning::plan::remedies::Preferences;
+use punctual_tuning::plan::{Wishes, plan};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Plain English words in a row that no name of a thing has.
+const IN_A_ROW: usize = 3;
+/// What stays English, and why.
+const ALLOWED: [(&str, &str); 0] = [];
+
+/// The plain English words in a row that the line has first, if it has enough of them.
+fn english(line: &str) -> Option<String> {
+    let is_word = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
+    // The mark behind the last word of a part of a sentence belongs to the word.
+    let plain = |word: &str| word.trim_start_matches('(').trim_end_matches([',', '.', ':', ';', ')']).to_owned();
+    let words: Vec<String> = line.split([' ', '，', '。', '：', '；', '（', '）']).map(plain).collect();
+    let row = words.split(|word| !is_word(word)).find(|row| row.len() >= IN_A_ROW)?;
+    Some(row.join(" "))
+}
+
+/// The English that is left in the text, without what may stay.
+fn left(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter_map(|line| Some((english(line)?, line)));
+    lines
+        .filter(|(row, line)| !ALLOWED.iter().any(|(allowed, _)| row.contains(allowed) || line.contains(allowed)))
+        .map(|(row, line)| format!("{row} | {line}"))
+        .collect()
+}
+
+fn of_machine(tree: &MemTree, kind: Kind) -> String {
+    let machine = Machine::read(tree);
+    let cpus = CpuSet::from_iter([1]);
+    let named = Need { kind, cpus: cpus.clone(), ..Need::default() };
+    let chosen = Need { kind, ..Need::default() };
+    let case = Case::new(tree, &machine, &named);
+    let findings = punctual_tuning::audit::audit(tree, &machine, &named);
+    let mut text = lang::for_people(|| audit::list(&Audit { case: &case, findings: &findings }, None, true));
+    for need in [named.clone(), chosen] {
+        let wishes = Wishes {
+            need,
+            only: Vec::new(),
+            except: Vec::new(),
+            blast: Blast::Breaking,
+            preferences: Preferences { for_good: true, ..Preferences::default() },
+            lasting: true,
+            holds: false,
+            standing: Vec::new(),
+            exe: Ok("/usr/bin/punctual".to_owned()),
+        };
+        let wide = Style { width: 10_000, colour: false };
+        let planned = match plan(tree, &machine, &wishes) {
+            Ok(plan) => lang::for_people(|| tune::plan(&plan, &wishes, wide)),
+            Err(refusal) => lang::for_people(|| lang::said(&format!("{refusal}. {}", refusal.remedy())).into_owned()),
+        };
+        text += &planned;
+    }
+    text
+}
+
+fn of_command_line(line: &str, target: &Target) -> String {
+    let words = punctual_facts::lint::lint(line.as_bytes(), target, &Testimony::none());
+    lang::for_people(|| lint::text(target, &words))
+}
+
+#[test]
+fn audits_and_plans_of_every_captured_machine_are_chinese() {
+    for path in fixtures::files("machines", "machine") {
+        let tree = MemTree::parse(&fs::read_to_string(&path).unwrap()).unwrap();
+        for kind in [Kind::Periodic, Kind::Poll, Kind::Audio] {
+            let left = left(&in_chinese(|| of_machine(&tree, kind)));
+            assert!(left.is_empty(), "{} {}: {left:#?}", path.display(), kind.name());
+        }
+    }
+}
+
+#[test]
+fn verdicts_on_every_command_line_are_chinese() {
+    let mut all = BTreeSet::new();
+    let paths = fixtures::files("cmdlines", "txt").into_iter().chain(fixtures::files("cmdlines/distributions", "txt"));
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            for (major, minor) in [(4, 19), (6, 1), (6, 12), (7, 3)] {
+                for (arch, flavour) in [(Arch::X86, Flavour::Stock), (Arch::X86, Flavour::Rt), (Arch::Arm64, Flavour::Rt)] {
+                    let target = Target { version: Version { major, minor }, flavour, arch, possible: CpuSet::parse_list("0-3").ok() };
+                    all.extend(left(&in_chinese(|| of_command_line(line, &target))));
+                }
+            }
+        }
+    }
+    assert!(all.is_empty(), "{all:#?}");
+}
+
+#[test]
+fn english_is_recognised_among_names_and_commands() {
+    assert_eq!(english("  - CPUs 2-3 were asked for.").as_deref(), Some("were asked for"));
+    assert_eq!(english("之前 ff（unbound work of all）").as_deref(), Some("unbound work of all"));
+    for chinese in ["指定了 CPU 2-3。", "echo full > /sys/kernel/debug/sched/preempt", "读取 /proc/stat 被拒绝"] {
+        assert_eq!(english(chinese), None, "{chinese}");
+    }
+}
