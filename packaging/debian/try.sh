@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tries a package of Debian in a clean system, as piuparts does; `story.sh` is what happens there. The system has neither a
 # toolchain nor a network. It is a chroot here or, if the image of a kernel is named, a guest of that kernel: emulated, with
-# two CPUs, for whatever architecture the package has. Its clock counts instructions, 1 000 000 000 a second, so that its times
-# are those of a slow machine, however busy this one is.
+# two CPUs, for amd64 or arm64. Its clock counts instructions, 1 000 000 000 a second, so that its times are those of a slow
+# machine, however busy this one is. In a chroot, the programs of another architecture are emulated one by one.
 # usage, as root: try.sh PACKAGE.deb SUITE.tar|SUITE [KERNEL]      (a suite is fetched by mmdebstrap)
 # Exits with 3 if something that it needs is missing.
 set -eu
@@ -39,6 +39,8 @@ case $suite in
     ;;
 esac
 tar -xf "$suite" -C "$root"
+[ -n "$kernel" ] || chroot "$root" /bin/true 2>/dev/null ||
+  missing "the kernel does not start programs for $arch: install qemu-user-static, which has the kernel start them"
 mkdir "$root/try"
 cp "$package" "$root/try/punctual.deb"
 cp "$here/story.sh" "$root/try"

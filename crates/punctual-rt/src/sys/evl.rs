@@ -71,10 +71,10 @@ pub(crate) trait EvlCalls {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EvlSystem;
 
-const OOB_SYSCALL_BIT: libc::c_long = 0x1000_0000;
-const PR_OOB_SYSCALL: libc::c_long = 0x4f4f_4243;
+const OOB_SYSCALL_BIT: i32 = 0x1000_0000;
+const PR_OOB_SYSCALL: i32 = 0x4f4f_4243;
 /// Number of `ioctl` among the out-of-band calls.
-const OOB_IOCTL: libc::c_long = 2;
+const OOB_IOCTL: i32 = 2;
 
 const READ: u32 = 2;
 const WRITE: u32 = 1;
@@ -184,18 +184,19 @@ pub(super) fn make<T>(factory: RawFd, attributes: &T) -> Result<Made, i32> {
 pub(super) fn ioctl<T>(form: CallForm, fd: RawFd, number: u32, argument: *mut T) -> Result<(), i32> {
     let fd = libc::c_long::from(fd);
     let (number, argument) = (libc::c_ulong::from(number), argument.expose_provenance() as libc::c_ulong);
+    let [marked, option, call] = [OOB_SYSCALL_BIT | OOB_IOCTL, PR_OOB_SYSCALL, OOB_IOCTL].map(libc::c_long::from);
     checked(match form {
         CallForm::Number => {
             // SAFETY: each caller passes a structure of the size that is part of the number.
-            unsafe { libc::syscall(OOB_SYSCALL_BIT | OOB_IOCTL, fd, number, argument) }
+            unsafe { libc::syscall(marked, fd, number, argument) }
         }
         CallForm::Option => {
             // SAFETY: as above.
-            unsafe { libc::syscall(libc::SYS_prctl, OOB_SYSCALL_BIT | OOB_IOCTL, fd, number, argument, 0) }
+            unsafe { libc::syscall(libc::SYS_prctl, marked, fd, number, argument, 0) }
         }
         CallForm::OobSyscall => {
             // SAFETY: as above.
-            unsafe { libc::syscall(libc::SYS_prctl, PR_OOB_SYSCALL, OOB_IOCTL, fd, number, argument) }
+            unsafe { libc::syscall(libc::SYS_prctl, option, call, fd, number, argument) }
         }
     })
     .map(drop)
@@ -204,15 +205,13 @@ pub(super) fn ioctl<T>(form: CallForm, fd: RawFd, number: u32, argument: *mut T)
 /// The sleep as [`ioctl`] makes it, by the descriptor of a clock.
 pub(crate) fn sleep_call(form: CallForm, clock: RawFd) -> SleepCall {
     let fd = u64::from(clock.unsigned_abs());
-    let (number, call) = (u64::from(SLEEP), OOB_IOCTL.unsigned_abs());
+    let number = u64::from(SLEEP);
+    let [marked, option, call] =
+        [OOB_SYSCALL_BIT | OOB_IOCTL, PR_OOB_SYSCALL, OOB_IOCTL].map(|word| u64::from(word.unsigned_abs()));
     match form {
-        CallForm::Number => SleepCall::new(OOB_SYSCALL_BIT | OOB_IOCTL, [fd, number, 0, 0, 0], 2),
-        CallForm::Option => {
-            SleepCall::new(libc::SYS_prctl, [OOB_SYSCALL_BIT.unsigned_abs() | call, fd, number, 0, 0], 3)
-        }
-        CallForm::OobSyscall => {
-            SleepCall::new(libc::SYS_prctl, [PR_OOB_SYSCALL.unsigned_abs(), call, fd, number, 0], 4)
-        }
+        CallForm::Number => SleepCall::new(libc::c_long::from(OOB_SYSCALL_BIT | OOB_IOCTL), [fd, number, 0, 0, 0], 2),
+        CallForm::Option => SleepCall::new(libc::SYS_prctl, [marked, fd, number, 0, 0], 3),
+        CallForm::OobSyscall => SleepCall::new(libc::SYS_prctl, [option, call, fd, number, 0], 4),
     }
 }
 
