@@ -17,6 +17,7 @@ mod scenario;
 mod tutorial;
 mod twice;
 mod waits;
+mod written;
 
 use anyhow::{Context, Result, bail, ensure};
 use punctual_lab::packages::{self, Shelf};

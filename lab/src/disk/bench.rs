@@ -51,6 +51,15 @@ impl Bench {
     pub fn file(&self, path: &str) -> Result<Vec<u8>> {
         tree::read_one(&self.computer.disk, PARTITION, path)
     }
+
+    /// Reads a text file of the disk, and keeps a copy among the logs; the machine must be off.
+    pub fn keep(&self, path: &str) -> Result<String> {
+        let bytes = self.file(path)?;
+        let name = Path::new(path).file_name().context("the file has no name")?;
+        fs::create_dir_all(&self.logs).with_context(|| format!("create {}", self.logs.display()))?;
+        fs::write(self.logs.join(name), &bytes).with_context(|| format!("keep a copy of {path}"))?;
+        String::from_utf8(bytes).with_context(|| format!("read {path} as text"))
+    }
 }
 
 impl Drop for Bench {

@@ -16,6 +16,12 @@ const START: Duration = Duration::from_secs(600);
 /// How long switching off may take. systemd gives its services 90 s.
 const STOP: Duration = Duration::from_secs(180);
 
+/// How long a machine that restarts by itself may work between two restarts.
+const WORK: Duration = Duration::from_secs(1800);
+
+/// How often to look at the console of a machine that is silent.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// A machine that has started and answers.
 #[derive(Debug)]
 pub struct Machine {
@@ -37,6 +43,24 @@ pub struct Start {
     pub took: Duration,
     /// Output of the console during the start.
     pub console: String,
+}
+
+/// A boot that prints `mark` on the console, and then gives no sign of life for the time `silence`.
+#[derive(Clone, Copy, Debug)]
+pub struct Hang {
+    pub mark: &'static str,
+    pub silence: Duration,
+}
+
+/// What a machine that works by itself came to.
+#[derive(Debug)]
+pub enum Turn {
+    /// It has restarted.
+    Started(Start),
+    /// A boot hangs, until the power is cut.
+    Hung,
+    /// The command that was to end by itself has ended.
+    Done,
 }
 
 impl Start {
@@ -73,10 +97,23 @@ impl Machine {
         if !self.qemu.ends()? {
             return Ok(false);
         }
+        self.switch_on_again()?;
+        Ok(true)
+    }
+
+    fn switch_on_again(&mut self) -> Result<()> {
         self.half.clear();
         self.quiet = self.console(0).len();
         (self.qemu, self.line) = switch_on(&self.computer)?;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Pulls the plug, switches the computer on again, and waits until it has started.
+    pub fn cycle_power(&mut self) -> Result<Start> {
+        self.qemu.kill();
+        let since = Instant::now();
+        self.switch_on_again()?;
+        self.wait_until_up(since, self.quiet)
     }
 
     /// Runs a command as root, and ends it after `limit`.
@@ -147,29 +184,24 @@ impl Machine {
         self.wait_until_up(Instant::now(), from)
     }
 
-    /// Restarts into a kernel that prints `mark` and then never finishes starting. Waits for the mark, and for
-    /// `silence` after it.
-    pub fn reboot_to_hang(&mut self, mark: &str, silence: Duration) -> Result<()> {
+    /// Restarts into a kernel that hangs.
+    pub fn reboot_to_hang(&mut self, hang: Hang) -> Result<()> {
         let from = self.console(0).len();
         let asked = Instant::now();
         self.order("systemctl --no-block reboot")?;
-        let mut marked: Option<Instant> = None;
-        loop {
-            let until = Instant::now() + Duration::from_millis(500);
-            match self.next_line(until)? {
-                Next::Line(Line::Up(boot)) => ensure!(boot == self.boot, "it came up instead of hanging"),
-                Next::Ended => ensure!(marked.is_none() && self.follow_reset()?, "QEMU has ended"),
-                Next::Line(_) | Next::Nothing => {}
-            }
-            if marked.is_none() && self.console(from).contains(mark) {
-                marked = Some(Instant::now());
-            }
-            match marked {
-                Some(since) if since.elapsed() > silence => return Ok(()),
-                None if asked.elapsed() > START => bail!("the console never said `{mark}`"),
-                _ => {}
-            }
+        match self.turn(asked + START, from, Some(hang), None)? {
+            Turn::Hung => Ok(()),
+            Turn::Started(_) | Turn::Done => bail!("it came up instead of hanging"),
         }
+    }
+
+    /// Waits until the machine has restarted by itself, or hangs in a boot, or `command`, which waits in the guest for
+    /// the end of all this, succeeds.
+    pub fn follow(&mut self, command: &str, hang: Option<Hang>) -> Result<Turn> {
+        let from = self.console(0).len();
+        // If the machine is restarting already, the command cannot be sent, and is not needed.
+        let awaited = self.put(command, WORK).ok().map(|()| self.asked);
+        self.turn(Instant::now() + WORK, from, hang, awaited)
     }
 
     /// Shuts the machine down in order. Returns how long this took.
@@ -194,18 +226,40 @@ impl Machine {
 
     /// Waits until the next start is complete, however many resets happen before.
     fn wait_until_up(&mut self, since: Instant, from: usize) -> Result<Start> {
+        match self.turn(since + START, from, None, None)? {
+            Turn::Started(start) => Ok(Start { took: since.elapsed(), ..start }),
+            Turn::Hung | Turn::Done => bail!("nobody waited for a boot that hangs, or for a command"),
+        }
+    }
+
+    /// Waits until the machine has restarted, hangs, or has answered the question `awaited` with success. A start's
+    /// console output begins at `from`.
+    fn turn(&mut self, until: Instant, from: usize, hang: Option<Hang>, awaited: Option<u64>) -> Result<Turn> {
+        let since = Instant::now();
+        let mut marked: Option<Instant> = None;
         loop {
             let said = |machine: &Self| format!("the console ended with:\n{}", last_lines(&machine.console(from), 15));
-            match self.next_line(since + START) {
+            match self.next_line(until.min(Instant::now() + LOOK)) {
                 Ok(Next::Line(Line::Up(boot))) if boot != self.boot => {
                     self.boot = boot;
-                    return Ok(Start { took: since.elapsed(), console: self.console(from) });
+                    return Ok(Turn::Started(Start { took: since.elapsed(), console: self.console(from) }));
                 }
+                Ok(Next::Line(Line::End(id, 0))) if awaited == Some(id) => return Ok(Turn::Done),
                 Ok(Next::Line(_)) => {}
-                Ok(Next::Ended) if self.follow_reset()? => {}
+                Ok(Next::Ended) if self.follow_reset()? => marked = None,
                 Ok(Next::Ended) => bail!("the guest hung up, but QEMU goes on; {}", said(self)),
-                Ok(Next::Nothing) => bail!("the guest did not answer in time; {}", said(self)),
+                Ok(Next::Nothing) if Instant::now() >= until => {
+                    bail!("the guest did not answer in time; {}", said(self))
+                }
+                Ok(Next::Nothing) => {}
                 Err(error) => return Err(error.context(said(self))),
+            }
+            let Some(Hang { mark, silence }) = hang else { continue };
+            if marked.is_none() && self.console(self.quiet).contains(mark) {
+                marked = Some(Instant::now());
+            }
+            if marked.is_some_and(|since| since.elapsed() > silence) {
+                return Ok(Turn::Hung);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! A scenario boots a kernel once, reads its state, and checks several claims. Reading and checking are separate:
 //! checks get only texts, and tests show that each check fails on bad texts.
 
+mod campaigns;
 mod causes;
 mod facts;
 mod guide;
@@ -74,6 +75,7 @@ pub const SCENARIOS: &[&Scenario] = &[
     &tune::FAIR,
     &tune::KILLED,
     &tune::DAYS,
+    &campaigns::CAMPAIGNS,
     &causes::CAUSES,
     &causes::RTLA,
     &causes::STOPPED,
@@ -81,7 +83,7 @@ pub const SCENARIOS: &[&Scenario] = &[
 ];
 
 /// Scenarios that take too long for every run. They run only if they are named.
-pub const LONG: [&str; 4] = ["causes", "rtla", "stopped", "timerlat"];
+pub const LONG: [&str; 5] = ["campaigns", "causes", "rtla", "stopped", "timerlat"];
 
 /// Claims that may be skipped on a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[

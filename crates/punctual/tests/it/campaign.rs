@@ -32,7 +32,7 @@ fn a_campaign_runs_to_its_end_and_its_result_can_be_shown_again() {
     let plan = run.punctual(&["campaign", "two.toml", "--dry-run"]);
     assert!(plain(&plan.out).contains("2 cells, each 2 times") && !run.path("c").exists(), "{}", plan.out);
     let said = run.beside_others(&["campaign", "two.toml", "--out", "c"]);
-    for part in ["Two waits", "Does polling help? hybrid against sleep", "a PC", "Each cell 2 times"] {
+    for part in ["Two waits", "Does polling help? hybrid against sleep", "a PC", "Each cell was to be measured 2 times"] {
         assert!(plain(&said.out).contains(part), "no '{part}' in {}", said.out);
     }
     for name in ["result.html", "result.json", "result.txt", "sleep-0002.punctual", "hybrid-0001.punctual"] {

@@ -3,14 +3,13 @@
 
 use super::super::bench::{Bench, PROGRAM};
 use super::super::ledger::{Claim, Ledger};
-use super::super::machine::{Machine, Start};
 use super::super::tree;
-use super::tuned::{BOOT, settled};
+use super::boots::{Boot, FOLDER, STAYS, WITNESS, Watched, panics, reverted};
+use super::tuned::{TRAP, settled};
 use super::untouched::{BY_ITSELF, told};
 use super::{Given, took};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::Value;
-use std::time::Duration;
 
 pub const CLAIMS: &[Claim] = &[
     ("campaign.goes-on", "begun once, it goes on by itself, boot after boot, one measurement each"),
@@ -22,12 +21,8 @@ pub const CLAIMS: &[Claim] = &[
     ("campaign.boot", "and grub.cfg and grubenv are what they were, byte for byte"),
 ];
 
-/// A unit that makes the kernel panic if CPUs are isolated.
-const TRAP: &str = include_str!("../guest/trap.service");
-const FOLDER: &str = "/var/lib/campaign";
-/// Paths that remain after reverting: the campaign's folder and its content.
-const STAYS: [(&str, &str); 2] =
-    [(FOLDER, "the campaign's folder, which stays"), ("/var/lib/campaign/", "what is in the campaign's folder")];
+/// The campaign's list of measurements in its state.
+const RUNS: &str = "runs";
 /// A knob with which the kernel panics, and the beginning of its word on the command line.
 const BAD: (&str, &str) = ("iso.domain", "isolcpus=");
 /// A harmless knob, and its word on the command line.
@@ -39,7 +34,7 @@ const BOOTS_MAX: usize = 14;
 /// Begins a campaign, watches it, cuts the power, watches it again, and reverts.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "campaign", Some(&given.program))?;
-    let before = settled(&bench, Some(TRAP))?;
+    let before = settled(&bench, &[TRAP, WITNESS])?;
     let mut watched = Watched { machine: before.machine, boots: Vec::new() };
     let knobs = [BAD.0, GOOD.0].join(",");
     let begin = format!(
@@ -76,57 +71,16 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     }
     ledger.enter("campaign.plug", &complaints)?;
     let mut machine = watched.machine;
-    let reverted = machine.run(&format!("{PROGRAM} revert --json"), Duration::from_secs(300))?;
-    let mut complaints = Vec::new();
-    if reverted.code != 0 {
-        complaints.push(format!("`revert` ended with {}: {}", reverted.code, reverted.err.trim()));
-    }
-    took("restart after revert", &machine.reboot()?);
-    if machine.ask("cat /proc/cmdline")?.contains(GOOD.1) {
-        complaints.push("the boot after it has words of the campaign".to_owned());
-    }
-    // Waits for twice the time that a measurement and its restart take.
-    std::thread::sleep(Duration::from_secs(60));
-    machine.ask("true").context("it restarts by itself, though it was ended")?;
-    ledger.enter("campaign.reverts", &complaints)?;
+    ledger.enter("campaign.reverts", &reverted(&mut machine, |line| !line.contains(GOOD.1))?)?;
     machine.power_off()?;
     let exceptions: Vec<(&str, &str)> = BY_ITSELF.iter().chain(&STAYS).copied().collect();
     ledger.enter("campaign.files", &told(&tree::differences(&before.files, &bench.files()?, &exceptions)))?;
-    let mut complaints = Vec::new();
-    for (path, old) in BOOT.iter().zip(before.boot) {
-        if bench.file(path)? != old {
-            complaints.push(format!("{path} is another"));
-        }
-    }
-    ledger.enter("campaign.boot", &complaints)
-}
-
-/// A machine that restarts by itself, and the state of the campaign at the beginning of each boot.
-struct Watched {
-    machine: Machine,
-    boots: Vec<Boot>,
-}
-
-#[derive(Debug)]
-struct Boot {
-    line: String,
-    campaign: Value,
-    panicked: bool,
+    ledger.enter("campaign.boot", &before.boot.differences(&bench)?)
 }
 
 impl Watched {
-    fn look(&mut self, start: &Start) -> Result<()> {
-        took("restart by itself", start);
-        // The files are read at once, before the campaign continues.
-        let text = self.machine.ask(&format!("cat /proc/cmdline {FOLDER}/campaign.json"))?;
-        let (line, campaign) = text.split_once('\n').context("the campaign's file is empty")?;
-        let campaign = serde_json::from_str(campaign).context("read the campaign's file")?;
-        self.boots.push(Boot { line: line.to_owned(), campaign, panicked: start.panicked() });
-        Ok(())
-    }
-
     fn runs(&self) -> Vec<Value> {
-        self.boots.last().map(Boot::runs).unwrap_or_default()
+        self.boots.last().map(runs).unwrap_or_default()
     }
 
     fn is_after_refusal(&self) -> bool {
@@ -139,13 +93,13 @@ impl Watched {
     fn going_on(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         for pair in self.boots.windows(2) {
-            let (before, after) = (pair[0].runs(), pair[1].runs());
+            let (before, after) = (runs(&pair[0]), runs(&pair[1]));
             let measured = after.iter().skip(before.len()).filter(|run| run.get("measured").is_some()).count();
             if after.get(..before.len()) != Some(&before) || measured > 1 {
                 complaints.push(format!("{} runs, then {}", before.len(), after.len()));
             }
         }
-        let (first, last) = (self.boots.first().map(Boot::runs), self.runs());
+        let (first, last) = (self.boots.first().map(runs), self.runs());
         if first.is_none_or(|first| last.len() <= first.len()) {
             complaints.push("nothing was measured".to_owned());
         }
@@ -156,8 +110,8 @@ impl Watched {
     fn words(&self) -> Vec<String> {
         let (mut complaints, mut tried) = (Vec::new(), 0);
         for pair in self.boots.windows(2) {
-            let after = pair[1].runs();
-            let Some(run) = after.get(pair[0].runs().len()).filter(|run| run.get("measured").is_some()) else {
+            let after = runs(&pair[1]);
+            let Some(run) = after.get(runs(&pair[0]).len()).filter(|run| run.get("measured").is_some()) else {
                 continue;
             };
             let (set, line) = (set(run), &pair[0].line);
@@ -176,7 +130,7 @@ impl Watched {
 
     fn refusal(&self) -> Vec<String> {
         let mut complaints = Vec::new();
-        let panics = self.boots.iter().filter(|boot| boot.panicked).count();
+        let panics = panics(&self.boots);
         if panics != 2 {
             complaints.push(format!("the kernel panicked in {panics} boots, not in 2"));
         }
@@ -188,10 +142,8 @@ impl Watched {
     }
 }
 
-impl Boot {
-    fn runs(&self) -> Vec<Value> {
-        self.campaign.get("runs").and_then(Value::as_array).cloned().unwrap_or_default()
-    }
+fn runs(boot: &Boot) -> Vec<Value> {
+    boot.outcomes(RUNS)
 }
 
 fn set(run: &Value) -> Vec<u64> {

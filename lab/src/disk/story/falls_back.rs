@@ -6,7 +6,7 @@
 
 use super::super::bench::Bench;
 use super::super::ledger::{Claim, Ledger};
-use super::super::machine::Machine;
+use super::super::machine::{Hang, Machine};
 use super::{Given, took};
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ pub const CLAIMS: &[Claim] = &[
 ];
 
 /// A machine hangs if it gives no sign of life for this time, which is twice the time of a start.
-const HANGS_FOR: Duration = Duration::from_secs(120);
+const HANG: Hang = Hang { mark: "lab.entry=hangs", silence: Duration::from_secs(120) };
 
 /// Adds boot entries by hand and tries them.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
@@ -55,7 +55,7 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     }
     ledger.enter("grub.panic-falls-back", &complaints)?;
     machine.ask("grub-reboot lab-hangs")?;
-    machine.reboot_to_hang("lab.entry=hangs", HANGS_FOR)?;
+    machine.reboot_to_hang(HANG)?;
     machine.cut_power();
     let (mut machine, start) = bench.start()?;
     took("a power cycle", &start);

@@ -1,9 +1,11 @@
 //! The stories. Each story consists of a list of claims, and a run that can refute them.
 
+mod boots;
 mod campaign;
 mod falls_back;
 mod tuned;
 mod untouched;
+mod written;
 
 use super::bench;
 use super::ledger::{Claim, Ledger};
@@ -29,12 +31,14 @@ struct Story {
     tell: fn(&Given, &mut Ledger) -> Result<()>,
 }
 
-const STORIES: [Story; 5] = [
+const STORIES: [Story; 7] = [
     Story { name: "untouched", claims: untouched::CLAIMS, tell: untouched::tell },
     Story { name: "falls-back", claims: falls_back::CLAIMS, tell: falls_back::tell },
     Story { name: "tuned", claims: tuned::CLAIMS, tell: tuned::tell },
     Story { name: "tuned-badly", claims: tuned::BAD_CLAIMS, tell: tuned::tell_badly },
     Story { name: "campaign", claims: campaign::CLAIMS, tell: campaign::tell },
+    Story { name: "written", claims: written::CLAIMS, tell: written::tell },
+    Story { name: "written-badly", claims: written::BAD_CLAIMS, tell: written::tell_badly },
 ];
 
 /// Whether there is a story with this name.

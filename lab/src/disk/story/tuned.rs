@@ -36,18 +36,21 @@ pub const BAD_CLAIMS: &[Claim] = &[
 ];
 
 /// The files that determine what the boot loader starts.
-pub const BOOT: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub/grubenv"];
+const BOOT: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub/grubenv"];
 
-/// A unit that makes the kernel panic if CPUs are isolated. So the trial boot fails although the product's files are
+/// A unit that a story adds to the guest: its name and its text.
+pub type Unit = (&'static str, &'static str);
+
+/// A unit that makes the kernel panic if CPUs are isolated. So a trial boot fails although the product's files are
 /// unchanged.
-const TRAP: &str = include_str!("../guest/trap.service");
+pub const TRAP: Unit = ("lab-trap", include_str!("../guest/trap.service"));
 
 const TUNE: &str = "tune --cpus 2-3 --profile poll --blast any --yes --json";
 
 /// Tunes, restarts, confirms, restarts, reverts, restarts, and compares.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "tuned", Some(&given.program))?;
-    let before = settled(&bench, None)?;
+    let before = settled(&bench, &[])?;
     let mut machine = before.machine;
     let tuned = product(&mut machine, TUNE)?;
     ledger.enter("tune.applies", &tuned.complaints)?;
@@ -69,19 +72,13 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     ledger.enter("revert.findings", &findings::differences(&before.findings, &after))?;
     machine.power_off()?;
     ledger.enter("revert.files", &told(&tree::differences(&before.files, &bench.files()?, BY_ITSELF)))?;
-    let mut complaints = Vec::new();
-    for (path, old) in BOOT.iter().zip(before.boot) {
-        if bench.file(path)? != old {
-            complaints.push(format!("{path} is another"));
-        }
-    }
-    ledger.enter("revert.boot", &complaints)
+    ledger.enter("revert.boot", &before.boot.differences(&bench)?)
 }
 
 /// A machine whose kernel panics as soon as CPUs are isolated: tunes it, restarts, checks, reverts, and compares.
 pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "tuned-badly", Some(&given.program))?;
-    let before = settled(&bench, Some(TRAP))?;
+    let before = settled(&bench, &[TRAP])?;
     let mut machine = before.machine;
     product(&mut machine, TUNE)?;
     let start = machine.reboot()?;
@@ -108,24 +105,38 @@ pub struct Before {
     pub machine: Machine,
     findings: findings::Findings,
     pub files: tree::Files,
-    pub boot: Vec<Vec<u8>>,
+    pub boot: BootFiles,
 }
 
-/// Path in the guest of the unit that a story adds.
-const UNIT: &str = "/etc/systemd/system/lab-trap.service";
+/// The contents of the files that determine what the boot loader starts.
+pub struct BootFiles(Vec<Vec<u8>>);
 
-/// Installs the product and `unit`, if any, records the machine's state while it is off, and starts it again.
-pub fn settled(bench: &Bench, unit: Option<&str>) -> Result<Before> {
+impl BootFiles {
+    fn of(bench: &Bench) -> Result<Self> {
+        BOOT.iter().map(|path| bench.file(path)).collect::<Result<_>>().map(Self)
+    }
+
+    /// The files that are not what they were, byte for byte. The machine must be off.
+    pub fn differences(&self, bench: &Bench) -> Result<Vec<String>> {
+        let now = Self::of(bench)?;
+        let differs = |((path, old), new): ((&&str, &Vec<u8>), &Vec<u8>)| (old != new).then(|| format!("{path} is another"));
+        Ok(BOOT.iter().zip(&self.0).zip(&now.0).filter_map(differs).collect())
+    }
+}
+
+/// Installs the product and these units, records the machine's state while it is off, and starts it again.
+pub fn settled(bench: &Bench, units: &[Unit]) -> Result<Before> {
     let (mut machine, start) = bench.start()?;
     took("start", &start);
     bench::install(&mut machine)?;
-    if let Some(text) = unit {
-        machine.ask(&format!("cat >{UNIT} <<'LAB_END'\n{text}LAB_END\nsystemctl enable {UNIT} && sync"))?;
+    for (name, text) in units {
+        let path = format!("/etc/systemd/system/{name}.service");
+        machine.ask(&format!("cat >{path} <<'LAB_END'\n{text}LAB_END\nsystemctl enable {path} && sync"))?;
     }
     let findings = findings::in_guest(&mut machine)?;
     machine.power_off()?;
     let files = bench.files()?;
-    let boot = BOOT.iter().map(|path| bench.file(path)).collect::<Result<_>>()?;
+    let boot = BootFiles::of(bench)?;
     let (machine, start) = bench.start()?;
     took("start", &start);
     Ok(Before { machine, findings, files, boot })

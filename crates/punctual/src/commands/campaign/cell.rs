@@ -3,7 +3,7 @@
 use super::file::{CellPlan, Plan};
 use crate::cli::{Cli, Command, Loads, OptimizeArgs, PRIORITY};
 use crate::commands::here::Here;
-use crate::commands::optimize::bench::Bench;
+use crate::commands::optimize::bench::{Bench, why_unfinished};
 use crate::commands::optimize::candidates::{Selection, find};
 use crate::commands::optimize::time::WARM_UP;
 use crate::commands::session::{self, Outputs};
@@ -26,9 +26,6 @@ use std::sync::atomic::AtomicBool;
 const EACH: Nanos = Nanos::from_secs(30);
 /// Fewest releases of a shortened measurement: with fewer there would be nothing to show.
 const RELEASES_MIN: u64 = 20;
-const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
-const CORE_LOST: &str = "the real-time core was stopped";
-const SOURCE_LOST: &str = "the clock of the releases could no longer be read";
 
 /// This machine, as the cells of a campaign see it.
 pub struct Bed {
@@ -169,13 +166,10 @@ fn plainly(
     if let Some(error) = &finished.report.write_error {
         bail!("{error}");
     }
-    Ok(match finished.report.end {
-        Some(EndReason::Completed) => Some(Outcome::Measured),
-        Some(EndReason::Stalled) => Some(Outcome::Refused(STALLED.to_owned())),
-        Some(EndReason::CoreLost) => Some(Outcome::Refused(CORE_LOST.to_owned())),
-        Some(EndReason::SourceLost) => Some(Outcome::Refused(SOURCE_LOST.to_owned())),
-        _ => None,
-    })
+    if finished.report.end == Some(EndReason::Completed) {
+        return Ok(Some(Outcome::Measured));
+    }
+    Ok(why_unfinished(finished.report.end).map(|why| Outcome::Refused(why.to_owned())))
 }
 
 /// The cells of a plan, with the words that they need on this machine.

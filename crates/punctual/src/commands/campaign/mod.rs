@@ -13,7 +13,7 @@ mod file;
 mod result;
 
 use super::optimize::kept::{Folder, InUse};
-use super::optimize::told::abandoned;
+use super::optimize::told::{abandoned, between_boots};
 use super::optimize::trip;
 use super::optimize::{asked, nothing_else};
 use super::preconditions::none_under_way;
@@ -118,7 +118,22 @@ fn folder(args: &CampaignArgs, takes_boots: bool) -> Result<PathBuf> {
     if takes_boots { asked::folder_across_boots(&path) } else { Ok(path) }
 }
 
-fn go_on(args: &CampaignArgs, folder: &Folder, mut kept: Kept, plan: &Plan) -> Result<Exit> {
+fn go_on(args: &CampaignArgs, folder: &Folder, kept: Kept, plan: &Plan) -> Result<Exit> {
+    let carried_out = carry_out(args, folder, kept, plan);
+    // At boot the error is written to a file, which says by itself how to go on.
+    carried_out.map_err(|error| if args.at_boot { error } else { resumable(folder, &error) })
+}
+
+/// An error that ends with the command that goes on.
+fn resumable(folder: &Folder, error: &anyhow::Error) -> anyhow::Error {
+    anyhow!(
+        "{}\nWhat was measured is kept. Once this is mended, go on with:\n  {}",
+        render::words::told(error),
+        command(folder)
+    )
+}
+
+fn carry_out(args: &CampaignArgs, folder: &Folder, mut kept: Kept, plan: &Plan) -> Result<Exit> {
     let interrupted =
         interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let bed = Bed::here(plan, kept.shorten)?;
@@ -130,8 +145,7 @@ fn go_on(args: &CampaignArgs, folder: &Folder, mut kept: Kept, plan: &Plan) -> R
         render::say(&format!("Other measurements on this machine are not warned of this campaign: {error}"));
     }
     if kept.across.is_some() {
-        let ending = boots::drive(args, folder, &mut kept, plan, &bed, &interrupted)
-            .with_context(|| format!("ended; {} goes on, once this is mended", command(folder)))?;
+        let ending = boots::drive(args, folder, &mut kept, plan, &bed, &interrupted)?;
         drop(note);
         return told_of_boots(args, folder, &kept, plan, &ending);
     }
@@ -141,10 +155,7 @@ fn go_on(args: &CampaignArgs, folder: &Folder, mut kept: Kept, plan: &Plan) -> R
         }
         let cell = &plan.cells[place];
         let path = recording(folder, &cell.name, repetition);
-        let outcome = bed.measured(cell, &path, folder.path(), &interrupted);
-        let outcome =
-            outcome.with_context(|| format!("what was measured is kept; once this is mended: {}", command(folder)))?;
-        let Some(outcome) = outcome else {
+        let Some(outcome) = bed.measured(cell, &path, folder.path(), &interrupted)? else {
             render::say(&format!("Interrupted; to go on: {}", command(folder)));
             return Ok(Exit::Doubtful);
         };
@@ -168,7 +179,7 @@ fn recording_of(folder: &Path, cell: &str, repetition: u32) -> PathBuf {
 
 fn save(folder: &Folder, kept: &Kept) -> Result<()> {
     let text = write(kept).context("a campaign cannot be written as JSON")?;
-    folder.write_result(STATE, &text).with_context(|| format!("then go on: {}", command(folder)))
+    folder.write_result(STATE, &text)
 }
 
 fn command(folder: &Folder) -> String {
@@ -176,28 +187,14 @@ fn command(folder: &Folder) -> String {
 }
 
 fn told_of_boots(args: &CampaignArgs, folder: &Folder, kept: &Kept, plan: &Plan, ending: &Ending) -> Result<Exit> {
-    match ending {
-        Ending::Rebooting => Ok(Exit::Fine),
-        Ending::RebootByHand => {
-            render::say(&format!(
-                "Start the machine again, then: {}. To end the campaign: punctual revert",
-                command(folder)
-            ));
-            Ok(Exit::Doubtful)
-        }
-        Ending::Stuck(act) => {
-            Err(anyhow!("what was done had no effect ({act:?}), and was put back; look at punctual status"))
-        }
-        Ending::Interrupted if args.at_boot => {
-            render::say("Ended from outside; it goes on by itself after the next boot. To end it: punctual revert");
-            Ok(Exit::Doubtful)
-        }
-        Ending::Interrupted | Ending::PutBack => {
-            render::say(&format!("Interrupted, and its boot entry put back; to go on: {}", command(folder)));
-            Ok(Exit::Doubtful)
-        }
-        Ending::Ended { is_home } => tell(args, folder, kept, plan, *is_home),
+    if let Some(exit) = between_boots(ending, args.at_boot, &command(folder))? {
+        return Ok(exit);
     }
+    if let Ending::Ended { is_home } = ending {
+        return tell(args, folder, kept, plan, *is_home);
+    }
+    render::say(&format!("Interrupted, and its boot entry put back; to go on: {}", command(folder)));
+    Ok(Exit::Doubtful)
 }
 
 /// Shows the result, and writes it to the campaign's folder in each form, because no user may be present.

@@ -116,7 +116,7 @@ fn kind_of(reason: &Distrust) -> String {
 
 /// The first reason of a kind, and in how many of the runs there was one.
 fn doubt(told: &str, count: u64, runs: usize) -> String {
-    if runs < 2 { told.to_owned() } else { format!("{} ({count} of {runs} runs)", told.trim_end_matches('.')) }
+    if runs < 2 { told.to_owned() } else { format!("{} ({count} of {runs} runs).", told.trim_end_matches('.')) }
 }
 
 /// A published figure beside the one that was measured here on the same CPU or, if it names none, on all.

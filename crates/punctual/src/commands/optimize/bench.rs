@@ -29,7 +29,6 @@ use std::sync::atomic::AtomicBool;
 /// add the same ones.
 const REASONS_MAX: usize = 6;
 
-const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
 
 pub struct Bench<'a> {
     /// Prepared candidates by their index in the campaign; `None` if the candidate is no longer available on this
@@ -179,7 +178,17 @@ fn told_of(arm: &[usize], outcome: Option<RunOutcome>) -> Result<Option<RunOutco
 
 /// The outcome of a measurement that did not run to its end; `None` if it was interrupted.
 fn unfinished(end: Option<EndReason>) -> Option<RunOutcome> {
-    (end == Some(EndReason::Stalled)).then(|| RunOutcome::Refused(STALLED.to_owned()))
+    why_unfinished(end).map(|why| RunOutcome::Refused(why.to_owned()))
+}
+
+/// Why a measurement ended by itself before its time; `None` if it did not.
+pub fn why_unfinished(end: Option<EndReason>) -> Option<&'static str> {
+    match end? {
+        EndReason::Stalled => Some("the measurement stalled: a measuring thread made no more progress"),
+        EndReason::CoreLost => Some("the real-time core was stopped"),
+        EndReason::SourceLost => Some("the clock of the releases could no longer be read"),
+        _ => None,
+    }
 }
 
 /// Why a change was not applied as requested; `None` if all were.
@@ -199,7 +208,8 @@ mod tests {
     #[test]
     fn a_stall_is_told_as_one_and_what_somebody_ended_does_not_count() {
         let stalled = unfinished(Some(EndReason::Stalled));
-        assert_eq!(stalled, Some(RunOutcome::Refused(STALLED.to_owned())));
+        assert!(matches!(&stalled, Some(RunOutcome::Refused(why)) if why.contains("no more progress")), "{stalled:?}");
+        assert!(unfinished(Some(EndReason::CoreLost)).is_some() && unfinished(Some(EndReason::SourceLost)).is_some());
         assert_eq!(told_of(&[1], stalled.clone()).unwrap(), stalled);
         let why = told_of(&[], stalled).unwrap_err().to_string();
         assert!(why.contains("stalled") && why.contains("the machine as it was"), "{why}");

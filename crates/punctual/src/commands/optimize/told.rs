@@ -57,27 +57,33 @@ pub fn tell_of_boots(
     ending: &Ending,
 ) -> Result<Exit> {
     let is_given_up = kept.across.as_ref().is_some_and(|across| across.gave_up.is_some());
-    match ending {
-        Ending::Rebooting => return Ok(Exit::Fine),
-        Ending::RebootByHand => {
-            render::say(&format!(
-                "Start the machine again, then: punctual optimize --resume {}. To end it: punctual revert",
-                folder.display()
-            ));
-            return Ok(Exit::Doubtful);
-        }
-        Ending::Stuck(act) => bail!("what was done had no effect ({act:?}), and was put back; look at punctual status"),
-        Ending::Interrupted if args.at_boot => {
-            render::say("Ended from outside; it goes on by itself after the next boot. To end it: punctual revert");
-            return Ok(Exit::Doubtful);
-        }
-        Ending::Interrupted | Ending::PutBack => {
-            return tell(args, folder, kept, found, &Stand { stopped: true, is_home: false });
-        }
-        Ending::Ended { .. } => {}
+    let resume = format!("punctual optimize --resume {}", folder.display());
+    if let Some(exit) = between_boots(ending, args.at_boot, &resume)? {
+        return Ok(exit);
+    }
+    if matches!(ending, Ending::Interrupted | Ending::PutBack) {
+        return tell(args, folder, kept, found, &Stand { stopped: true, is_home: false });
     }
     let is_home = *ending == Ending::Ended { is_home: true };
     tell(args, folder, kept, found, &Stand { stopped: is_given_up, is_home })
+}
+
+/// Says how a campaign goes on that needs another boot. `None` if it has ended, or was interrupted by the user. `resume`
+/// is the command that resumes it.
+pub fn between_boots(ending: &Ending, is_at_boot: bool, resume: &str) -> Result<Option<Exit>> {
+    let told = match ending {
+        Ending::Rebooting => return Ok(Some(Exit::Fine)),
+        Ending::RebootByHand => {
+            format!("Start the machine again, then: {resume}. To end the campaign: punctual revert")
+        }
+        Ending::Stuck(act) => bail!("what was done had no effect ({act:?}), and was put back; look at punctual status"),
+        Ending::Interrupted if is_at_boot => {
+            "Ended from outside; it goes on by itself after the next boot. To end it: punctual revert".to_owned()
+        }
+        Ending::Interrupted | Ending::PutBack | Ending::Ended { .. } => return Ok(None),
+    };
+    render::say(&told);
+    Ok(Some(Exit::Doubtful))
 }
 
 pub struct Stand {

@@ -19,13 +19,15 @@ fn page(result: &Result) -> std::result::Result<String, minijinja::Error> {
     let context = context! {
         title => if result.title.is_empty() { tr!("Campaign") } else { result.title.as_str() },
         about => &result.about,
-        source => &result.source,
+        source => result.source.trim_end_matches('.'),
         how => text::told(result),
         headline => match &result.gave_up {
             Some(_) => tr!("Given up").to_owned(),
-            None => units::counted(result.cells.len() as u64, "cell"),
+            None => headline(result),
         },
         gave_up => result.gave_up.as_deref().map(said),
+        away => (!result.is_home).then_some(text::away()),
+        is_by_cpu => text::is_by_cpu(result),
         certain => result.comparisons.iter().filter(|pair| pair.is_certain).count(),
         comparisons => result.comparisons.iter().map(|pair| context! {
             question => &pair.question, first => &pair.first, second => &pair.second, verdict => said(&pair.verdict),
@@ -37,6 +39,12 @@ fn page(result: &Result) -> std::result::Result<String, minijinja::Error> {
         folder => &result.folder,
     };
     rendered(TEMPLATE, context)
+}
+
+fn headline(result: &Result) -> String {
+    let cells = units::counted(result.cells.len() as u64, "cell");
+    let measured = result.cells.iter().filter(|cell| cell.whole.is_some()).count();
+    if measured == result.cells.len() { cells } else { tr!("{measured} of {cells} measured", measured, cells) }
 }
 
 fn figure(result: &Result) -> Option<String> {

@@ -69,7 +69,7 @@ fn the_text_has_every_cell_every_comparison_and_what_was_published() {
         "Does it help? tuned against plain: not compared: one of them was not measured (0 repetitions)",
         "RK3588",
         "37",
-        "shortened 100 times",
+        "divided by 100",
         "/tmp/c/result.html",
     ] {
         assert!(told.contains(part), "no '{part}' in\n{told}");
@@ -83,9 +83,19 @@ fn the_text_has_every_cell_every_comparison_and_what_was_published() {
 #[test]
 fn the_page_has_the_same_and_a_picture() {
     let page = html(&result()).unwrap();
-    for part in ["Two cells", "after 2 boots", "Does it help?", "RK3588", "<svg", "pm.governor"] {
+    for part in ["Two cells", "after 2 boots", "Does it help?", "RK3588", "<svg", "pm.governor", "By CPU"] {
         assert!(page.contains(part), "no '{part}'");
     }
+    assert!(page.replace('\u{202f}', " ").contains("1 of 2 cells measured"));
+    assert!(page.contains("tuned was left out: after 2 boots") && !page.contains("until its next boot"));
+}
+
+#[test]
+fn a_page_repeats_no_table_and_says_that_the_machine_is_not_back() {
+    let one = |cell: CellResult| CellResult { cpus: cell.cpus.into_iter().take(1).collect(), ..cell };
+    let cells = result().cells.into_iter().map(one).collect();
+    let page = html(&Result { cells, is_home: false, ..result() }).unwrap();
+    assert!(!page.contains("By CPU") && page.contains("until its next boot"));
 }
 
 #[test]

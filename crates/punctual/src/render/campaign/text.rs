@@ -81,8 +81,13 @@ fn told_whole(result: &Result, style: Style) -> String {
     sheet.finish()
 }
 
+/// Whether the numbers of single CPUs say more than those of all together.
+pub(super) fn is_by_cpu(result: &Result) -> bool {
+    result.cells.iter().any(|cell| cell.cpus.len() > 1)
+}
+
 fn by_cpu(sheet: &mut Sheet, result: &Result) {
-    if result.cells.iter().all(|cell| cell.cpus.len() < 2) {
+    if !is_by_cpu(result) {
         return;
     }
     sheet.heading(tr!("Cells by CPU"));
@@ -150,29 +155,30 @@ fn how(sheet: &mut Sheet, result: &Result) {
         sheet.toned_paragraph(2, Tone::Doubt, &format!("{}:", cell.name), &said(doubt));
     }
     if !result.is_home {
-        sheet.toned_paragraph(
-            2,
-            Tone::Doubt,
-            tr!("Restart:"),
-            tr!("the machine runs with a command line of the campaign until its next boot"),
-        );
+        sheet.toned_paragraph(2, Tone::Doubt, tr!("Restart:"), away());
     }
     sheet.entry(2, 10, tr!("page"), &format!("{}/result.html", result.folder));
 }
 
+pub(super) fn away() -> &'static str {
+    tr!("the machine runs with a command line of the campaign until its next boot")
+}
+
 /// The sentences that say in which order and for how long the cells were measured.
 pub(super) fn told(result: &Result) -> String {
-    let boots = result.boots.map_or_else(String::new, |boots| format!(" {}.", units::counted(boots.into(), "boot")));
+    let boots = result.boots.map_or_else(String::new, |boots| {
+        tr!(" The machine was started again {times} for it.", times = units::counted(boots.into(), "time"))
+    });
     let shortened = if result.shortened > 1.0 {
         tr!(
-            " All lengths were shortened {n} times, so this shows that the campaign runs, and no more.",
+            " All lengths were divided by {n}, so this shows that the campaign runs, and no more.",
             n = result.shortened
         )
     } else {
         String::new()
     };
     tr!(
-        "Each cell {times}, {order}.{boots}{shortened}",
+        "Each cell was to be measured {times}, {order}.{boots}{shortened}",
         times = units::counted(result.repetitions.into(), "time"),
         order = told_order(super::order_name(result.order), result.seed),
         boots,
