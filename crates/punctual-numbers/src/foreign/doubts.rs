@@ -64,7 +64,7 @@ fn points(series: &mut Series, notes: &mut Vec<String>) {
 fn beyond(series: &Series, notes: &mut Vec<String>) {
     if let Some(beyond) = series.beyond {
         notes.push(format!(
-            "lost: {}: {} of {} values are from {} on, where the histogram ends: a percentile among them is at least that",
+            "lost: {}: {} of {} values lie at {} or above, where the histogram ends: a percentile among them is at least that",
             series.label,
             beyond.count,
             series.counted(),

@@ -36,7 +36,7 @@ fn what_latency_counts_in_its_last_cell_is_at_least_that_late() {
     assert_eq!(cut.series[0].beyond, Some(Beyond { from: Nanos::from_us(9), count: 320 }));
     says(
         &cut,
-        "320 of 100000 values are from 9 us on, where the histogram ends: a percentile among them is at least that",
+        "320 of 100000 values lie at 9 us or above, where the histogram ends: a percentile among them is at least that",
     );
     assert!(doubts(&cut).is_empty(), "{:?}", cut.notes);
     // If the maximum lies within the last cell, that cell holds no larger values.

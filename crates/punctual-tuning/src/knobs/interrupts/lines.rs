@@ -19,7 +19,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(High, High, Info).at_most(Medium, is_one_device),
         check: Check::Probe(affinity),
         why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate. Where all of \
-            them are one device's, that may be the real-time device, there on purpose.",
+            them are one device's, that device may be the real-time one, and is there on purpose.",
         fix: Fix::prose(
             "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. A \
             line that cannot be moved so refuses with EIO on 6.1 and with EPERM from 6.12 on, where the file has \

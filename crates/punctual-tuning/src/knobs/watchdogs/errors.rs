@@ -94,8 +94,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("nothing polls the memory controller (edac_core is not loaded)"),
         ),
         why: "Where the driver polls (not every one does), kernel work reads the memory controller's error registers every \
-            second over a slow path. The kernel refuses an interval below a second, so none is as good as a long one. Judged \
-            bad: less than a minute.",
+            second over a slow path. The kernel refuses intervals below a second. Judged bad: less than a \
+            minute.",
         fix: Fix::set("/sys/module/edac_core/parameters/edac_mc_poll_msec", "3600000"),
         persist: &[Lasting::module("edac_core edac_mc_poll_msec=3600000")],
         cost: "Corrected memory errors are counted once an hour.",
