@@ -11,11 +11,13 @@ pub struct Change {
     line: Option<String>,
 }
 
-/// Shown is the line of the second text, or `-NAME` for an option that it lacks.
+/// Shown is the line of the second text. An option that it lacks is shown as a kernel's configuration shows it, and a
+/// word of a command line as `-WORD`.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.line {
             Some(line) => f.write_str(line),
+            None if self.name.starts_with("CONFIG_") => write!(f, "# {} is not set", self.name),
             None => write!(f, "-{}", self.name),
         }
     }
@@ -37,15 +39,36 @@ fn options(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| Some((name(line)?, line.trim()))).collect()
 }
 
-/// What must change in the first text to have the options of the second, ordered by name. An option that is not set is
-/// the same as one that is missing.
+/// The line of an option that is set. `# CONFIG_X is not set`, `CONFIG_X=n` and no line at all mean the same.
+fn set<'a>(options: &BTreeMap<&str, &'a str>, name: &str) -> Option<&'a str> {
+    let is_off = |line: &str| line.starts_with('#') || (line.starts_with("CONFIG_") && line.ends_with("=n"));
+    options.get(name).copied().filter(|line| !is_off(line))
+}
+
+/// What must change in the first text to have the options of the second, ordered by name.
 pub fn changes(first: &str, second: &str) -> Vec<Change> {
-    let is_set = |line: &&&str| !line.starts_with('#');
     let (first, second) = (options(first), options(second));
     let names: std::collections::BTreeSet<&str> = first.keys().chain(second.keys()).copied().collect();
-    let differs = names.into_iter().filter(|name| first.get(name).filter(is_set) != second.get(name).filter(is_set));
+    let differs = names.into_iter().filter(|name| set(&first, name) != set(&second, name));
     let change = |name: &str| Change { name: name.to_owned(), line: second.get(name).map(|line| (*line).to_owned()) };
     differs.map(change).collect()
+}
+
+/// All options of a text, ordered by name.
+pub fn lines(text: &str) -> Vec<Change> {
+    let change = |(name, line): (&str, &str)| Change { name: name.to_owned(), line: Some(line.to_owned()) };
+    options(text).into_iter().map(change).collect()
+}
+
+/// What was asked for and is otherwise in a kernel that was built. Kconfig drops an option whose dependencies are not
+/// met, and sets one that others select. An option that was left out is not asked for.
+pub fn unmet(asked: &[Change], built: &str) -> Vec<Change> {
+    let built = options(built);
+    let is_unmet = |change: &&Change| {
+        let line = change.line.as_deref();
+        line.is_some_and(|line| set(&options(line), &change.name) != set(&built, &change.name))
+    };
+    asked.iter().filter(is_unmet).cloned().collect()
 }
 
 /// The first text with some changes.
@@ -78,6 +101,29 @@ mod tests {
         assert_eq!(with(GOOD, &[]), GOOD);
         let one = with(GOOD, &all[..1]);
         assert!(one.contains("CONFIG_HZ=100\n") && !one.contains("HZ=1000") && one.contains("CONFIG_PREEMPT=y"));
+    }
+
+    #[test]
+    fn three_ways_to_say_that_an_option_is_off_are_the_same() {
+        for off in ["# CONFIG_A is not set\n", "CONFIG_A=n\n", ""] {
+            assert_eq!(changes(off, "CONFIG_A=n\n"), [], "{off}");
+            assert_eq!(changes("CONFIG_A=y\n", off).len(), 1, "{off}");
+        }
+        assert_eq!(changes("CONFIG_A=y\n", "")[0].to_string(), "# CONFIG_A is not set");
+        assert_eq!(changes("a=y\n", "a=n\n")[0].to_string(), "a=n");
+    }
+
+    #[test]
+    fn what_kconfig_dropped_or_selected_is_told() {
+        let asked = lines("CONFIG_A=y\nCONFIG_B=y\n# CONFIG_C is not set\nCONFIG_D=n\nCONFIG_HZ=100\n");
+        let told = |built: &str| unmet(&asked, built).iter().map(Change::to_string).collect::<Vec<_>>();
+        assert_eq!(told("CONFIG_A=y\nCONFIG_B=y\nCONFIG_HZ=100\n"), Vec::<String>::new());
+        assert_eq!(
+            told("CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=y\nCONFIG_D=m\nCONFIG_HZ=1000\n"),
+            ["CONFIG_B=y", "# CONFIG_C is not set", "CONFIG_D=n", "CONFIG_HZ=100"]
+        );
+        // The bad text has no line for B, so nothing is asked of it.
+        assert_eq!(unmet(&changes("CONFIG_B=y\n", ""), "CONFIG_B=y\n"), []);
     }
 
     #[test]

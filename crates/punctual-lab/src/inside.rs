@@ -25,6 +25,9 @@ pub const JOBS: &str = "/punctual-lab.json";
 /// The file with the modes of pre-emption that a kernel knows, the one in force in parentheses.
 pub const PREEMPT_MODES: &str = "/sys/kernel/debug/sched/preempt";
 
+/// The file with the packed options of a kernel that was built with `CONFIG_IKCONFIG_PROC=y`.
+pub const OWN_CONFIG: &str = "/proc/config.gz";
+
 /// File systems: type, folder, options.
 const MOUNTS: [(&str, &str, &str); 9] = [
     ("proc", "/proc", ""),

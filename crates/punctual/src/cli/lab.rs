@@ -106,8 +106,16 @@ fn parse_lab_loads(text: &str) -> Result<Loads, String> {
 #[derive(Args, Clone, Debug)]
 pub struct LabGateArgs {
     /// The kernel to judge, named as for compare
-    #[arg(long, value_name = "KERNEL", value_parser = parse_kernel)]
-    pub kernel: Choice,
+    #[arg(long, value_name = "KERNEL", value_parser = parse_kernel, required_unless_present = "build")]
+    pub kernel: Option<Choice>,
+    /// Options that the kernel must have been built with, as lines of a configuration; a kernel that has them otherwise is
+    /// refused. With --build, the configuration to build
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Command that builds the kernel to judge: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its
+    /// image
+    #[arg(long, value_name = "COMMAND", requires = "config", conflicts_with = "kernel")]
+    pub build: Option<String>,
     /// Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file
     #[arg(long, value_name = "FILE", required_unless_present = "save")]
     pub baseline: Option<PathBuf>,

@@ -16,8 +16,8 @@ use std::os::unix::fs::PermissionsExt;
 /// Seeds for which there are answers.
 const SEEDS: u64 = 8;
 
-/// Acts as QEMU: the last line of the image says what the kernel is, and `bad=1 worse=1` on its command line makes it
-/// bad.
+/// Acts as QEMU: the last line of the image says what the kernel is, a line `options:` holds its packed configuration, and
+/// `bad=1` on its command line makes it bad.
 const QEMU: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -36,7 +36,16 @@ case "$words" in *" bad=1 "*) kind=bad ;; esac
     echo "Linux version 6.99"
     echo "Kernel panic - not syncing: VFS: Unable to mount root fs"
   else
-    cat "$DIR/ready" "$DIR/$kind-$seed"
+    cat "$DIR/ready"
+    options=$(sed -n 's/^options://p' "$image")
+    if [ -n "$options" ]; then
+      sed '$d' "$DIR/$kind-$seed"
+      echo lab:file
+      echo "$options" | base64 -d | gzip -c | base64
+      echo lab:end
+    else
+      cat "$DIR/$kind-$seed"
+    fi
     if grep -aq traced.punctual "$archive"; then cat "$DIR/$kind-$seed"; fi
     cat "$DIR/done"
   fi
@@ -220,9 +229,151 @@ fn a_bisection_finds_the_kernel_the_word_and_the_option() {
     assert!(out.contains("FOUND: CONFIG_PROVE_LOCKING=y\n"), "{out}");
     let json = bench.lab(&[&["bisect", "--json"], &configs[..], &[build]].concat()).out;
     assert_fits("lab-bisect-1", &serde_json::from_str(&json).unwrap(), "bisect");
-    bench.lab(&[&["bisect"], &configs[..], &["exit 7"]].concat()).refused(&["exit 7", "exit status: 7"]);
+    let fails = "echo 'cc1: no such option' >&2; exit 7";
+    bench.lab(&[&["bisect"], &configs[..], &[fails]].concat()).refused(&["exit status: 7", "cc1: no such option"]);
     bench.lab(&[&["bisect"], &configs[..], &["true"]].concat()).refused(&["left no image"]);
+    let notes = "echo nothing to do; echo no image >$PUNCTUAL_IMAGE";
+    bench.lab(&[&["bisect"], &configs[..], &[notes]].concat()).refused(&["no image"]);
     let same = bench.lab(&["bisect", "--kernel", "good.img,same.img"]);
     assert!(same.code == 3 && same.out.contains("INCONCLUSIVE"), "{same:?}");
     bench.lab(&["bisect", "--kernel", "good.img"]).refused(&["two kernels or more"]);
+}
+
+/// Builds as Kconfig would: `PROVE_LOCKING` needs `DEBUG_KERNEL`, and `LOCKDEP` follows from it. The kernel tells its
+/// options, and is bad if it proves locking. With `BROKEN` it is not built, and with `DEAD` it does not boot, unless
+/// there is `REPAIR`.
+const KCONFIG: &str = r#"#!/bin/sh -e
+grep ^CONFIG "$PUNCTUAL_CONFIG" | grep -v LOCKDEP | sort >built
+has() { grep -q "^CONFIG_$1=y" built; }
+if ! has DEBUG_KERNEL; then sed -i /PROVE_LOCKING/d built; fi
+if has BROKEN && ! has REPAIR; then
+  echo "drivers/broken.c: error: expected ';'" >&2
+  exit 2
+fi
+kind=good
+if has PROVE_LOCKING; then
+  kind=bad
+  echo CONFIG_LOCKDEP=y >>built
+fi
+{
+  head -n 1 good.img
+  if ! has SILENT; then echo "options:$(gzip -nc built | base64 -w 0)"; fi
+  if has DEAD && ! has REPAIR; then echo dead; else echo $kind; fi
+} >"$PUNCTUAL_IMAGE"
+"#;
+
+/// Bisects between configurations, each a list of options, and returns what was said.
+fn between(bench: &Bench, good: &[&str], bad: &[&str], more: &[&str]) -> Said {
+    let text = |options: &[&str]| options.iter().map(|option| format!("CONFIG_{option}\n")).collect::<String>();
+    fs::write(bench.0.path("build.sh"), KCONFIG).unwrap();
+    fs::write(bench.0.path("good.config"), text(good)).unwrap();
+    fs::write(bench.0.path("bad.config"), text(bad)).unwrap();
+    let words = ["bisect", "--good-config", "good.config", "--bad-config", "bad.config", "--build", "sh build.sh"];
+    bench.lab(&[&words[..], more].concat())
+}
+
+/// What was said, without the ends of lines.
+fn flat(said: &Said) -> String {
+    said.out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn options_that_need_others_are_told_from_the_one_to_blame() {
+    let bench = Bench::new();
+    let good = ["HZ=1000", "A=y"];
+    let bad = ["A=y", "B=y", "C=y", "D=y", "DEBUG_KERNEL=y", "E=y", "F=y", "HZ=100", "PROVE_LOCKING=y"];
+    let said = between(&bench, &good, &bad, &[]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("FOUND: CONFIG_DEBUG_KERNEL=y, CONFIG_PROVE_LOCKING=y\n"), "{said:?}");
+    for part in [
+        "CONFIG_DEBUG_KERNEL=y is needed: without it, Kconfig drops",
+        "Asked for, and not in the kernel that was built",
+        "Kconfig also changed: CONFIG_LOCKDEP=y.",
+    ] {
+        assert!(flat(&said).contains(part), "{part}: {said:?}");
+    }
+    assert_eq!(between(&bench, &good, &bad, &[]).out, said.out);
+    let json: Value = serde_json::from_str(&between(&bench, &good, &bad, &["--json"]).out).unwrap();
+    assert_fits("lab-bisect-1", &json, "bisect");
+    assert_eq!(json["culprit"]["needs"][0]["of"][0], "CONFIG_PROVE_LOCKING=y");
+    assert_eq!(json["open"].as_array().unwrap().len(), 0);
+    // Where the good one has what is needed, the one to blame stands alone.
+    let said = between(&bench, &["DEBUG_KERNEL=y"], &bad, &[]);
+    assert!(said.out.contains("FOUND: CONFIG_PROVE_LOCKING=y\n"), "{said:?}");
+    // Kernels that do not tell their options.
+    let said = between(&bench, &["SILENT=y"], &[&bad[..], &["SILENT=y"]].concat(), &[]);
+    assert!(said.out.contains("FOUND: CONFIG_DEBUG_KERNEL=y, CONFIG_PROVE_LOCKING=y\n"), "{said:?}");
+    assert!(flat(&said).contains("With CONFIG_IKCONFIG_PROC=y they tell"), "{said:?}");
+}
+
+#[test]
+fn kernels_in_between_that_fail_do_not_end_a_bisection() {
+    let bench = Bench::new();
+    for (option, why) in [("BROKEN=y", "error: expected ';'"), ("DEAD=y", "Unable to mount root fs")] {
+        let good = ["DEBUG_KERNEL=y"];
+        // The option that fails needs another one, far from it.
+        let bad = ["A=y", option, "DEBUG_KERNEL=y", "PROVE_LOCKING=y", "REPAIR=y", "X=y", "Y=y", "Z=y"];
+        let said = between(&bench, &good, &bad, &[]);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.out.contains("FOUND: CONFIG_PROVE_LOCKING=y\n"), "{said:?}");
+        assert!(said.out.contains("not measured") && said.out.contains(why), "{said:?}");
+    }
+    // An end that fails ends it.
+    between(&bench, &["BROKEN=y"], &["PROVE_LOCKING=y"], &[]).refused(&["exit status: 2", "error: expected ';'"]);
+    // Of a list, what lies between good and bad and does not boot leaves the answer open.
+    let said = bench.lab(&["bisect", "--kernel", "good.img,same.img,dead.img,bad.img"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.out.contains("FOUND IN PART: bad.img is the first bad one; same.img is good"), "{said:?}");
+    assert!(flat(&said).contains("could not be measured: dead.img."), "{said:?}");
+    let said = bench.lab(&["bisect", "--kernel", "good.img,dead.img,same.img,bad.img", "--brief"]);
+    assert_eq!(
+        (said.code, said.out.as_str()),
+        (0, "FOUND: bad.img is the first bad one; same.img is good\n"),
+        "{said:?}"
+    );
+}
+
+/// The answer is right for every option that may be to blame, among others that do nothing, and the same each time.
+#[test]
+fn a_bisection_finds_each_planted_option() {
+    let bench = Bench::new();
+    for place in 0..12 {
+        let mut bad: Vec<String> = (0..12).map(|number| format!("OPTION_{number:02}=y")).collect();
+        bad[place] = "PROVE_LOCKING=y".to_owned();
+        bad.push("DEBUG_KERNEL=y".to_owned());
+        let bad: Vec<&str> = bad.iter().map(String::as_str).collect();
+        let run = || between(&bench, &["DEBUG_KERNEL=y"], &bad, &["--brief", "--seeds", "1"]);
+        let [first, second] = [run(), run()];
+        assert_eq!((first.code, first.out.as_str()), (0, "FOUND: CONFIG_PROVE_LOCKING=y\n"), "{place}: {first:?}");
+        assert_eq!(second.out, first.out, "{place}");
+    }
+}
+
+#[test]
+fn a_gate_builds_and_refuses_a_kernel_that_is_not_as_asked() {
+    let bench = Bench::new();
+    fs::write(bench.0.path("build.sh"), KCONFIG).unwrap();
+    let gate = |config: &str, words: &[&str]| {
+        fs::write(bench.0.path("options"), config).unwrap();
+        bench.lab(&[&["gate", "--config", "options", "--seeds", "3"], words].concat())
+    };
+    let build = ["--build", "sh build.sh"];
+    let against = ["--baseline", "good.lab"];
+    let saved = gate("CONFIG_A=y\n", &[&build[..], &["--save", "good.lab", "--load", "idle,io-write"]].concat());
+    assert_eq!(saved.code, 0, "{saved:?}");
+    let same = gate("CONFIG_A=y\n# CONFIG_B is not set\n", &[&build[..], &against].concat());
+    assert!(same.code == 0 && same.out.contains("PASSED"), "{same:?}");
+    let worse = gate("CONFIG_DEBUG_KERNEL=y\nCONFIG_PROVE_LOCKING=y\n", &[&build[..], &against].concat());
+    assert!(worse.code == 2 && worse.out.contains("WORSE"), "{worse:?}");
+    // Kconfig drops what needs another option.
+    let asked = "CONFIG_A=y\nCONFIG_PROVE_LOCKING=y\n";
+    gate(asked, &[&build[..], &against].concat()).refused(&["does not have CONFIG_PROVE_LOCKING=y"]);
+    // Other sources give another image, although command and options are the same.
+    fs::write(bench.0.path("build.sh"), KCONFIG.replace("kind=good", "kind=bad")).unwrap();
+    let other = gate("CONFIG_A=y\n", &[&build[..], &against].concat());
+    assert_eq!(other.code, 2, "{other:?}");
+    gate("CONFIG_BROKEN=y\n", &[&build[..], &against].concat()).refused(&["exit status: 2", "expected ';'"]);
+    // An image that is there is held against the options too.
+    gate("CONFIG_A=y\n", &[&against[..], &["--kernel", "good.img"]].concat()).refused(&["CONFIG_IKCONFIG_PROC=y"]);
+    gate("CONFIG_A=y\n", &[&against[..], &["--kernel", "good.img"], &build].concat()).refused(&["--build", "--kernel"]);
 }

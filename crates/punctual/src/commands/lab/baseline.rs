@@ -83,6 +83,7 @@ impl Baseline {
             runs,
             traced,
             mode: None,
+            config: None,
             files: Default::default(),
             failure: None,
         };

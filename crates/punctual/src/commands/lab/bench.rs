@@ -9,10 +9,11 @@ use crate::render::{
     lab::{self, NotMeasured},
 };
 use anyhow::{Context, Result, anyhow, bail};
+use flate2::read::GzDecoder;
 use punctual_hist::Nanos;
 use punctual_lab::choice::Choice;
 use punctual_lab::image::arch_of_program;
-use punctual_lab::inside::{Job, PREEMPT_MODES};
+use punctual_lab::inside::{Job, OWN_CONFIG, PREEMPT_MODES};
 use punctual_lab::kernel::Arch;
 use punctual_lab::packages::{self, Shelf};
 use punctual_lab::qemu::Clock;
@@ -20,7 +21,8 @@ use punctual_lab::run::{Order, PROGRAM, Subject, run};
 use punctual_lab::{key, program};
 use punctual_numbers::kernels::KernelRuns;
 use punctual_numbers::recording::{Recording, read};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +31,9 @@ use std::time::Duration;
 /// Paths of the recordings in a guest.
 const PLAIN: &str = "/run/plain.punctual";
 const TRACED: &str = "/run/traced.punctual";
+/// Endings of the files beside a recording that tell about its kernel.
+const PREEMPT: &str = "preempt";
+const CONFIG: &str = "config.gz";
 /// Part of the length of a measurement for which causes are looked for.
 const TRACED_PART: u64 = 2;
 /// From which latency on an activation is traced. Tracing alone makes ordinary ones 60 us late at 8 ns an instruction.
@@ -43,7 +48,7 @@ pub struct Bench {
     /// Several CPUs and the host's time.
     real: bool,
     explain: bool,
-    interrupted: Arc<AtomicBool>,
+    pub interrupted: Arc<AtomicBool>,
 }
 
 /// A kernel with all its measurements.
@@ -53,6 +58,8 @@ pub struct Measured {
     pub traced: Vec<Recording>,
     /// The mode of pre-emption in force; `None` if the kernel does not tell.
     pub mode: Option<String>,
+    /// The options with which the kernel was built; `None` if the kernel does not tell.
+    pub config: Option<String>,
     /// Files of the measurements: those without a trace, then those with one.
     pub files: [Vec<PathBuf>; 2],
     /// Why measurements are missing; `None` if none is.
@@ -76,6 +83,8 @@ struct Task<'a> {
 struct Ran {
     /// The mode of pre-emption in force.
     mode: Option<String>,
+    /// The options with which the kernel was built.
+    config: Option<String>,
     plain: (PathBuf, Recording),
     traced: Option<(PathBuf, Recording)>,
 }
@@ -197,8 +206,10 @@ impl Bench {
             Ok(answers) => answers,
             Err(failure) => return Ok(Err(lab::not_measured(&subject.name, failure))),
         };
-        if let Some([_, Some(modes)]) = answers.first().map(|answer| answer.files.as_slice()) {
-            keep(&stem.with_extension("preempt"), modes)?;
+        // The first file of an answer is the recording; a kernel need not have the others.
+        let about = answers.first().map(|answer| answer.files.iter().skip(1)).into_iter().flatten();
+        for (bytes, ending) in about.zip([PREEMPT, CONFIG]) {
+            bytes.as_ref().map_or(Ok(()), |bytes| keep(&stem.with_extension(ending), bytes))?;
         }
         // The traced recording is written first, so that a plain one means that the run is complete.
         for (answer, path) in answers.iter().zip([&plain, &traced]).rev() {
@@ -238,7 +249,8 @@ impl Bench {
             words.extend(["--duration".to_owned(), format!("{}ns", duration.as_ns())]);
             words.extend(["--load".to_owned(), load.to_string(), "--out".to_owned(), out.to_owned()]);
             words.extend(more.iter().map(|word| (*word).to_owned()));
-            Job { words, files: vec![out.to_owned(), PREEMPT_MODES.to_owned()], beside: Vec::new() }
+            let files = [out, PREEMPT_MODES, OWN_CONFIG].map(str::to_owned).to_vec();
+            Job { words, files, beside: Vec::new() }
         };
         let traced = Nanos::from_ns(duration.as_ns() / TRACED_PART);
         let look = ["--explain", "--explain-threshold", TRACED_FROM, "--windows", "400", "--trace-buffer", "8M"];
@@ -260,6 +272,7 @@ impl Measured {
             runs: Vec::new(),
             traced: Vec::new(),
             mode: None,
+            config: None,
             files: Default::default(),
             failure,
         }
@@ -268,7 +281,7 @@ impl Measured {
     fn add(&mut self, ran: Ran) {
         let [plain, traced] = &mut self.files;
         let (path, recording) = ran.plain;
-        self.mode = ran.mode;
+        (self.mode, self.config) = (ran.mode, ran.config);
         plain.push(path);
         self.runs.push(recording);
         if let Some((path, recording)) = ran.traced {
@@ -299,9 +312,19 @@ fn kept(plain: &Path, traced: Option<&Path>) -> Result<Option<Ran>> {
     if !plain.is_file() || traced.is_some_and(|path| !path.is_file()) {
         return Ok(None);
     }
-    let modes = fs::read_to_string(plain.with_extension("preempt")).unwrap_or_default();
+    let modes = fs::read_to_string(plain.with_extension(PREEMPT)).unwrap_or_default();
     let mode = modes.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(mode, _)| mode.to_owned());
-    Ok(Some(Ran { mode, plain: one(plain)?, traced: traced.map(one).transpose()? }))
+    let config = unpacked(&plain.with_extension(CONFIG));
+    Ok(Some(Ran { mode, config, plain: one(plain)?, traced: traced.map(one).transpose()? }))
+}
+
+/// A configuration as the kernel packs it; `None` without such a file.
+fn unpacked(path: &Path) -> Option<String> {
+    /// Far more than a configuration has.
+    const MOST_BYTES: u64 = 4 << 20;
+    let mut text = String::new();
+    GzDecoder::new(File::open(path).ok()?).take(MOST_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// Writes a file whole or not at all.

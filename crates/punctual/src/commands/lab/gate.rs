@@ -2,15 +2,18 @@
 
 use super::baseline::{Baseline, save};
 use super::bench::{Bench, Measured};
+use super::build::Builder;
 use super::compare::shown;
 use crate::cli::{GuestArgs, LabGateArgs};
 use crate::commands::files::{check_new, write_new};
 use crate::exit::Exit;
 use crate::render::{self, lab};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use punctual_lab::config::{lines, unmet};
 use punctual_linux::interrupt;
 use punctual_numbers::compare::Compared;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Measures, compares, prints. Exits with 2 if the kernel is worse, with 3 if that is not certain.
 pub fn run(args: &LabGateArgs) -> Result<Exit> {
@@ -55,9 +58,28 @@ fn begin(args: &LabGateArgs, to: &Path) -> Result<Exit> {
 fn measure(args: &LabGateArgs, guest: &GuestArgs, seeds: &[u64]) -> Result<Measured> {
     let interrupted = interrupt::flag().context("listen for Ctrl-C")?;
     let bench = Bench::open(guest, false, true, interrupted)?;
-    let measured = bench.measure(&bench.get([&args.kernel]), seeds)?.pop().context("nothing was measured")?;
+    let read = |path: &PathBuf| fs::read_to_string(path).with_context(|| format!("read {}", path.display()));
+    let config = args.config.as_ref().map(read).transpose()?;
+    let kernel = match (&args.kernel, &args.build, &config) {
+        (None, Some(command), Some(config)) => {
+            let builder = Builder { command, folder: &guest.out, keeps: false, interrupted: &bench.interrupted };
+            builder.build(config)?.map_err(|missing| anyhow!(lab::missing(&missing)))?
+        }
+        (kernel, ..) => kernel.clone().context("neither --kernel nor --build is given")?,
+    };
+    let measured = bench.measure(&bench.get([&kernel]), seeds)?.pop().context("nothing was measured")?;
     if let Some(missing) = &measured.failure {
         bail!(lab::missing(missing));
+    }
+    match (config, &measured.config) {
+        (None, _) => {}
+        (Some(asked), Some(built)) => {
+            let unmet = unmet(&lines(&asked), built);
+            ensure!(unmet.is_empty(), lab::not_as_asked(&measured.name, &unmet));
+        }
+        // What was just built from the file is measured anyway.
+        (Some(_), None) if args.build.is_some() => render::say(&lab::does_not_tell(&measured.name)),
+        (Some(_), None) => bail!(lab::does_not_tell(&measured.name)),
     }
     Ok(measured)
 }

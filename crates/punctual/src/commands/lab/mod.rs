@@ -3,6 +3,7 @@
 mod baseline;
 mod bench;
 mod bisect;
+mod build;
 mod compare;
 mod gate;
 

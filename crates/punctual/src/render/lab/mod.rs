@@ -11,7 +11,10 @@ mod tests;
 mod text;
 mod words;
 
-pub use bisect::{BisectStep, Bisected, Culprit, bisect_brief, bisect_json, bisect_text, building};
+pub use bisect::{
+    BisectStep, Bisected, Culprit, Need, bisect_brief, bisect_json, bisect_text, build_ended, building, does_not_tell,
+    no_image, not_as_asked, not_built,
+};
 pub use gate::{gate_brief, gate_junit, gate_text, missing, saved};
 pub use html::html;
 #[cfg(test)]

@@ -106,18 +106,43 @@ fn a_gate_says_what_is_worse() {
     });
 }
 
+fn lines(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
 #[test]
 fn a_search_tells_its_steps() {
     let (good, bad) = (recording(1, 40), recording(2, 300));
     let runs = |of| KernelRuns { name: String::new(), runs: vec![of], traced: Vec::new() };
     let criterion = Criterion::between(&runs(&good), &runs(&bad), 0.1);
-    let step = |what: &str, us, is_bad| BisectStep { what: what.to_owned(), value: Nanos::from_us(us), is_bad };
-    let bisected = Bisected {
+    let step = |what: &str, us, is_bad| BisectStep::judged(what.to_owned(), Nanos::from_us(us), is_bad);
+    let dropped =
+        BisectStep { dropped: lines(&["CONFIG_PROVE_LOCKING=y"]), ..step("CONFIG_PROVE_LOCKING=y", 61, false) };
+    let dead = NotMeasured {
+        last_lines: lines(&["Kernel panic - not syncing: VFS"]),
+        ..NotMeasured::because("build-01234567", "the kernel did not start the first program")
+    };
+    let mut bisected = Bisected {
         criterion,
-        steps: vec![step("good", 60, false), step("bad", 323, true), step("CONFIG_HZ=100", 61, false)],
-        culprit: Some(Culprit::Options { options: vec!["CONFIG_PROVE_LOCKING=y".to_owned()] }),
+        steps: vec![
+            step("good", 60, false),
+            step("bad", 323, true),
+            step("CONFIG_HZ=100", 61, false),
+            BisectStep::not_judged("CONFIG_NUMA=y".to_owned(), dead),
+            dropped,
+        ],
+        culprit: Some(Culprit::Options {
+            options: lines(&["CONFIG_DEBUG_KERNEL=y", "CONFIG_PROVE_LOCKING=y"]),
+            needs: vec![Need { option: "CONFIG_DEBUG_KERNEL=y".to_owned(), of: lines(&["CONFIG_PROVE_LOCKING=y"]) }],
+            built: Some((1..=15).map(|number| format!("CONFIG_LOCKDEP_{number:02}=y")).collect()),
+        }),
+        open: Vec::new(),
     };
     assert_golden("lab-bisect.txt", &bisect_text(&bisected, Style::default()));
     assert_valid(&bisected);
+    assert_eq!(bisect_brief(&bisected), "FOUND: CONFIG_DEBUG_KERNEL=y, CONFIG_PROVE_LOCKING=y");
+    bisected.open = lines(&["CONFIG_DEBUG_KERNEL=y"]);
+    assert!(bisect_text(&bisected, Style::default()).contains("FOUND IN PART: CONFIG_DEBUG_KERNEL=y"));
+    assert!(bisect_brief(&bisected).ends_with("; open: CONFIG_DEBUG_KERNEL=y"));
     assert!(bisect_text(&Bisected::default(), Style::default()).contains("INCONCLUSIVE"));
 }

@@ -1,6 +1,6 @@
 //! Kernels side by side as text for a terminal.
 
-use super::{GuestClock, Shown, words};
+use super::{GuestClock, NotMeasured, Shown, words};
 use crate::render::lang::{for_people, said, tr};
 use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
@@ -152,13 +152,18 @@ fn missing(sheet: &mut Sheet, shown: &Shown<'_>) {
     }
     sheet.heading(tr!("Not measured"));
     for missing in &shown.not_measured {
-        sheet.toned_paragraph(2, Tone::Bad, &format!("{}:", missing.name), &said(&missing.why));
-        for line in &missing.last_lines {
-            sheet.command(6, line);
-        }
+        not_measured(sheet, missing);
     }
     for mode in &shown.refused {
         sheet.toned_paragraph(2, Tone::Doubt, tr!("Not as asked:"), &words::refused(mode));
+    }
+}
+
+/// A kernel that was not measured, with the last lines that it or its build printed.
+pub fn not_measured(sheet: &mut Sheet, missing: &NotMeasured) {
+    sheet.toned_paragraph(2, Tone::Bad, &format!("{}:", missing.name), &said(&missing.why));
+    for line in &missing.last_lines {
+        sheet.command(6, line);
     }
 }
 
