@@ -24,11 +24,13 @@ struct seen {
     int64_t moved_ns, phase_ns;
 };
 
+/* Moves each release ahead and back. A release that is due meanwhile stays where it is, so moves may add up: `moved_ns` is their
+   sum up to now, and `phase_ns` is the phase that the cycle would have without them. */
 static int body(prt_cycle *cycle, void *user)
 {
     struct seen *seen = (struct seen *)user;
     prt_wake wake;
-    int64_t next_ns, moved_ns = 0;
+    int64_t next_ns, moved_ns = 0, back_ns = 0;
 
     EXPECT(prt_wake_init(&wake, sizeof wake), 0);
     EXPECT(prt_cycle_wake(cycle, &wake), 0);
@@ -38,10 +40,12 @@ static int body(prt_cycle *cycle, void *user)
     EXPECT_TRUE(next_ns > wake.release_ns);
     EXPECT(prt_cycle_steer(cycle, 2000, &moved_ns), 0);
     EXPECT_TRUE(moved_ns >= 0 && moved_ns <= 2000);
-    EXPECT(prt_cycle_steer(cycle, -moved_ns, NULL), 0);
+    EXPECT(prt_cycle_steer(cycle, -moved_ns, &back_ns), 0);
+    EXPECT_TRUE(back_ns <= 0 && back_ns >= -moved_ns);
     EXPECT(prt_cycle_set_period(cycle, 1000000), 0);
     EXPECT(prt_cycle_shift_phase(cycle, 0), 0);
-    seen->phase_ns = wake.release_ns % 1000000;
+    seen->phase_ns = (wake.release_ns - seen->moved_ns) % 1000000;
+    seen->moved_ns += moved_ns + back_ns;
     return ++seen->activations == seen->last;
 }
 
