@@ -54,6 +54,7 @@ const STEPS: &[Step] = &[
     ("panic-free", |root, _| StepOutcome::of(panic_free::check(root))),
     ("packages", |root, _| StepOutcome::of(packages::check(root))),
     ("msrv", |root, _| msrv(root)),
+    ("armhf", |root, _| armhf(root)),
     ("fuzz", |root, _| fuzz(root)),
     ("truth", |root, _| truth::step(root)),
     // These steps measure times of real threads, so they begin when all other steps have ended.
@@ -64,7 +65,7 @@ const STEPS: &[Step] = &[
 
 /// Steps that a full run does in a second process, beginning with the step [`WITH`]. They build in folders of their
 /// own, and use one CPU most of the time.
-const BESIDE: &[&str] = &["lab", "miri", "panic-free", "packages", "msrv", "fuzz", "truth"];
+const BESIDE: &[&str] = &["lab", "miri", "panic-free", "packages", "msrv", "armhf", "fuzz", "truth"];
 /// The step at which the second process starts: everything it needs has been built by then.
 const WITH: &str = "test";
 
@@ -307,6 +308,22 @@ fn msrv(root: &Path) -> StepOutcome {
     }
     let arguments = [&["check"], run::WHOLE.as_slice(), &["--all-targets", "--target-dir", "target/msrv"]].concat();
     StepOutcome::of(run::show(&mut run::cargo_of(version, root, &arguments)))
+}
+
+/// Compiles what packages ship for a machine of 32 bits, where the C types that system calls take are shorter than on
+/// every machine that the other steps build for.
+fn armhf(root: &Path) -> StepOutcome {
+    const TARGET: &str = "armv7-unknown-linux-gnueabihf";
+    match run::has_target(TARGET, root) {
+        Ok(true) => {}
+        Ok(false) => {
+            return StepOutcome::NotRun(format!("no standard library for {TARGET} (rustup target add {TARGET})"));
+        }
+        Err(error) => return StepOutcome::Failed(format!("{error:#}")),
+    }
+    let packages = ["check", "--package", "punctual", "--package", "punctual-capi", "--features", "parquet,png"];
+    let arguments = [packages.as_slice(), &["--target", TARGET, "--target-dir", "target/armhf"]].concat();
+    StepOutcome::of(run::show(&mut run::cargo(root, &arguments)))
 }
 
 /// Runs code that shares memory without locks under Miri, which detects undefined behaviour. Miri is slow, so random

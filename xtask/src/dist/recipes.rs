@@ -57,6 +57,7 @@ fn a_shell_reads_the_recipes() {
         "packaging/arch/PKGBUILD",
         "packaging/arch/punctual.install",
         "packaging/debian/try.sh",
+        "packaging/debian/try-library.sh",
         "packaging/debian/story.sh",
         "packaging/link.sh",
     ] {
