@@ -102,8 +102,7 @@ impl Asked {
             if said != [first, second, question] {
                 found.push(format!("{question}: the result has {said:?}"));
             }
-            let is_answered = pair.get("repetitions").and_then(Value::as_u64)
-                == u64::try_from(self.repetitions).ok()
+            let is_answered = pair.get("repetitions").and_then(Value::as_u64) == u64::try_from(self.repetitions).ok()
                 && !text_of(pair, "verdict").starts_with("not compared");
             if is_answered == (is_left_out(first) || is_left_out(second)) {
                 found.push(format!("{question}: {pair}"));
@@ -132,24 +131,30 @@ fn not_measured(cell: &Value, reason: &str) -> Vec<String> {
     (!is_told || is_measured).then(|| format!("not left out because '{reason}': {cell}")).into_iter().collect()
 }
 
-/// Complaints about published figures of a cell that are missing, or have no figure of this machine beside them although
-/// that CPU was measured.
+/// Complaints about published figures of a cell that are missing, or beside which another figure stands than the one in
+/// the row of that CPU.
 fn beside(cell: &Value, asked: &Cell) -> Vec<String> {
     let (name, figures) = (text_of(cell, "name"), list(cell, "published"));
     let mut found = Vec::new();
     if figures.len() != asked.published.len() {
         found.push(format!("{name}: {} published figures of {}", figures.len(), asked.published.len()));
     }
-    let cpus: Vec<Option<u64>> = list(cell, "cpus").iter().map(|cpu| cpu.get("cpu").and_then(Value::as_u64)).collect();
     for (figure, Figure { of, what, cpu, value_ns }) in figures.iter().zip(&asked.published) {
+        let number = |key: &str| figure.get(key).and_then(Value::as_u64);
         let value = figure.get("published_ns").and_then(Value::as_f64);
         let is_same = [text_of(figure, "of"), text_of(figure, "what")] == [of, what]
-            && figure.get("cpu").and_then(Value::as_u64) == *cpu
+            && number("cpu") == *cpu
             && value.is_some_and(|value| (value - value_ns).abs() < 0.5);
-        let is_here = figure.get("here_ns").is_some_and(Value::is_u64);
-        let is_wanted = !cpus.is_empty() && (cpu.is_none() || cpus.contains(cpu));
-        if !is_same || is_here != is_wanted {
-            found.push(format!("{name}: {of} {what} {cpu:?} {value_ns}: the result has {figure}"));
+        let row = match cpu {
+            Some(_) => list(cell, "cpus").iter().find(|row| row.get("cpu").and_then(Value::as_u64) == *cpu),
+            None => cell.get("whole"),
+        };
+        // A percentile is not there if too little was measured for it.
+        let measured = row.and_then(|row| row.get("latency_ns")?.get(what.replace('.', "_"))?.as_u64());
+        if !is_same || number("here_ns") != measured {
+            found.push(format!(
+                "{name}: {of} {what} {cpu:?} {value_ns}, measured {measured:?}: the result has {figure}"
+            ));
         }
     }
     found
@@ -171,7 +176,12 @@ fn figure(table: &Value) -> Result<Figure> {
         _ => anyhow::bail!("'{value}' has no unit that the lab knows"),
     };
     let value_ns = digits.parse::<f64>().with_context(|| format!("read '{value}'"))? * unit;
-    Ok(Figure { of: word(table, "of")?, what: word(table, "what")?, cpu: table.get("cpu").and_then(Value::as_u64), value_ns })
+    Ok(Figure {
+        of: word(table, "of")?,
+        what: word(table, "what")?,
+        cpu: table.get("cpu").and_then(Value::as_u64),
+        value_ns,
+    })
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
@@ -197,6 +207,7 @@ name = "plain"
 published = [
     { of = "a PC", what = "max", value = "40us" },
     { of = "a PC", what = "mean", cpu = 7, value = "1078ns" },
+    { of = "a PC", what = "p99.9", value = "2us" },
 ]
 [[cell]]
 name = "tick"
@@ -216,18 +227,15 @@ question = "And this?"
     const LEFT_OUT: &[LeftOut] = &[("lost", "no cpufreq")];
 
     fn result() -> Value {
-        let row = json!({ "due": 10, "ran": 9, "skipped": 1 });
-        let cpu = json!({ "cpu": 1, "due": 10, "ran": 9, "skipped": 1 });
-        let cell = |name: &str, published: Value| {
-            json!({ "name": name, "runs": 2, "refused": null, "whole": row, "cpus": [cpu], "published": published })
-        };
+        let row = json!({ "due": 10, "ran": 9, "skipped": 1, "latency_ns": { "max": 7, "p99_9": null } });
+        let cpu = json!({ "cpu": 1, "due": 10, "ran": 9, "skipped": 1, "latency_ns": { "max": 7 } });
+        let cell = |name: &str, published: Value| json!({ "name": name, "runs": 2, "refused": null, "whole": row, "cpus": [cpu], "published": published });
         let figures = json!([
             { "of": "a PC", "what": "max", "cpu": null, "published_ns": 40_000, "here_ns": 7 },
             { "of": "a PC", "what": "mean", "cpu": 7, "published_ns": 1_078, "here_ns": null },
+            { "of": "a PC", "what": "p99.9", "cpu": null, "published_ns": 2_000, "here_ns": null },
         ]);
-        let pair = |second: &str, question: &str, repetitions: u64, verdict: &str| {
-            json!({ "first": "plain", "second": second, "question": question, "repetitions": repetitions, "verdict": verdict })
-        };
+        let pair = |second: &str, question: &str, repetitions: u64, verdict: &str| json!({ "first": "plain", "second": second, "question": question, "repetitions": repetitions, "verdict": verdict });
         json!({
             "is_home": true, "gave_up": null,
             "cells": [
@@ -267,7 +275,9 @@ question = "And this?"
             ("/cells/0/published/0/of", json!("a Mac")),
             ("/cells/0/published/0/published_ns", json!(41_000)),
             ("/cells/0/published/0/here_ns", json!(null)),
+            ("/cells/0/published/0/here_ns", json!(8)),
             ("/cells/0/published/1/here_ns", json!(5)),
+            ("/cells/0/published/2/here_ns", json!(5)),
             ("/cells/0/published/1/cpu", json!(6)),
             ("/comparisons", json!([])),
             ("/comparisons/0/second", json!("lost")),
@@ -300,7 +310,11 @@ question = "And this?"
     #[test]
     fn a_file_that_is_no_campaign_is_an_error() {
         assert!(Asked::of("cell = 1 1").is_err() && Asked::of("[[cell]]\nabout = \"x\"").is_err());
-        let figure = |value: &str| format!("[[cell]]\nname = \"a\"\npublished = [{{ of = \"x\", what = \"max\", value = \"{value}\" }}]");
-        assert!(Asked::of(&figure("4us")).is_ok() && Asked::of(&figure("4")).is_err() && Asked::of(&figure("us")).is_err());
+        let figure = |value: &str| {
+            format!("[[cell]]\nname = \"a\"\npublished = [{{ of = \"x\", what = \"max\", value = \"{value}\" }}]")
+        };
+        assert!(
+            Asked::of(&figure("4us")).is_ok() && Asked::of(&figure("4")).is_err() && Asked::of(&figure("us")).is_err()
+        );
     }
 }

@@ -85,10 +85,12 @@ const PIECE: usize = 3000;
 /// How long one campaign may take.
 const LONGEST: Duration = Duration::from_secs(1200);
 /// Waits until the campaign has saved its first measurement.
-const UNTIL_MEASURED: &str = "for i in $(seq 600); do grep -qs '\"measured\"' $d/experiment.json && break; sleep 0.2; done";
+const UNTIL_MEASURED: &str =
+    "for i in $(seq 600); do grep -qs '\"measured\"' $d/experiment.json && break; sleep 0.2; done";
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
-    let mut bench = Bench { lab, kernel, guest: lab.boot(kernel, "campaigns", Outfit { memory_mib: 1536, ..Outfit::default() })? };
+    let mut bench =
+        Bench { lab, kernel, guest: lab.boot(kernel, "campaigns", Outfit { memory_mib: 1536, ..Outfit::default() })? };
     let mut judged = Judged::new();
     for shipped in &SHIPPED {
         judged.push((shipped.claim, Verdict::of(&to_its_end(&mut bench, shipped)?)));
@@ -102,7 +104,8 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
 fn to_its_end(bench: &mut Bench<'_>, shipped: &Shipped) -> Result<Vec<String>> {
     let Shipped { name, file, shorten, .. } = shipped;
     bench.put(&format!("/root/{name}.toml"), file)?;
-    let ended = bench.output(name, &format!("punctual campaign /root/{name}.toml --shorten {shorten} --out /root/{name}"))?;
+    let ended =
+        bench.output(name, &format!("punctual campaign /root/{name}.toml --shorten {shorten} --out /root/{name}"))?;
     let mut complaints = ended_with(&ended, 0);
     complaints.extend(bench.result(&format!("/root/{name}"), name, file)?);
     Ok(complaints)

@@ -303,6 +303,12 @@ pub fn scenario(report: &Report) -> String {
     format!("{text}.")
 }
 
+/// A sentence that names the loads, one phase after the other.
+pub fn loads(report: &Report) -> String {
+    let phases: Vec<String> = report.scenario.load_phases.iter().map(LoadPhase::name).collect();
+    tr!("Load: {phases}.", phases = phases.join(tr!(", then ")))
+}
+
 /// A sentence about the measurement to come: `Measuring for 30 s, which takes 34 to 41 s with what is between phases:
 /// idle 10 s, then 5 loads 20 s.`
 pub fn scenario_ahead(scenario: &Scenario) -> String {

@@ -32,7 +32,8 @@ fn a_campaign_runs_to_its_end_and_its_result_can_be_shown_again() {
     let plan = run.punctual(&["campaign", "two.toml", "--dry-run"]);
     assert!(plain(&plan.out).contains("2 cells, each 2 times") && !run.path("c").exists(), "{}", plan.out);
     let said = run.beside_others(&["campaign", "two.toml", "--out", "c"]);
-    for part in ["Two waits", "Does polling help? hybrid against sleep", "a PC", "Each cell was to be measured 2 times"] {
+    for part in ["Two waits", "Does polling help? hybrid against sleep", "a PC", "Each cell was to be measured 2 times"]
+    {
         assert!(plain(&said.out).contains(part), "no '{part}' in {}", said.out);
     }
     for name in ["result.html", "result.json", "result.txt", "sleep-0002.punctual", "hybrid-0001.punctual"] {
@@ -41,6 +42,7 @@ fn a_campaign_runs_to_its_end_and_its_result_can_be_shown_again() {
     let again = run.beside_others(&["campaign", "--resume", "c", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&again.out).unwrap();
     assert_eq!(document["schema"], "punctual/campaign/1");
+    assert!(document["cells"][0]["scenario"].as_str().unwrap().ends_with("Load: idle."), "{}", again.out);
     let cells = document["cells"].as_array().unwrap();
     assert!(cells.iter().all(|cell| cell["runs"] == 2 && cell["refused"].is_null()), "{}", again.out);
     assert!(cells[0]["published"][0]["here_ns"].is_u64() && cells[0]["published"][1]["here_ns"].is_null());

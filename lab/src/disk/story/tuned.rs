@@ -119,7 +119,8 @@ impl BootFiles {
     /// The files that are not what they were, byte for byte. The machine must be off.
     pub fn differences(&self, bench: &Bench) -> Result<Vec<String>> {
         let now = Self::of(bench)?;
-        let differs = |((path, old), new): ((&&str, &Vec<u8>), &Vec<u8>)| (old != new).then(|| format!("{path} is another"));
+        let differs =
+            |((path, old), new): ((&&str, &Vec<u8>), &Vec<u8>)| (old != new).then(|| format!("{path} is another"));
         Ok(BOOT.iter().zip(&self.0).zip(&now.0).filter_map(differs).collect())
     }
 }

@@ -6,10 +6,10 @@ use super::super::bench::{Bench, PROGRAM};
 use super::super::ledger::{Claim, Ledger};
 use super::super::machine::{Hang, Machine, Turn};
 use super::super::tree::{self, Files};
+use super::Given;
 use super::boots::{Boot, FOLDER, STAYS, WITNESS, Watched, panics, reverted};
 use super::tuned::{Before, TRAP, Unit, settled};
 use super::untouched::{BY_ITSELF, told};
-use super::Given;
 use crate::written::{Asked, Cell, LeftOut};
 use anyhow::{Result, bail, ensure};
 use serde_json::Value;
@@ -27,10 +27,22 @@ pub const CLAIMS: &[Claim] = &[
 ];
 
 pub const BAD_CLAIMS: &[Claim] = &[
-    ("mishaps.reverts", "`revert` between two boots ends a campaign: the next boot is the old one, and none comes by itself"),
-    ("mishaps.resumes", "`--resume` then takes it up, nothing that was measured is lost, and it goes on by itself to its end"),
-    ("mishaps.panics", "a cell with whose words the kernel panics gets two boots and is left out, and the page says why"),
-    ("mishaps.hangs", "so does one whose boot never comes back, each time until the plug is pulled, and the page says so"),
+    (
+        "mishaps.reverts",
+        "`revert` between two boots ends a campaign: the next boot is the old one, and none comes by itself",
+    ),
+    (
+        "mishaps.resumes",
+        "`--resume` then takes it up, nothing that was measured is lost, and it goes on by itself to its end",
+    ),
+    (
+        "mishaps.panics",
+        "a cell with whose words the kernel panics gets two boots and is left out, and the page says why",
+    ),
+    (
+        "mishaps.hangs",
+        "so does one whose boot never comes back, each time until the plug is pulled, and the page says so",
+    ),
     ("mishaps.words", "words with `<cpus>`, with `<others>` and with a minus before them are what the boot's line has"),
     ("mishaps.others", "all other cells are measured as often as the file says"),
     ("mishaps.files", "then every file is what it was, but for the campaign's folder and what changes by itself"),
@@ -86,7 +98,8 @@ const FILE: &str = "/var/log/lab-campaign.toml";
 /// The state of a campaign.
 const STATE: &str = "experiment.json";
 /// Waits in the guest until the result is written, of whose files this is the last, and the product has ended.
-const UNTIL_ENDED: &str = "until [ -e /var/lib/campaign/result.txt ] && ! pgrep -x punctual >/dev/null; do sleep 1; done";
+const UNTIL_ENDED: &str =
+    "until [ -e /var/lib/campaign/result.txt ] && ! pgrep -x punctual >/dev/null; do sleep 1; done";
 /// Limit on the number of boots, which no campaign of these stories reaches.
 const BOOTS_MAX: usize = 40;
 
@@ -330,7 +343,10 @@ mod tests {
     }
 
     fn asked() -> Asked {
-        Asked::of("[[cell]]\nname = \"plain\"\n[[cell]]\nname = \"less\"\nboot = [\"-loglevel\", \"skew_tick=<cpus>\"]\n").unwrap()
+        Asked::of(
+            "[[cell]]\nname = \"plain\"\n[[cell]]\nname = \"less\"\nboot = [\"-loglevel\", \"skew_tick=<cpus>\"]\n",
+        )
+        .unwrap()
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn numbers(cell: &CellPlan, runs: &BTreeMap<u32, Box<Recording>>, refused: Optio
     let mut scenario = String::new();
     for recording in runs.values() {
         let report = Report::of(recording);
-        scenario = words::scenario(&report);
+        scenario = format!("{} {}", words::scenario(&report), words::loads(&report));
         for cpu in &report.cpus {
             for sum in [by_cpu.entry(cpu.cpu).or_default(), &mut all] {
                 sum.ran.merge(&cpu.ran);

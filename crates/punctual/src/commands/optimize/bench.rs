@@ -29,7 +29,6 @@ use std::sync::atomic::AtomicBool;
 /// add the same ones.
 const REASONS_MAX: usize = 6;
 
-
 pub struct Bench<'a> {
     /// Prepared candidates by their index in the campaign; `None` if the candidate is no longer available on this
     /// machine.
