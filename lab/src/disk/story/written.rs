@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub const CLAIMS: &[Claim] = &[
     ("written.ends", "the shipped tuning guide, shortened and begun once, goes on by itself to its three result files"),
-    ("written.cells", "each cell is measured as often as the file says, and its recordings are on the disk"),
+    ("written.cells", "each cell whose setting this machine has is measured as often as the file says, and its recordings are on the disk"),
     ("written.words", "each is measured on the machine's own command line with exactly the words of its cell"),
     ("written.page", "document and page have every cell, an answer to every question, and what was published"),
     ("written.home", "at the end the machine runs on its own command line, and no unit of the product is left"),
@@ -50,8 +50,12 @@ pub const BAD_CLAIMS: &[Claim] = &[
 ];
 
 const GUIDE: &str = include_str!("../../../../examples/campaigns/tuning-guide.toml");
-/// Settings that the emulated machine lacks, so that their cells cannot be measured.
-const LACKS: [LeftOut; 0] = [];
+/// Cells whose settings not every machine has: a file that shows the setting, and the cell with the knob that must stand
+/// in its reason if there is no such file.
+const SETTINGS: [(&str, LeftOut); 2] = [
+    ("/sys/devices/system/cpu/cpu1/cpufreq", ("frequency", "pm.governor: ")),
+    ("/sys/devices/system/cpu/cpu1/cpuidle/state1", ("idle-states", "pm.qos_global: ")),
+];
 /// The measured CPUs and the others, as the guest has them.
 const CPUS: [(&str, &str); 2] = [("<cpus>", "1"), ("<others>", "0,2-3")];
 
@@ -108,6 +112,7 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "written", Some(&given.program))?;
     let Before { machine, files, boot, .. } = settled(&bench, &[WITNESS])?;
     let mut watched = Watched { machine, boots: Vec::new() };
+    let lacks = lacking(&mut watched.machine)?;
     begin(&mut watched, GUIDE, "--shorten 60")?;
     let hangs = to_the_end(&mut watched, None)?;
     ensure!(hangs == 0, "{hangs} boots were awaited in vain");
@@ -118,10 +123,10 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let result = Written::of(&bench);
     ledger.enter("written.ends", &[result.complaints.clone(), lost(&boots)].concat())?;
     let now = bench.files()?;
-    let cells = [made(&boots, &asked, &LACKS), recordings(&now, &asked, &LACKS)].concat();
+    let cells = [made(&boots, &asked, &lacks), recordings(&now, &asked, &lacks)].concat();
     ledger.enter("written.cells", &cells)?;
     ledger.enter("written.words", &words(&boots, &asked))?;
-    ledger.enter("written.page", &asked.complaints(&result.json, &result.page, &LACKS))?;
+    ledger.enter("written.page", &asked.complaints(&result.json, &result.page, &lacks))?;
     ledger.enter("written.home", &home)?;
     ledger.enter("written.files", &untouched(&files, &now))?;
     ledger.enter("written.boot", &boot.differences(&bench)?)
@@ -158,6 +163,17 @@ pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     ledger.enter("mishaps.others", &cells)?;
     ledger.enter("mishaps.files", &untouched(&files, &now))?;
     ledger.enter("mishaps.boot", &boot.differences(&bench)?)
+}
+
+/// The cells of the tuning guide that cannot be measured on this machine.
+fn lacking(machine: &mut Machine) -> Result<Vec<LeftOut>> {
+    let mut lacks = Vec::new();
+    for (path, left_out) in SETTINGS {
+        if machine.run(&format!("test -e {path}"), Duration::from_secs(60))?.code != 0 {
+            lacks.push(left_out);
+        }
+    }
+    Ok(lacks)
 }
 
 /// Notes with which command line the machine runs, and begins a campaign in the background.
