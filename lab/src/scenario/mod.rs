@@ -11,6 +11,7 @@ mod kernels;
 mod line;
 mod look;
 mod oracle;
+mod ptp;
 mod state;
 mod tune;
 
@@ -71,6 +72,7 @@ pub const SCENARIOS: &[&Scenario] = &[
     &guide::POLL,
     &oracle::ORACLE,
     &kernels::KERNELS,
+    &ptp::PTP,
     &tune::TUNE,
     &tune::FAIR,
     &tune::KILLED,
@@ -90,6 +92,7 @@ const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
     // Each entry: claim or scenario, kernel, reason.
     ("guide", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
     ("tune", "12-rt-arm64", "likewise"),
+    ("ptp", "", "a toolchain without a standard library for static programs builds none for guests of `punctual-lab`"),
     ("kernels", "", "a toolchain without a standard library for static programs builds none for guests of `lab`"),
 ];
 
@@ -350,7 +353,7 @@ mod tests {
         assert_eq!(pairs(&["causes"]), [("causes", "12-rt-amd64"), ("causes", "13-rt-amd64")]);
         assert_eq!(pairs(&["13-arm64"]), [("oracle", "13-arm64")]);
         assert_eq!(pairs(&["causes.fault", "13-rt-amd64"]), [("causes", "13-rt-amd64")]);
-        assert_eq!(named(&[]).len(), 5 + 2 + 5 + 2 + 4 + 1 + 1 + 1);
+        assert_eq!(named(&[]).len(), 5 + 2 + 5 + 2 + 2 + 4 + 1 + 1 + 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod cost;
 mod explanation;
+mod follow;
 mod judge;
 mod kind;
 mod plant;
@@ -59,6 +60,12 @@ enum Command {
     },
     /// Measure, plant, explain and judge, one kind after the other
     Run(RunWords),
+    /// Keep a loop's phase to the clock of a PTP device, change that clock on the way, and print the phase errors
+    Follow {
+        /// The device, which nothing else may adjust
+        #[arg(long, default_value = "/dev/ptp0")]
+        device: PathBuf,
+    },
     /// Measure the cost of looking for causes: with and without it alternately, then with a million events a second
     Cost(CostWords),
 }
@@ -164,6 +171,7 @@ fn main() -> ExitCode {
         Command::Unlocked { words } => unlocked(&words),
         Command::Turns { cpu, seconds, first } => turns::keep_short(cpu, seconds, first).map(|()| ExitCode::SUCCESS),
         Command::Run(words) => run(words),
+        Command::Follow { device } => follow::run(&device).map(|()| ExitCode::SUCCESS),
         Command::Cost(words) => cost(words),
     };
     ended.unwrap_or_else(|error| {

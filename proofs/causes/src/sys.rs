@@ -211,3 +211,49 @@ pub fn own(descriptor: i32) -> OwnedFd {
     // SAFETY: the callers pass on what bpf() has just given them, which nobody else has.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
+
+/// The clock of a PTP device.
+pub struct Device(std::fs::File);
+
+impl Device {
+    pub fn open(path: &std::path::Path) -> Result<Self> {
+        let file = std::fs::File::options().read(true).write(true).open(path);
+        Ok(Self(file.with_context(|| format!("open {}", path.display()))?))
+    }
+
+    /// The kernel's number of a clock that belongs to an open file.
+    fn clock(&self) -> libc::clockid_t {
+        (!self.0.as_raw_fd() << 3) | 3
+    }
+
+    /// What it shows, in nanoseconds; `None` if the device cannot be read.
+    pub fn read(&self) -> Option<u64> {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the clock's file is open, and the time outlives the call.
+        let done = unsafe { libc::clock_gettime(self.clock(), &raw mut time) };
+        let seconds = u64::try_from(time.tv_sec).ok().filter(|_| done == 0)?;
+        Some(seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).ok()?)
+    }
+
+    /// Makes it run faster than its crystal by this number of millionths.
+    pub fn run_faster(&self, ppm: i32) -> Result<()> {
+        self.adjust(libc::ADJ_FREQUENCY, |wanted| wanted.freq = libc::c_long::from(ppm) << 16)
+    }
+
+    /// Sets it forward by some nanoseconds, less than a second.
+    pub fn step(&self, by_ns: u64) -> Result<()> {
+        let by = libc::c_long::try_from(by_ns).context("a step")?;
+        // With ADJ_NANO the microseconds are nanoseconds.
+        self.adjust(libc::ADJ_SETOFFSET | libc::ADJ_NANO, |wanted| wanted.time.tv_usec = by)
+    }
+
+    fn adjust(&self, modes: libc::c_uint, set: impl FnOnce(&mut libc::timex)) -> Result<()> {
+        // SAFETY: all members are numbers, and zero is valid for each.
+        let mut wanted: libc::timex = unsafe { std::mem::zeroed() };
+        wanted.modes = modes;
+        set(&mut wanted);
+        // SAFETY: the clock's file is open, and the structure outlives the call.
+        let done = unsafe { libc::clock_adjtime(self.clock(), &raw mut wanted) };
+        if done < 0 { Err(std::io::Error::last_os_error()).context("adjust a PTP clock") } else { Ok(()) }
+    }
+}

@@ -18,41 +18,41 @@ pub const MODULE: &str = "/usr/lib/lab/lab_plant.ko";
 /// libraries.
 pub const RTLA: &str = "/usr/lib/rtla/ld.so --library-path /usr/lib/rtla /usr/lib/rtla/rtla";
 
-const SOURCES: [&str; 2] = ["Kbuild", "lab_plant.c"];
+const SOURCES: [&str; 3] = ["Kbuild", "lab_plant.c", "lab_ptp.c"];
 /// Packages for building a module, in addition to the headers, which depend on their compiler.
 const TOOLS: [&str; 7] = ["base-files", "coreutils", "dash", "gawk", "grep", "make", "sed"];
 
 pub fn files(lab: &Lab, kernel: &Kernel) -> Result<Vec<(String, PathBuf)>> {
     let mut files = rtla(lab)?;
-    files.push((MODULE.to_owned(), module(lab, kernel)?));
+    files.push((MODULE.to_owned(), module(lab, kernel, "lab_plant.ko")?));
     let planter = product::build_package(&lab.root, kernel.spec.arch, "causes")?.context("no planter for a guest")?;
     files.push(("/usr/bin/causes".to_owned(), planter.program));
     files.extend(planter.libraries);
     Ok(files)
 }
 
-/// Builds the module for a kernel, and returns its path.
-fn module(lab: &Lab, kernel: &Kernel) -> Result<PathBuf> {
+/// Builds the modules for a kernel, and returns the path of the one with this file name.
+pub fn module(lab: &Lab, kernel: &Kernel, name: &str) -> Result<PathBuf> {
     let headers = format!("linux-headers-{}", kernel.version);
     let image = format!("linux-image-{}", kernel.version);
     let packages: Vec<&str> = std::iter::once(headers.as_str()).chain(TOOLS).collect();
-    let name = format!("build-{}", kernel.version);
+    let folder = format!("build-{}", kernel.version);
     // Headers of Debian 13 depend on the kernel's image, which is already unpacked elsewhere.
     let spared = package_version(kernel).map(|version| (image.as_str(), version));
-    let wanted = Wanted { name: &name, packages: &packages, spared };
+    let wanted = Wanted { name: &folder, packages: &packages, spared };
     let tree = lab
         .shelf
         .closure(kernel.spec.release, kernel.spec.arch, wanted)
         .context("get what builds modules (a kernel that the archive no longer has: --fresh)")?;
-    let workshop = format!("module.{}", std::process::id());
+    let workshop = format!("module.{}.{name}", std::process::id());
     let place = tree.join(&workshop);
-    let built = build(lab, kernel, &tree, &workshop);
+    let built = build(lab, kernel, &tree, &workshop, name);
     // The folder is removed, because the module is built anew each time.
     let _ = fs::remove_dir_all(&place);
     built
 }
 
-fn build(lab: &Lab, kernel: &Kernel, tree: &Path, workshop: &str) -> Result<PathBuf> {
+fn build(lab: &Lab, kernel: &Kernel, tree: &Path, workshop: &str, name: &str) -> Result<PathBuf> {
     let place = tree.join(workshop);
     fs::create_dir_all(&place).with_context(|| format!("create {}", place.display()))?;
     for source in SOURCES {
@@ -62,8 +62,8 @@ fn build(lab: &Lab, kernel: &Kernel, tree: &Path, workshop: &str) -> Result<Path
     let headers = format!("/usr/src/linux-headers-{}", kernel.version);
     let sources = format!("M=/{workshop}");
     program::read(&mut inside(tree, &["make", "-C", &headers, &sources, "modules"])?).context("build the module")?;
-    let built = place.join("lab_plant.ko");
-    let kept = lab.folder("causes", kernel)?.join("lab_plant.ko");
+    let built = place.join(name);
+    let kept = lab.folder("causes", kernel)?.join(name);
     fs::copy(&built, &kept).with_context(|| format!("copy {}", built.display()))?;
     Ok(kept)
 }

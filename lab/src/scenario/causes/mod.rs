@@ -10,6 +10,7 @@ mod rtla;
 mod stopped;
 mod timerlat;
 
+pub use luggage::module;
 pub use rtla::RTLA;
 pub use stopped::STOPPED;
 pub use timerlat::TIMERLAT;
