@@ -21,10 +21,11 @@ const EVERYWHERE: &[(libc::c_long, &str, CallKind)] = calls! {
     TimerSet: timerfd_settime SYS_timerfd_settime;
     Write: write SYS_write, writev SYS_writev, pwrite64 SYS_pwrite64, sendto SYS_sendto, sendmsg SYS_sendmsg,
         sendmmsg SYS_sendmmsg, fsync SYS_fsync, fdatasync SYS_fdatasync, sendfile SYS_sendfile;
-    Memory: mmap SYS_mmap, munmap SYS_munmap, brk SYS_brk, mprotect SYS_mprotect, madvise SYS_madvise,
+    Memory: munmap SYS_munmap, brk SYS_brk, mprotect SYS_mprotect, madvise SYS_madvise,
         mremap SYS_mremap, mlock SYS_mlock, mlockall SYS_mlockall;
     Program: execve SYS_execve, execveat SYS_execveat;
-    Other: openat SYS_openat, newfstatat SYS_newfstatat, statx SYS_statx, getdents64 SYS_getdents64, close SYS_close, ioctl SYS_ioctl, fcntl SYS_fcntl, lseek SYS_lseek, fstat SYS_fstat,
+    Other: openat SYS_openat, statx SYS_statx, getdents64 SYS_getdents64, close SYS_close, ioctl SYS_ioctl,
+        fcntl SYS_fcntl, lseek SYS_lseek, fstat SYS_fstat,
         clock_gettime SYS_clock_gettime, gettimeofday SYS_gettimeofday, getpid SYS_getpid, gettid SYS_gettid,
         getppid SYS_getppid, sched_yield SYS_sched_yield, sched_setscheduler SYS_sched_setscheduler,
         sched_setaffinity SYS_sched_setaffinity, sched_getaffinity SYS_sched_getaffinity, sched_setattr SYS_sched_setattr,
@@ -35,6 +36,32 @@ const EVERYWHERE: &[(libc::c_long, &str, CallKind)] = calls! {
         restart_syscall SYS_restart_syscall, rseq SYS_rseq, uname SYS_uname, setpriority SYS_setpriority,
         eventfd2 SYS_eventfd2, timerfd_create SYS_timerfd_create, socket SYS_socket, connect SYS_connect;
 };
+
+/// System calls of all architectures of 64 bits.
+#[cfg(target_pointer_width = "64")]
+const WIDTH: &[(libc::c_long, &str, CallKind)] = calls! {
+    Memory: mmap SYS_mmap;
+    Other: newfstatat SYS_newfstatat;
+};
+/// System calls of architectures of 32 bits. Those whose times have 64 bits are newer than the others, and have the same
+/// numbers everywhere.
+#[cfg(target_pointer_width = "32")]
+const WIDTH: &[(libc::c_long, &str, CallKind)] = &[
+    (libc::SYS_mmap2, "mmap2", CallKind::Memory),
+    (libc::SYS_fstatat64, "fstatat64", CallKind::Other),
+    (libc::SYS_fstat64, "fstat64", CallKind::Other),
+    (libc::SYS_fcntl64, "fcntl64", CallKind::Other),
+    (libc::SYS__llseek, "_llseek", CallKind::Other),
+    (403, "clock_gettime64", CallKind::Other),
+    (407, "clock_nanosleep_time64", CallKind::ClockSleep),
+    (409, "timer_settime64", CallKind::Other),
+    (411, "timerfd_settime64", CallKind::TimerSet),
+    (413, "pselect6_time64", CallKind::Poll),
+    (414, "ppoll_time64", CallKind::Poll),
+    (417, "recvmmsg_time64", CallKind::Read),
+    (421, "rt_sigtimedwait_time64", CallKind::SignalWait),
+    (422, "futex_time64", CallKind::Futex),
+];
 
 /// System calls that only older architectures have.
 #[cfg(target_arch = "x86_64")]
@@ -50,7 +77,7 @@ pub fn calls() -> Vec<Call> {
     let call = |(number, name, kind): &(libc::c_long, &'static str, CallKind)| {
         Some(Call { number: u32::try_from(*number).ok()?, name, kind: *kind })
     };
-    EVERYWHERE.iter().chain(ALSO).filter_map(call).collect()
+    EVERYWHERE.iter().chain(WIDTH).chain(ALSO).filter_map(call).collect()
 }
 
 /// Numbers of the calls that loops usually wait in, and in which the place in the program is of no interest.
