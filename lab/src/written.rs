@@ -303,7 +303,10 @@ question = "And this?"
             assert!(PAGE.contains(part), "{part}");
             let page = PAGE.replace(part, "");
             let found = Asked::of(FILE).unwrap().complaints(&result().to_string(), &page, LEFT_OUT);
-            assert_eq!(found.len(), 1, "{part}: {found:?}");
+            assert!(
+                !found.is_empty() && found.iter().all(|why| why.starts_with("the page lacks")),
+                "{part}: {found:?}"
+            );
         }
     }
 
