@@ -23,7 +23,6 @@ pub struct Cell {
     published: Vec<Figure>,
 }
 
-/// A published figure.
 #[derive(Clone, Debug)]
 struct Figure {
     of: String,

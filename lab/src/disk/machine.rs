@@ -55,7 +55,6 @@ pub struct Hang {
 /// What a machine that works by itself came to.
 #[derive(Debug)]
 pub enum Turn {
-    /// It has restarted.
     Started(Start),
     /// A boot hangs, until the power is cut.
     Hung,

@@ -95,7 +95,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     for shipped in &SHIPPED {
         judged.push((shipped.claim, Verdict::of(&to_its_end(&mut bench, shipped)?)));
     }
-    bench.put("/root/small.toml", SMALL)?;
+    bench.put("/tmp/small.toml", SMALL)?;
     judged.push(("campaigns.full", Verdict::of(&full(&mut bench)?)));
     judged.push(("campaigns.interrupted", Verdict::of(&interrupted(&mut bench)?)));
     Ok(judged)
@@ -103,39 +103,38 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
 
 fn to_its_end(bench: &mut Bench<'_>, shipped: &Shipped) -> Result<Vec<String>> {
     let Shipped { name, file, shorten, .. } = shipped;
-    bench.put(&format!("/root/{name}.toml"), file)?;
+    bench.put(&format!("/tmp/{name}.toml"), file)?;
     let ended =
-        bench.output(name, &format!("punctual campaign /root/{name}.toml --shorten {shorten} --out /root/{name}"))?;
+        bench.output(name, &format!("punctual campaign /tmp/{name}.toml --shorten {shorten} --out /tmp/{name}"))?;
     let mut complaints = ended_with(&ended, 0);
-    complaints.extend(bench.result(&format!("/root/{name}"), name, file)?);
+    complaints.extend(bench.result(&format!("/tmp/{name}"), name, file)?);
     Ok(complaints)
 }
 
 /// Fills the disk during a campaign, and makes room again.
 fn full(bench: &mut Bench<'_>) -> Result<Vec<String>> {
-    bench.must("mkdir /root/disk && mount -t tmpfs -o size=2m disk /root/disk")?;
-    let begin = "punctual campaign /root/small.toml --out $d & pid=$!";
-    let fill = "dd if=/dev/zero of=/root/disk/fill bs=4k 2>/dev/null; wait $pid";
-    let ended = bench.output("full", &format!("d=/root/disk/c; {begin}; {UNTIL_MEASURED}; {fill}"))?;
+    bench.must("mkdir /tmp/disk && mount -t tmpfs -o size=2m disk /tmp/disk")?;
+    let begin = "punctual campaign /tmp/small.toml --out $d & pid=$!";
+    let fill = "dd if=/dev/zero of=/tmp/disk/fill bs=4k 2>/dev/null; wait $pid";
+    let ended = bench.output("full", &format!("d=/tmp/disk/c; {begin}; {UNTIL_MEASURED}; {fill}"))?;
     let mut complaints = ended_with(&ended, 1);
-    complaints.extend(told(&ended, &["No space left on device", "punctual campaign --resume /root/disk/c"]));
-    let resumed = bench.output("room", "rm /root/disk/fill && punctual campaign --resume /root/disk/c")?;
+    complaints.extend(told(&ended, &["No space left on device", "punctual campaign --resume /tmp/disk/c"]));
+    let resumed = bench.output("room", "rm /tmp/disk/fill && punctual campaign --resume /tmp/disk/c")?;
     complaints.extend(ended_with(&resumed, 0));
-    complaints.extend(bench.result("/root/disk/c", "full", SMALL)?);
+    complaints.extend(bench.result("/tmp/disk/c", "full", SMALL)?);
     Ok(complaints)
 }
 
-/// Interrupts a campaign.
 fn interrupted(bench: &mut Bench<'_>) -> Result<Vec<String>> {
     // A shell lets its background commands ignore SIGINT, so `kill` is in the background and the campaign is not.
     let kill = format!("({UNTIL_MEASURED}; kill -INT $(pidof punctual)) &");
-    let begin = format!("d=/root/c; {kill} exec punctual campaign /root/small.toml --out $d");
+    let begin = format!("d=/tmp/c; {kill} exec punctual campaign /tmp/small.toml --out $d");
     let ended = bench.output("interrupted", &begin)?;
     let mut complaints = ended_with(&ended, 3);
-    complaints.extend(told(&ended, &["punctual campaign --resume /root/c"]));
-    let resumed = bench.output("resumed", "punctual campaign --resume /root/c")?;
+    complaints.extend(told(&ended, &["punctual campaign --resume /tmp/c"]));
+    let resumed = bench.output("resumed", "punctual campaign --resume /tmp/c")?;
     complaints.extend(ended_with(&resumed, 0));
-    complaints.extend(bench.result("/root/c", "interrupted", SMALL)?);
+    complaints.extend(bench.result("/tmp/c", "interrupted", SMALL)?);
     Ok(complaints)
 }
 
