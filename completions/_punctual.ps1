@@ -516,6 +516,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         }
         'punctual;lab;gate' {
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'The kernel to judge, named as for compare')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Options that the kernel must have been built with, as lines of a configuration; a kernel that has them otherwise is refused. With --build, the configuration to build')
+            [CompletionResult]::new('--build', '--build', [CompletionResultType]::ParameterName, 'Command that builds the kernel to judge: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image')
             [CompletionResult]::new('--baseline', '--baseline', [CompletionResultType]::ParameterName, 'Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file')
             [CompletionResult]::new('--save', '--save', [CompletionResultType]::ParameterName, 'Write the measurements of this kernel to a file that later kernels are held against')
             [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display')

@@ -1513,13 +1513,21 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab__subcmd__gate)
-            opts="-q -h --kernel --baseline --save --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --junit --html --quiet --brief --json --help"
+            opts="-q -h --kernel --config --build --baseline --save --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --junit --html --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --build)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

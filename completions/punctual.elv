@@ -483,6 +483,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
         }
         &'punctual;lab;gate'= {
             cand --kernel 'The kernel to judge, named as for compare'
+            cand --config 'Options that the kernel must have been built with, as lines of a configuration; a kernel that has them otherwise is refused. With --build, the configuration to build'
+            cand --build 'Command that builds the kernel to judge: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image'
             cand --baseline 'Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file'
             cand --save 'Write the measurements of this kernel to a file that later kernels are held against'
             cand --load 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display'

@@ -458,6 +458,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge, named as for compare' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l config -d 'Options that the kernel must have been built with, as lines of a configuration; a kernel that has them otherwise is refused. With --build, the configuration to build' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l build -d 'Command that builds the kernel to judge: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l baseline -d 'Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l save -d 'Write the measurements of this kernel to a file that later kernels are held against' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display' -r

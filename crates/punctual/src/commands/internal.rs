@@ -122,8 +122,20 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-torture", &["sudo punctual torture switches --duration 60s", "punctual torture switches --plant"]),
     ("punctual-lab", &["punctual lab compare --kernel debian:12,debian:12-rt --html kernels.html"]),
     ("punctual-lab-compare", &["punctual lab compare --kernel debian:13+preempt=all,./bzImage"]),
-    ("punctual-lab-gate", &["punctual lab gate --baseline good.lab --kernel ./bzImage --junit lab.xml"]),
-    ("punctual-lab-bisect", &["punctual lab bisect --kernel deb:6.1.deb,deb:6.6.deb,deb:6.12.deb"]),
+    (
+        "punctual-lab-gate",
+        &[
+            "punctual lab gate --baseline good.lab --kernel ./bzImage --junit lab.xml",
+            "punctual lab gate --baseline good.lab --config lab.config --build ./build.sh",
+        ],
+    ),
+    (
+        "punctual-lab-bisect",
+        &[
+            "punctual lab bisect --kernel deb:6.1.deb,deb:6.6.deb,deb:6.12.deb",
+            "punctual lab bisect --good-config good.config --bad-config bad.config --build ./build.sh",
+        ],
+    ),
     ("punctual-trend", &["punctual trend nightly/", "punctual trend nightly/ --html trend.html --fail-on shift"]),
     ("punctual-fleet-pack", &["punctual fleet pack results/ --out fleet/"]),
     ("punctual-fleet-ask", &["punctual fleet ask fleet/ worst", "punctual fleet ask fleet/ newest --json"]),
