@@ -11,10 +11,13 @@ use std::time::{Duration, Instant};
 
 /// How long a start may take. This is twice the usual time, because a start may try one boot entry, fail, and start the
 /// previous one.
-const START: Duration = Duration::from_secs(600);
+const START: Duration = Duration::from_secs(1200);
 
 /// How long switching off may take. systemd gives its services 90 s.
 const STOP: Duration = Duration::from_secs(180);
+
+/// How long a command may take that needs seconds. On a busy host an emulated machine is slow.
+const ANSWER: Duration = Duration::from_secs(300);
 
 /// How long a machine that restarts by itself may work between two restarts.
 const WORK: Duration = Duration::from_secs(1800);
@@ -159,9 +162,9 @@ impl Machine {
         self.put(command, STOP)
     }
 
-    /// Runs a command that must succeed within a minute, and returns its standard output.
+    /// Runs a command that must succeed within [`ANSWER`], and returns its standard output.
     pub fn ask(&mut self, command: &str) -> Result<String> {
-        self.run(command, Duration::from_secs(60))?.ok(command)
+        self.run(command, ANSWER)?.ok(command)
     }
 
     /// Restarts the machine as an administrator does, and waits until it has started, from whichever boot entry.
