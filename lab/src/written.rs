@@ -286,12 +286,12 @@ question = "And this?"
             ("/comparisons/1/repetitions", json!(2)),
         ];
         for (place, value) in changes {
-            let mut changed = result();
-            *changed.pointer_mut(place).unwrap() = value;
+            let mut bad = result();
+            *bad.pointer_mut(place).unwrap() = value;
             if place == "/comparisons/1/repetitions" {
-                *changed.pointer_mut("/comparisons/1/verdict").unwrap() = json!("better");
+                *bad.pointer_mut("/comparisons/1/verdict").unwrap() = json!("better");
             }
-            assert!(!complaints(&changed).is_empty(), "{place}");
+            assert!(!complaints(&bad).is_empty(), "{place}");
         }
         assert_eq!(Asked::of(FILE).unwrap().complaints("", PAGE, LEFT_OUT).len(), 1);
     }

@@ -247,13 +247,12 @@ impl Machine {
                     return Ok(Turn::Started(Start { took: since.elapsed(), console: self.console(from) }));
                 }
                 Ok(Next::Line(Line::End(id, 0))) if awaited == Some(id) => return Ok(Turn::Done),
-                Ok(Next::Line(_)) => {}
                 Ok(Next::Ended) if self.follow_reset()? => marked = None,
                 Ok(Next::Ended) => bail!("the guest hung up, but QEMU goes on; {}", said(self)),
                 Ok(Next::Nothing) if Instant::now() >= until => {
                     bail!("the guest did not answer in time; {}", said(self))
                 }
-                Ok(Next::Nothing) => {}
+                Ok(Next::Line(_) | Next::Nothing) => {}
                 Err(error) => return Err(error.context(said(self))),
             }
             let Some(Hang { mark, silence }) = hang else { continue };

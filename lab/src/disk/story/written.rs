@@ -363,6 +363,7 @@ fn fits(plain: &str, changes: &[String], line: &str) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::slice;
 
     const PLAIN: &str = "BOOT_IMAGE=/vmlinuz root=/dev/vda1 ro loglevel=6";
     const LESS: &str = "BOOT_IMAGE=/vmlinuz root=/dev/vda1 ro skew_tick=1 panic=10";
@@ -396,9 +397,10 @@ mod tests {
     #[test]
     fn each_outcome_belongs_to_the_boot_before_it() {
         let (plain, less) = (outcome(0, "measured"), outcome(1, "measured"));
-        let good = [boot(PLAIN, &[]), boot(LESS, &[plain.clone()]), boot(PLAIN, &[plain.clone(), less.clone()])];
+        let good = [boot(PLAIN, &[]), boot(LESS, slice::from_ref(&plain)), boot(PLAIN, &[plain.clone(), less.clone()])];
         assert!(words(&good, &asked()).is_empty() && lost(&good).is_empty() && made(&good, &asked(), &[]).is_empty());
-        let swapped = [boot(LESS, &[]), boot(PLAIN, &[plain.clone()]), boot(PLAIN, &[plain.clone(), less.clone()])];
+        let swapped =
+            [boot(LESS, &[]), boot(PLAIN, slice::from_ref(&plain)), boot(PLAIN, &[plain.clone(), less.clone()])];
         assert!(!words(&swapped, &asked()).is_empty());
         // Without a cell with words, nothing was tried.
         assert_eq!(words(&good[..2], &asked()).len(), 1);
