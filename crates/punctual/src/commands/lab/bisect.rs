@@ -40,7 +40,7 @@ struct Search {
     margin: f64,
 }
 
-/// Both ends, measured.
+/// Both ends of a search, which were measured first.
 struct Ends {
     criterion: Criterion,
     steps: Vec<BisectStep>,
