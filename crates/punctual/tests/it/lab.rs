@@ -264,7 +264,7 @@ fi
 
 /// Bisects between configurations, each a list of options, and returns what was said.
 fn between(bench: &Bench, good: &[&str], bad: &[&str], more: &[&str]) -> Said {
-    let text = |options: &[&str]| options.iter().map(|option| format!("CONFIG_{option}\n")).collect::<String>();
+    let text = |options: &[&str]| options.iter().flat_map(|option| ["CONFIG_", option, "\n"]).collect::<String>();
     fs::write(bench.0.path("build.sh"), KCONFIG).unwrap();
     fs::write(bench.0.path("good.config"), text(good)).unwrap();
     fs::write(bench.0.path("bad.config"), text(bad)).unwrap();
