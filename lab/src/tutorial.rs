@@ -9,8 +9,7 @@ use crate::{program, twice};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use lzma_rust2::{XzOptions, XzWriter};
 use punctual_lab::inside::Job;
 use punctual_lab::packages::Shelf;
 use punctual_lab::run::PROGRAM;
@@ -65,10 +64,11 @@ fn jobs(name: &str) -> Vec<Job> {
 
 /// The recording as text: compressed, as base64.
 fn packed(recording: &[u8]) -> Result<String> {
-    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    let mut packer = XzWriter::new(Vec::new(), XzOptions::with_preset(9))?;
     packer.write_all(recording)?;
     let letters = STANDARD.encode(packer.finish()?);
-    let lines: Vec<&str> = (0..letters.len()).step_by(LINE).filter_map(|at| letters.get(at..letters.len().min(at + LINE))).collect();
+    let lines: Vec<&str> =
+        (0..letters.len()).step_by(LINE).filter_map(|at| letters.get(at..letters.len().min(at + LINE))).collect();
     Ok(lines.join("\n") + "\n")
 }
 
@@ -79,7 +79,11 @@ fn write_block(path: &Path, name: &str, text: &str) -> Result<()> {
     let Some((before, rest)) = page.split_once(&format!("<!-- {name}: ")) else { return Ok(()) };
     let (mark, rest) = rest.split_once("\n```\n").with_context(|| format!("find the beginning of {name}"))?;
     let (block, after) = rest.split_once("```\n").with_context(|| format!("find the end of {name}"))?;
-    let command = block.lines().next().filter(|line| line.starts_with("$ ")).with_context(|| format!("find the command of {name}"))?;
+    let command = block
+        .lines()
+        .next()
+        .filter(|line| line.starts_with("$ "))
+        .with_context(|| format!("find the command of {name}"))?;
     let text = format!("{before}<!-- {name}: {mark}\n```\n{command}\n{}\n```\n{after}", text.trim_end());
     fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }

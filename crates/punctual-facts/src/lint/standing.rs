@@ -74,7 +74,8 @@ fn looked_at(target: &Target, and: &str) -> (String, String) {
 /// `module` owns the parameter; `None` for a parameter of the kernel itself.
 fn placed(place: Where, target: &Target, module: Option<&str>, of: &str) -> Draft {
     let version = target.version;
-    let what = module.map_or_else(|| "kernel parameter".to_owned(), |module| format!("parameter of the module {module}"));
+    let what =
+        module.map_or_else(|| "kernel parameter".to_owned(), |module| format!("parameter of the module {module}"));
     let source = format!("kernel {}: names registered{of}", examined_text(", "));
     match place.on(target) {
         Presence::Yes => {

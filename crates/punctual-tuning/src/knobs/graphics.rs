@@ -69,7 +69,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("no connector for a display"),
         ),
         why: "A lit display reads its picture from memory all the time and interrupts a CPU at every frame.",
-        fix: Fix::prose("Unplug the display, or end the programs that draw on it; echo off > /sys/class/drm/CONNECTOR/status"),
+        fix: Fix::prose(
+            "Unplug the display, or end the programs that draw on it; echo off > /sys/class/drm/CONNECTOR/status",
+        ),
         persist: &[Lasting::word("video=<HDMI-A-1>:d")],
         cost: "The display.",
         blast: Blast::Breaking,

@@ -1,7 +1,7 @@
 //! Checks whether other programs use CPU time in an idle phase, and names them.
 
-use crate::render::lang::{for_people, tr};
 use crate::render;
+use crate::render::lang::{for_people, tr};
 use crate::render::words::other_work;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{OtherWork, Progress, Sighting};
@@ -30,7 +30,9 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
         return;
     }
     match deadline {
-        None => say(for_people(|| tr!("Not idle: others use {work}. To wait for quiet, add --wait-quiet 60s.", work = other_work(&work)))),
+        None => say(for_people(|| {
+            tr!("Not idle: others use {work}. To wait for quiet, add --wait-quiet 60s.", work = other_work(&work))
+        })),
         Some(deadline) => {
             say(for_people(|| tr!("Waiting for quiet: others use {work}.", work = other_work(&work))));
             while !work.is_quiet() && Instant::now() < deadline {
@@ -67,6 +69,7 @@ impl IdleWatch {
     pub fn end(&mut self) -> Option<String> {
         let (_, since) = self.since.take()?;
         let work = Sighting::now().since(&since);
-        (!work.is_quiet()).then(|| for_people(|| tr!("While idle was measured, others used {work}", work = other_work(&work))))
+        (!work.is_quiet())
+            .then(|| for_people(|| tr!("While idle was measured, others used {work}", work = other_work(&work))))
     }
 }

@@ -67,8 +67,8 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     }
     sheet.gap();
     let hint = if all { "" } else { tr!("; --all lists what is good and what does not apply") };
-    sheet
-        .paragraph(0, &format!("punctual audit --explain KNOB tells why, how, what it costs and how to undo it{hint}"));
+    let tells = tr!("punctual audit --explain KNOB tells why, how, what it costs and how to undo it{hint}", hint);
+    sheet.paragraph(0, &tells);
     sheet.finish()
 }
 

@@ -91,9 +91,12 @@ impl Pattern {
         let [first, between @ .., last] = self.around.as_slice() else { return None };
         let mut rest = text.strip_prefix(first.as_str())?.strip_suffix(last.as_str())?;
         let mut values = Vec::with_capacity(self.names.len());
-        for after in between {
+        for (at, after) in between.iter().enumerate() {
+            // The addition ends the value, or else the text behind its place does, or the end.
+            let behind =
+                || between.get(at + 1).filter(|text| !text.is_empty()).and_then(|text| rest.find(text.as_str()));
             let (value, behind) = match after.as_str() {
-                "" => rest.split_at(rest.find(ADDITION).unwrap_or(rest.len())),
+                "" => rest.split_at(rest.find(ADDITION).or_else(behind).unwrap_or(rest.len())),
                 after => rest.split_once(after)?,
             };
             values.push(value);
@@ -104,7 +107,9 @@ impl Pattern {
         let is_number = |value: &str| value.starts_with(|c: char| c.is_ascii_digit());
         // An addition may be missing.
         let is_addition = |at: usize| {
-            at > 0 && (self.around.get(at).is_some_and(String::is_empty) || self.names.get(at).is_some_and(|of| of == HINT))
+            at > 0
+                && (self.around.get(at).is_some_and(String::is_empty)
+                    || self.names.get(at).is_some_and(|of| of == HINT))
         };
         let mut named = self.names.iter().zip(&values).enumerate();
         named
@@ -241,6 +246,7 @@ mod tests {
             ("done", "完成"),
             ("no word of {versions} for {arch}{nearest}", "{versions} 对 {arch} 没有这个词{nearest}"),
             (", the nearest to {asked}", "（最接近 {asked}）"),
+            ("no parameter of {versions}{nearest}; it is seen by {1}", "不是 {versions} 的参数{nearest}；{1} 会看到它"),
         ];
         let texts: HashMap<String, String> = texts.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
         Catalogue { patterns: Patterns::of(&texts), texts }.said(english).into_owned()
@@ -257,6 +263,7 @@ mod tests {
         assert_eq!(said("Kernel command line: quiet; Boot again."), "内核命令行：quiet；重新启动。");
         assert_eq!(said("cannot read /a b: it is too long"), "无法读取 /a b：太长");
         assert_eq!(said("1 result, 2 result"), "1 个结果，2 个结果", "the first must not take the second as its value");
+        assert_eq!(said("no parameter of 6.12; it is seen by quiet"), "不是 6.12 的参数；quiet 会看到它");
         assert_eq!(said("no word of 6.12 for arm64"), "6.12 对 arm64 没有这个词");
         assert_eq!(said("no word of 6.12 for arm64, the nearest to 6.14"), "6.12 对 arm64 没有这个词（最接近 6.14）");
     }

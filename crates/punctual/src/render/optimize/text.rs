@@ -18,7 +18,12 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
     for candidate in &design.candidates {
         sheet.point(
             2,
-            &tr!("{id}: {title} (costs: {cost})", id = candidate.id, title = said(&candidate.title), cost = said(&candidate.cost)),
+            &tr!(
+                "{id}: {title} (costs: {cost})",
+                id = candidate.id,
+                title = said(&candidate.title),
+                cost = said(&candidate.cost)
+            ),
         );
     }
     if !left.is_empty() {

@@ -153,7 +153,11 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             )
         }
         Refusal::FixedCause { cause: c, size } => (
-            tr!("the late activations have one cause, of about {size} each time: {c}", size = units::latency(*size), c = cause(c)),
+            tr!(
+                "the late activations have one cause, of about {size} each time: {c}",
+                size = units::latency(*size),
+                c = cause(c)
+            ),
             tr!("Its size is known without a law; remove it to see the tail.").to_owned(),
         ),
         Refusal::Sampled { known, late } => (
@@ -258,8 +262,7 @@ mod tests {
             assert!(!told.contains("block") && !told.contains("punctual explain"), "{told}");
         }
         let few = Refusal::TooFew { blocks: 50, wanted: 200, more: Nanos::from_ms(150) };
-        let told =
-            "What comes once in a day or a year is not estimated: it holds 50 values, and it takes 200. Measure 1 s more.";
+        let told = "What comes once in a day or a year is not estimated: it holds 50 values, and it takes 200. Measure 1 s more.";
         assert_eq!(refused_of_import(&few).replace('\u{202f}', " "), told);
         assert_eq!(reasons_of_cause(&few).0.replace('\u{202f}', " "), "it shows in 50 blocks, and it takes 200");
         assert!(refused_of_import(&Refusal::Doubted).starts_with("Nothing is claimed: "));
