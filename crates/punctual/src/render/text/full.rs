@@ -213,7 +213,7 @@ fn findings(sheet: &mut Sheet, report: &Report) {
         sheet.paragraph(2, tr!("Could not be told:"));
     }
     for alike in reasons {
-        sheet.point(2, &format!("{}: {}", alike.ids().join(", "), said(&alike.what)));
+        sheet.point(2, &format!("{}: {}", alike.ids().join(", "), said(alike.what)));
     }
     for Alike { what, findings } in words::otherwise(&report.findings) {
         sheet.paragraph(2, &format!("{what}: {}.", words::by_family(&findings)));
