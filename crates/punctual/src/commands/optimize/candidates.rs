@@ -85,7 +85,7 @@ impl Selection {
             }
             let limits = match boots {
                 Some(source) => limits(source, &change.keeps),
-                None => Err("it takes a boot: --boots tries it".to_owned()),
+                None => Err("it takes a boot: `optimize --boots` tries it".to_owned()),
             };
             match limits {
                 Err(why) => self.not_tried.push(NotTried { id: change.id.clone(), why }),
