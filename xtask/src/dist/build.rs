@@ -49,6 +49,8 @@ fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
         flags.push("\x1f-Clinker-flavor=ld.lld\x1f-Clink-arg=-zpack-relative-relocs\x1f-Clink-arg=--icf=all");
         cargo.env("PUNCTUAL_LINKER", "rust-lld");
     } else {
+        // The compiler would take the script for a linker that is not a C compiler.
+        flags.push("\x1f-Clinker-flavor=gcc");
         cargo.env("PUNCTUAL_LINKER", platform.compiler());
     }
     let bin = compiler_folder()?;
