@@ -70,7 +70,7 @@ impl Words {
 
 /// Of this share of the defects the function must be named.
 const NAMED_PERCENT: usize = 95;
-/// So often is a loop inspected at most whose lateness another program causes.
+/// A loop that another program makes late is inspected this number of times at most.
 const TRIES: usize = 3;
 /// Exit code if nothing could be judged here.
 const NOT_RUN: u8 = 3;
@@ -120,7 +120,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 }
 
 /// Inspects this loop and judges what was told. What another program did to it is tried again if it is told wrong, because
-/// other programs of a busy machine can be a larger cause of lateness than the planted one.
+/// other programs of a busy machine can make the loop later than the planted one does.
 fn told(words: &Words, plant: &Plant, engine: Option<&String>) -> Result<Option<(Row, Value, Files)>> {
     let tries = if plant.kind.culprit().is_some() { TRIES } else { 1 };
     for left in (0..tries).rev() {
