@@ -17,9 +17,7 @@ mod run;
 use anyhow::Result;
 use clap::Parser;
 use judge::Row;
-use releases::{Files, Releases};
-use run::Plant;
-use serde_json::Value;
+use releases::Releases;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -70,8 +68,6 @@ impl Words {
 
 /// Of this share of the defects the function must be named.
 const NAMED_PERCENT: usize = 95;
-/// A loop that another program makes late is inspected this number of times at most.
-const TRIES: usize = 3;
 /// Exit code if nothing could be judged here.
 const NOT_RUN: u8 = 3;
 
@@ -119,23 +115,6 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Inspects this loop and judges what was told. What another program did to it is tried again if it is told wrong, because
-/// other programs of a busy machine can make the loop later than the planted one does.
-fn told(words: &Words, plant: &Plant, engine: Option<&String>) -> Result<Option<(Row, Value, Files)>> {
-    let tries = if plant.kind.culprit().is_some() { TRIES } else { 1 };
-    for left in (0..tries).rev() {
-        let Some((document, files)) = run::inspect(words, plant, engine)? else {
-            return Ok(None);
-        };
-        let row = judge::row(plant, &document);
-        println!("{row}{}", if row.wrong.is_some() && left > 0 { ", so it is tried again" } else { "" });
-        if row.wrong.is_none() || left == 0 {
-            return Ok(Some((row, document, files)));
-        }
-    }
-    Ok(None)
-}
-
 /// Inspects each loop; `None` if the kernel's trace cannot be used here.
 fn judged(words: &Words) -> Result<Option<(Vec<Row>, Releases)>> {
     let (mut rows, mut releases) = (Vec::new(), Releases::default());
@@ -143,10 +122,12 @@ fn judged(words: &Words) -> Result<Option<(Vec<Row>, Releases)>> {
     for engine in words.engines() {
         println!("{}", engine.map_or("the best engine:", String::as_str));
         for plant in &plants {
-            let Some((row, document, files)) = told(words, plant, engine)? else {
+            let Some((document, files)) = run::inspect(words, plant, engine)? else {
                 println!("the kernel's trace cannot be used here");
                 return Ok(None);
             };
+            let row = judge::row(plant, &document);
+            println!("{row}");
             rows.push(row);
             if let Some(of_it) = Releases::read(&files, judge::tid(&document), plant.cycles)? {
                 releases.add(of_it);

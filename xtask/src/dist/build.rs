@@ -49,7 +49,7 @@ fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
         flags.push("\x1f-Clinker-flavor=ld.lld\x1f-Clink-arg=-zpack-relative-relocs\x1f-Clink-arg=--icf=all");
         cargo.env("PUNCTUAL_LINKER", "rust-lld");
     } else {
-        // The compiler would take the script for a linker that is not a C compiler.
+        // Without this, rustc gives the script the arguments of ld, which the C compiler behind it refuses.
         flags.push("\x1f-Clinker-flavor=gcc");
         cargo.env("PUNCTUAL_LINKER", platform.compiler());
     }
