@@ -72,8 +72,8 @@ impl Asked {
         found
     }
 
-    /// Complaints about a cell that was not measured as often as the file says, or whose releases are not all accounted
-    /// for.
+    /// Complaints about a cell that was not measured as often as the file says, whose words for the kernel still have
+    /// `<cpus>` in place of numbers, or whose releases are not all accounted for.
     fn measured(&self, cell: &Value) -> Vec<String> {
         let name = text_of(cell, "name");
         let mut found = Vec::new();
@@ -81,6 +81,8 @@ impl Asked {
         if runs != u64::try_from(self.repetitions).ok() || !cell.get("refused").is_some_and(Value::is_null) {
             found.push(format!("{name}: {runs:?} runs of {}, refused: {:?}", self.repetitions, cell.get("refused")));
         }
+        let boot = list(cell, "boot").iter().filter_map(Value::as_str);
+        found.extend(boot.filter(|word| word.contains('<')).map(|word| format!("{name}: booted with {word}")));
         let rows = cell.get("whole").into_iter().chain(list(cell, "cpus"));
         let unaccounted = rows.filter(|row| {
             let number = |key: &str| row.get(key).and_then(Value::as_u64);
@@ -228,7 +230,7 @@ question = "And this?"
     fn result() -> Value {
         let row = json!({ "due": 10, "ran": 9, "skipped": 1, "latency_ns": { "max": 7, "p99_9": null } });
         let cpu = json!({ "cpu": 1, "due": 10, "ran": 9, "skipped": 1, "latency_ns": { "max": 7 } });
-        let cell = |name: &str, published: Value| json!({ "name": name, "runs": 2, "refused": null, "whole": row, "cpus": [cpu], "published": published });
+        let cell = |name: &str, published: Value| json!({ "name": name, "boot": ["nohz_full=1"], "runs": 2, "refused": null, "whole": row, "cpus": [cpu], "published": published });
         let figures = json!([
             { "of": "a PC", "what": "max", "cpu": null, "published_ns": 40_000, "here_ns": 7 },
             { "of": "a PC", "what": "mean", "cpu": 7, "published_ns": 1_078, "here_ns": null },
@@ -265,6 +267,7 @@ question = "And this?"
             ("/cells/1/name", json!("tock")),
             ("/cells/1/runs", json!(1)),
             ("/cells/1/refused", json!("why")),
+            ("/cells/1/boot/0", json!("nohz_full=<cpus>")),
             ("/cells/1/whole", json!(null)),
             ("/cells/1/whole/ran", json!(8)),
             ("/cells/1/cpus/0/due", json!(11)),

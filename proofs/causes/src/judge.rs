@@ -20,6 +20,8 @@ pub struct Case {
     pub cpu: u32,
     /// Activations with a smaller latency, in nanoseconds, are ignored.
     pub least_ns: u64,
+    /// Time that the hypervisor took from this CPU meanwhile, in nanoseconds, as the kernel counted it.
+    pub stolen_ns: u64,
 }
 
 /// The results of judging the explanations of one kind.
@@ -36,7 +38,8 @@ pub struct Tally {
     pub incomplete: u64,
     /// Number of explanations with the right culprit whose time is correct to 10 % or 5 us.
     pub timed: u64,
-    /// Number of late activations that touch a plant, which certainly took less than half of the latency.
+    /// Number of late activations that touch a plant, which took less than half of the latency, or perhaps did so
+    /// because the hypervisor had the CPU.
     pub mixed: u64,
     /// Number of late activations that touch no plant.
     pub natural: u64,
@@ -100,6 +103,7 @@ impl Tally {
 
 pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
     let mut tally = Tally { plants: plants.len() as u64, ..Tally::default() };
+    let mut stolen_ns = case.stolen_ns;
     for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.latency_ns() >= case.least_ns) {
         let touching: Vec<(u64, &Plant)> =
             plants.iter().map(|plant| (overlap(plant, spike), plant)).filter(|(time, _)| *time > 0).collect();
@@ -109,6 +113,7 @@ pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
         match touching.as_slice() {
             [] => tally.natural += 1,
             _ if surely * 2 < spike.latency_ns() => tally.mixed += 1,
+            _ if is_stolen(case, spike, &mut stolen_ns) => tally.mixed += 1,
             _ => try_one(&mut tally, case, &touching, spike),
         }
     }
@@ -117,6 +122,17 @@ pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
 
 fn overlap(plant: &Plant, spike: &Spike) -> u64 {
     plant.end_ns.min(spike.woke_ns).saturating_sub(plant.start_ns.max(spike.release_ns))
+}
+
+/// Whether an explanation blames the hypervisor where nobody can tell whether it or the plant had the CPU. All these
+/// explanations together must not blame it for more time than the kernel counted, of which `left_ns` is left.
+fn is_stolen(case: Case, spike: &Spike, left_ns: &mut u64) -> bool {
+    let Some(first) = spike.causes.first().filter(|first| first.class == "hypervisor") else { return false };
+    let is_stolen = case.kind.hides_hypervisor(case.sight) && first.time_ns <= *left_ns;
+    if is_stolen {
+        *left_ns -= first.time_ns;
+    }
+    is_stolen
 }
 
 fn try_one(tally: &mut Tally, case: Case, touching: &[(u64, &Plant)], spike: &Spike) {
@@ -184,7 +200,7 @@ fn in_words(plant: &Plant, expected: u64, spike: &Spike) -> String {
 mod tests {
     use super::*;
 
-    const CASE: Case = Case { kind: Kind::Hog, sight: Sight::Whole, cpu: 1, least_ns: 50_000 };
+    const CASE: Case = Case { kind: Kind::Hog, sight: Sight::Whole, cpu: 1, least_ns: 50_000, stolen_ns: 0 };
 
     fn plant(start_us: u64, end_us: u64) -> Plant {
         Plant { kind: "hog".into(), name: "hog99".into(), start_ns: start_us * 1000, end_ns: end_us * 1000, gaps_ns: 0 }
@@ -246,6 +262,21 @@ mod tests {
         assert_eq!((tally.planted, tally.mixed), (0, 1), "{tally:?}");
         let tally = judge(CASE, &[with_gaps(100)], &[late]);
         assert_eq!((tally.planted, tally.wrong.len()), (1, 1), "{tally:?}");
+    }
+
+    #[test]
+    fn the_hypervisor_may_be_blamed_only_where_it_cannot_be_told_apart_and_for_no_more_than_it_took() {
+        let all: Vec<Spike> =
+            (0..3).map(|n| spike(200 + n * 1000, 420 + n * 1000, &[("hypervisor", "", 180)])).collect();
+        let plants: Vec<Plant> = (0..3).map(|n| plant(100 + n * 1000, 400 + n * 1000)).collect();
+        let of = |kind, sight, stolen_us: u64| {
+            let tally = judge(Case { kind, sight, stolen_ns: stolen_us * 1000, ..CASE }, &plants, &all);
+            (tally.planted, tally.right, tally.mixed)
+        };
+        assert_eq!(of(Kind::Irqoff, Sight::Guest, 400), (1, 0, 2));
+        assert_eq!(of(Kind::Irqoff, Sight::Guest, 0), (3, 0, 0));
+        assert_eq!(of(Kind::Irqoff, Sight::Whole, 400), (3, 0, 0));
+        assert_eq!(of(Kind::Hog, Sight::Guest, 400), (3, 0, 0));
     }
 
     #[test]

@@ -93,6 +93,11 @@ impl Kind {
         }
     }
 
+    /// Whether nothing shows whether this kind or the hypervisor has the CPU.
+    pub fn hides_hypervisor(self, sight: Sight) -> bool {
+        self == Self::Irqoff && sight == Sight::Guest
+    }
+
     /// Whether an explanation is right if it names this class and name, as in the product's JSON. `planted` is the
     /// planter's name of the culprit.
     pub fn is_right(self, sight: Sight, class: &str, name: &str, planted: &str) -> bool {
@@ -120,7 +125,7 @@ impl Kind {
             Self::Disk => class == "hard-irq" && known && is_line(&name, planted),
             Self::Irqoff => {
                 (class == "irq-off" && is(planted))
-                    || (sight == Sight::Guest
+                    || (self.hides_hypervisor(sight)
                         && class == "unexplained"
                         && known
                         && name.strip_prefix("under_") == Some(planted))

@@ -218,7 +218,8 @@ fn judge(words: &JudgeWords) -> Result<ExitCode> {
     let plants = truth::read(&words.truth)?;
     let explanation = explanation::read(&words.explanation)?;
     let sight = kind::Sight::Whole;
-    let case = judge::Case { kind: words.kind, sight, cpu: words.cpu, least_ns: words.threshold_us * 1000 };
+    let case =
+        judge::Case { kind: words.kind, sight, cpu: words.cpu, least_ns: words.threshold_us * 1000, stolen_ns: 0 };
     let tally = judge::judge(case, &plants, &explanation.spikes);
     let good = tally.verdict(words.kind, words.least).is_ok();
     println!("{}", table::heading());

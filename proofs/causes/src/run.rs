@@ -77,6 +77,7 @@ impl Run {
             }
             _ => {}
         }
+        let stolen_before_ns = crate::sys::stolen_ns(self.cpu)?;
         let mut measuring = self.measure(kind, &recording)?;
         std::thread::sleep(BEFORE);
         if let Some(status) = measuring.0.try_wait().context("look after the measurement")? {
@@ -85,6 +86,7 @@ impl Run {
         let planted = self.plant(kind, measuring.0.id(), &plants)?;
         let limit = Duration::from_secs(self.seconds + AFTER_S + 30);
         ensure!(measuring.wait(limit)?, "the measurement failed; it said: {}", said(&path("log")));
+        let stolen_ns = crate::sys::stolen_ns(self.cpu)?.saturating_sub(stolen_before_ns);
         if let Some(why) = planted {
             return Ok(Round::NotRun(why));
         }
@@ -98,7 +100,7 @@ impl Run {
             Some(rung) => return Ok(Round::NotRun(format!("no trace here: causes were looked for by {rung}"))),
             None => return Ok(Round::NotRun("no trace here".to_owned())),
         }
-        let case = Case { kind, sight: Sight::here(), cpu: self.cpu, least_ns: THRESHOLD_US * 1000 };
+        let case = Case { kind, sight: Sight::here(), cpu: self.cpu, least_ns: THRESHOLD_US * 1000, stolen_ns };
         let tally = judge(case, &plants, &explanation.spikes);
         let holes = explanation.tracing.as_ref().is_some_and(Tracing::has_holes);
         Ok(if holes && tally.mostly_incomplete() { Round::Holes } else { Round::Judged(tally) })

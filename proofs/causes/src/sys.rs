@@ -32,6 +32,21 @@ fn read(clock: ClockId) -> u64 {
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
+/// How long the hypervisor has taken this CPU away so far, in nanoseconds, with the resolution of a clock tick. Source:
+/// `steal` in `/proc/stat`.
+pub fn stolen_ns(cpu: u32) -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/stat").context("read /proc/stat")?;
+    let ticks = stolen_ticks(&text, cpu).with_context(|| format!("find the steal time of CPU {cpu} in /proc/stat"))?;
+    Ok(ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
+}
+
+fn stolen_ticks(stat: &str, cpu: u32) -> Option<u64> {
+    let name = format!("cpu{cpu}");
+    let mut words =
+        stat.lines().map(str::split_whitespace).find_map(|mut line| (line.next()? == name).then_some(line))?;
+    words.nth(7)?.parse().ok()
+}
+
 /// Sleeps until `CLOCK_MONOTONIC` shows `ns`; signals may end it early.
 pub fn sleep_until(ns: u64) {
     // If a signal ends the sleep early, the callers' loops look at the clock again.
@@ -255,5 +270,20 @@ impl Device {
         // SAFETY: the clock's file is open, and the structure outlives the call.
         let done = unsafe { libc::clock_adjtime(self.clock(), &raw mut wanted) };
         if done < 0 { Err(std::io::Error::last_os_error()).context("adjust a PTP clock") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_number_of_the_line_of_the_cpu() {
+        let stat = "cpu  1 2 3 4 5 6 7 80 9 10\ncpu1 1 2 3 4 5 6 7 8 9 10\ncpu11 1 2 3 4 5 6 7 88 9 10\ncpu2 1 2 3\n";
+        assert_eq!(stolen_ticks(stat, 1), Some(8));
+        assert_eq!(stolen_ticks(stat, 11), Some(88));
+        assert_eq!(stolen_ticks(stat, 2), None);
+        assert_eq!(stolen_ticks(stat, 3), None);
+        assert!(stolen_ns(0).is_ok());
     }
 }

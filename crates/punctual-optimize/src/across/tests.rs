@@ -209,8 +209,8 @@ fn each_kind_of_boot_in_vain_is_told() {
     assert!(tries.is_over() && tries.are_its_own_fault());
     assert_eq!(
         tries.told(),
-        "after 3 boots that came up as asked, and ended before they were measured, and after 1 boot that did not come up \
-         as asked, or ended before anybody looked: the machine was seen with kernel 6.1 and 'ro'"
+        "after 3 boots that came up as asked, and ended before they were measured; after 1 boot that did not come up as \
+         asked, or ended before anybody looked: the machine was seen with kernel 6.1 and 'ro'"
     );
     let taken = Tries { taken_away: ABSENT_MAX, ..Tries::default() };
     assert!(taken.is_over() && !taken.are_its_own_fault(), "{}", taken.told());

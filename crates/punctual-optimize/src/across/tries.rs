@@ -5,7 +5,6 @@
 //! try.
 
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 
 /// Number of boots with another kernel or command line than requested, after which a measurement is given up.
 pub const ABSENT_MAX: u32 = 2;
@@ -48,20 +47,22 @@ impl Tries {
     /// The reason why no more boots are tried, in words.
     pub fn told(&self) -> String {
         let Self { absent, instead, taken_away, cut } = self;
-        let mut told = String::new();
-        let mut tell = |count: u32, what: &str| {
-            if count > 0 {
-                let and = if told.is_empty() { "" } else { ", and " };
-                let boots = if count == 1 { "boot" } else { "boots" };
-                let _ = write!(told, "{and}after {count} {boots} {what}");
-            }
-        };
-        let other = format!(
-            "that did not come up as asked, or ended before anybody looked: the machine was seen with {instead}"
-        );
-        tell(*cut, "that came up as asked, and ended before they were measured");
-        tell(*absent, &other);
-        tell(*taken_away, "of which the entry was taken away before it was booted");
-        told
+        let boots = |count: u32| format!("{count} {}", if count == 1 { "boot" } else { "boots" });
+        let told = [
+            (*cut, format!("after {} that came up as asked, and ended before they were measured", boots(*cut))),
+            (
+                *absent,
+                format!(
+                    "after {} that did not come up as asked, or ended before anybody looked: the machine was seen with \
+                     {instead}",
+                    boots(*absent)
+                ),
+            ),
+            (
+                *taken_away,
+                format!("after {} of which the entry was taken away before it was booted", boots(*taken_away)),
+            ),
+        ];
+        told.into_iter().filter(|(count, _)| *count > 0).map(|(_, what)| what).collect::<Vec<_>>().join("; ")
     }
 }

@@ -270,7 +270,7 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
         overlaid => chart::histogram(&shapes, charted, budget, false),
         overlaid_small => chart::histogram(&shapes, charted, budget, true),
         exceedance => exceedance(report),
-        band => plot::BAND,
+        band => plot::band(),
         separate,
         timelines,
         charted => if left_out > 0 { note } else { String::new() },

@@ -54,7 +54,7 @@ pub fn eight_cpus() -> Report {
 /// A run on two CPUs. The first is blocked for 20 ms of every second, and one load could not run.
 pub fn skipped() -> Report {
     let run = Sample { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..SAMPLE };
-    let (load, why) = ("graphics".to_owned(), "x11perf is not installed".to_owned());
+    let (load, why) = ("graphics".to_owned(), "x11perf is not found on PATH; install it to use this load".to_owned());
     run.report(vec![mark(3, MarkKind::LoadSkipped { load, why })])
 }
 

@@ -90,13 +90,9 @@ impl Bed {
         plan.cells.iter().map(length).collect()
     }
 
-    /// The words of a cell for the kernel's command line, with its CPUs in place of `<cpus>` and the others in place of
-    /// `<others>`.
+    /// The words of a cell for the kernel's command line on this machine.
     fn words(&self, cell: &CellPlan) -> Vec<String> {
-        let cpus = self.cpus(cell);
-        let others = self.here.cpus.online.difference(&cpus);
-        let fill = |word: &String| word.replace("<cpus>", &cpus.to_string()).replace("<others>", &others.to_string());
-        cell.boot.iter().map(fill).collect()
+        filled(&cell.boot, &self.cpus(cell), &self.here.cpus.online)
     }
 
     fn setting(&self, load_dir: &Path) -> Setting {
@@ -139,6 +135,14 @@ impl Bed {
             Err(error) => Err(anyhow!("cell '{}': {error}", cell.name)),
         }
     }
+}
+
+/// Words for the kernel's command line, with the measured CPUs in place of `<cpus>` and all others that are online in
+/// place of `<others>`.
+pub fn filled(words: &[String], cpus: &CpuSet, online: &CpuSet) -> Vec<String> {
+    let others = online.difference(cpus);
+    let fill = |word: &String| word.replace("<cpus>", &cpus.to_string()).replace("<others>", &others.to_string());
+    words.iter().map(fill).collect()
 }
 
 /// What `optimize` would keep of a campaign with these candidates.

@@ -41,13 +41,16 @@ pub fn run(args: &CampaignArgs) -> Result<Exit> {
 }
 
 /// Resumes a campaign at boot, without a user. If that is impossible, its boot entry and unit are removed, and the
-/// reason is written to its folder.
+/// reason is written to its folder. The exit code reports errors only, as that of `optimize` does at boot.
 fn unattended(hand: &dyn Hand, args: &CampaignArgs, path: &Path) -> Result<Exit> {
     match Folder::open(path) {
         // Another process has resumed the campaign already.
         Err(error) if error.is::<InUse>() => Err(error),
         Err(error) => Err(abandoned(hand, path, None, "campaign", error)),
-        Ok(folder) => resume(args, &folder).map_err(|error| abandoned(hand, path, Some(&folder), "campaign", error)),
+        Ok(folder) => {
+            let resumed = resume(args, &folder).map(|_| Exit::Fine);
+            resumed.map_err(|error| abandoned(hand, path, Some(&folder), "campaign", error))
+        }
     }
 }
 

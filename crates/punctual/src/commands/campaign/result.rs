@@ -1,11 +1,13 @@
 //! The result of a campaign from its recordings: the numbers of each cell, and the comparisons that its file asks for.
 
+use super::cell::filled;
 use super::file::{CellPlan, Figure, Plan, Published};
 use super::recording_of;
 use crate::commands::source::result as read_result;
 use crate::render::campaign::{CellResult, CpuNumbers, PairResult, PublishedFigure, Result as Shown};
 use crate::render::words;
 use anyhow::{Result, bail};
+use punctual_facts::machine::MachineFacts;
 use punctual_hist::{Counts, Nanos};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::compare::{Comparison, Options};
@@ -96,7 +98,7 @@ fn numbers(cell: &CellPlan, runs: &BTreeMap<u32, Box<Recording>>, refused: Optio
         name: cell.name.clone(),
         about: cell.about.clone(),
         scenario,
-        boot: cell.boot.clone(),
+        boot: booted_with(cell, runs),
         knobs: cell.knobs.clone(),
         refused: refused.map(str::to_owned),
         runs: runs.len(),
@@ -106,6 +108,14 @@ fn numbers(cell: &CellPlan, runs: &BTreeMap<u32, Box<Recording>>, refused: Optio
         doubts: doubts.into_values().map(|(told, count)| doubt(&told, count, runs.len())).collect(),
         latencies: all.ran,
     }
+}
+
+/// The words that a cell was booted with. A cell that was never measured has them as its file does.
+fn booted_with(cell: &CellPlan, runs: &BTreeMap<u32, Box<Recording>>) -> Vec<String> {
+    let header = runs.values().next().map(|recording| &recording.header);
+    let online = header.and_then(|header| MachineFacts::of(&header.machine).online_cpus);
+    let Some((header, online)) = header.zip(online) else { return cell.boot.clone() };
+    filled(&cell.boot, &header.scenario.cpus(), &online)
 }
 
 /// The name of a reason's variant, so that reasons of one kind count as one, whatever their numbers are.

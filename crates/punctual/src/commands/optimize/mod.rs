@@ -46,14 +46,16 @@ pub fn run(args: &OptimizeArgs) -> Result<Exit> {
 }
 
 /// Resumes a campaign at boot, without a user. If that is impossible, its boot entry and unit are removed, and the
-/// reason is written to its folder.
+/// reason is written to its folder. The exit code reports errors only: it is read by systemd, which no longer knows what
+/// our unit is when a campaign has ended, and would keep it in memory as failed.
 fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit> {
     match Folder::open(path) {
         // Another process has resumed the campaign already.
         Err(error) if error.is::<InUse>() => Err(error),
         Err(error) => Err(told::abandoned(hand, path, None, "optimize", error)),
         Ok(folder) => {
-            resume(args, &folder).map_err(|error| told::abandoned(hand, path, Some(&folder), "optimize", error))
+            let resumed = resume(args, &folder).map(|_| Exit::Fine);
+            resumed.map_err(|error| told::abandoned(hand, path, Some(&folder), "optimize", error))
         }
     }
 }

@@ -169,7 +169,7 @@ pub struct CellResult {
     pub about: String,
     /// What was measured, in words; empty if nothing was.
     pub scenario: String,
-    /// Words of the kernel command line that the cell needs.
+    /// Words of the kernel command line that the cell was booted with; as the campaign file has them if it was not measured.
     pub boot: Vec<String>,
     /// Ids of the knobs that were set.
     pub knobs: Vec<String>,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::render::document::schema::assert_valid;
+use crate::render::lang::leftover::{assert_chinese, assert_chinese_page};
 
 fn cell(name: &str, refused: Option<&str>) -> CellResult {
     let mut latencies = Counts::new();
@@ -34,16 +35,19 @@ fn cell(name: &str, refused: Option<&str>) -> CellResult {
     }
 }
 
+const NOT_UP: &str = "after 2 boots that did not come up as asked, or ended before anybody looked: the machine was seen with \
+     kernel 6.1 and 'ro'";
+
 fn result() -> Result {
     Result {
         title: "Two cells".to_owned(),
-        about: "What one setting does.".to_owned(),
+        about: "One setting.".to_owned(),
         source: "a page".to_owned(),
         order: Order::Abba,
         seed: 1,
         repetitions: 2,
         shortened: 100.0,
-        cells: vec![cell("plain", None), cell("tuned", Some("after 2 boots that did not come up as asked"))],
+        cells: vec![cell("plain", None), cell("tuned", Some(NOT_UP))],
         comparisons: vec![PairResult::of(
             "plain".to_owned(),
             "tuned".to_owned(),
@@ -103,4 +107,10 @@ fn the_document_fits_its_schema() {
     let document = assert_valid(&result());
     assert_eq!(document["cells"][0]["whole"]["due"], 1000);
     assert_eq!(document["cells"][1]["published"][0]["here_ns"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_campaign_is_told_in_chinese() {
+    assert_chinese("campaign", || text(&result(), Style::default()));
+    assert_chinese_page("campaign", || html(&result()).unwrap());
 }

@@ -61,7 +61,9 @@ impl LogScale {
 }
 
 /// The title of an axis of latencies. All their labels are in microseconds, as the tables of the page are.
-const LATENCY: &str = "latency (\u{b5}s)";
+fn latency() -> &'static str {
+    tr!("latency (µs)")
+}
 
 /// Horizontal axis of latencies: grid lines through the plot, labels under it where there is room, and the title.
 pub fn latencies_below(out: &mut String, scale: &LogScale, plot: Plot) {
@@ -78,7 +80,7 @@ pub fn latencies_below(out: &mut String, scale: &LogScale, plot: Plot) {
             text(out, "tick mid", (x, plot.bottom + 17.0), &label);
         }
     }
-    title_below(out, plot, LATENCY);
+    title_below(out, plot, latency());
 }
 
 /// The title of a horizontal axis, at its right end under the labels.
@@ -93,7 +95,7 @@ pub fn title_left(out: &mut String, plot: Plot, title: &str) {
 }
 
 pub fn latencies_left(out: &mut String, scale: &LogScale, plot: Plot) {
-    left(out, scale, plot, LATENCY, microseconds);
+    left(out, scale, plot, latency(), microseconds);
 }
 
 pub fn counts_left(out: &mut String, scale: &LogScale, plot: Plot, title: &str) {

@@ -123,7 +123,7 @@ fn axis(out: &mut String, scale: &Scale, release: MonoTime, plot: Plot) {
         text(out, "tick mid", (x, plot.bottom + 17.0), &microseconds(float(at.as_ns())));
         at = at.plus(step);
     }
-    title_below(out, plot, "time since the release (\u{b5}s)");
+    title_below(out, plot, tr!("time since the release (µs)"));
 }
 
 /// A step of 1, 2 or 5 times a power of ten that cuts `length` into five to ten parts or fewer.

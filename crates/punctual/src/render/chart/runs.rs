@@ -1,6 +1,7 @@
 //! Values of a series of runs, side by side: a dot for each run, joined by lines, and a mark at each shift.
 
 use super::{LogScale, Plot, WIDTH, axis, escaped, opened, path, px, series, text};
+use crate::render::lang::tr;
 use punctual_hist::Nanos;
 use punctual_numbers::stats::float::float;
 use std::fmt::Write as _;
@@ -29,7 +30,7 @@ pub fn runs(title: &str, names: &[String], lines: &[Line], marks: &[(usize, Stri
     for run in (0..names.len()).step_by(every) {
         text(&mut out, "tick mid", (at(run), plot.bottom + 17.0), &(run + 1).to_string());
     }
-    axis::title_below(&mut out, plot, "run");
+    axis::title_below(&mut out, plot, tr!("run"));
     for (run, says) in marks {
         let x = at(*run) - step / 2.0;
         let _ = write!(out, "<g><title>{}</title>", escaped(says));

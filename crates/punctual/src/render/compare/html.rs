@@ -30,7 +30,7 @@ pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::E
         sides,
         others,
         figures => figures(comparison),
-        band => plot::BAND,
+        band => plot::band(),
         cautions => say::cautions(comparison),
     };
     rendered(TEMPLATE, context)

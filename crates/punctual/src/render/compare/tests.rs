@@ -3,6 +3,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_fits, assert_golden, assert_page};
+use crate::render::lang::leftover::{assert_chinese, assert_chinese_page};
 use crate::render::sample::{SAMPLE, Sample};
 use crate::render::sheet::Style;
 use punctual_hist::{MonoTime, Nanos, bucket_index};
@@ -186,4 +187,13 @@ fn the_command_that_measures_both_kernels_can_be_pasted() {
     let command = "punctual measure --kernel linux,evl --cpus 1-2 --period 1ms --rounds 4";
     assert!(undecided.contains(command) && undecided.contains("--load cpu:1"), "{undecided}");
     assert!(!undecided.contains("COMMAND A"), "{undecided}");
+}
+
+#[test]
+fn a_comparison_is_told_in_chinese() {
+    for comparison in [comparison(false), comparison(true), kernels(3)] {
+        assert_chinese("compare", || on_80(&comparison));
+        assert_chinese("short", || short(&comparison, None, Style::default()));
+        assert_chinese_page("compare", || html(&comparison, "A / B").unwrap());
+    }
 }

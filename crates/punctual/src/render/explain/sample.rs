@@ -80,9 +80,12 @@ pub fn doubtful() -> Report {
     report
 }
 
+const NO_TRACEFS: &str = "no tracefs: this process may not mount it (CAP_SYS_ADMIN, or a filter of system calls): \
+     Operation not permitted (os error 1)";
+
 /// A run whose causes come from counters alone, so that their times are unknown.
 pub fn counters() -> Report {
-    let counter = || Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402, is_time: false };
+    let counter = || Why::Counter { name: "eth0-rx (irq 44)".to_owned(), grew: 1_402, is_time: false };
     let line = "eth0-rx (irq 44)";
     let told =
         Blame { cause: cause(Class::HardIrq, line), time: Nanos::ZERO, excess: Nanos::ZERO, why: vec![counter()] };
@@ -90,7 +93,7 @@ pub fn counters() -> Report {
     spike.woke = spike.release.plus(Nanos::from_us(420));
     report(Explanation {
         tracing: Some(Tracing {
-            refused: vec![refused(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root")],
+            refused: vec![refused(Rung::Tracefs, NO_TRACEFS)],
             blind: vec![Blind::Records],
             self_test: Vec::new(),
             events: Vec::new(),
@@ -376,7 +379,7 @@ fn tracing(rung: Rung) -> Tracing {
     let test = |cpu| SelfTest { cpu, timers: 200, expiries: 200, wakings: 200, switches: 200, warp: Nanos::ZERO };
     Tracing {
         rung,
-        refused: vec![refused(Rung::Timerlat, "this kernel is built without CONFIG_TIMERLAT_TRACER")],
+        refused: vec![refused(Rung::Timerlat, "the kernel was built without CONFIG_TIMERLAT_TRACER")],
         phases: vec![1],
         events: ["sched:sched_switch", "irq:irq_handler_entry"].map(str::to_owned).to_vec(),
         blind: vec![Blind::CriticalSections, Blind::Event("nmi:nmi_handler".to_owned()), Blind::Firmware],

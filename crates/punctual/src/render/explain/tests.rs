@@ -5,6 +5,7 @@ use crate::render::chart;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{self, assert_golden};
 use crate::render::html;
+use crate::render::lang::leftover::{assert_chinese, assert_chinese_page};
 use crate::render::sheet::Style;
 use crate::render::text;
 use crate::render::words::causes as words;
@@ -255,4 +256,13 @@ fn the_public_schema_reads_the_trace() {
     ours.sort();
     assert_eq!(theirs, ours);
     assert!(theirs.contains(&("device interrupt nvme0q3 (irq 131)".to_owned(), 812_000)));
+}
+
+#[test]
+fn causes_are_told_in_chinese() {
+    for (name, report) in sample::all() {
+        let report = Report { findings: Vec::new(), ..report };
+        assert_chinese(name, || explain(&report, ALL, &golden::root(), paths(), Style::default()));
+        assert_chinese_page(name, || causes_page(&report));
+    }
 }

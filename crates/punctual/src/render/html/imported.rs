@@ -45,7 +45,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         rows,
         histogram => chart::histogram(&drawn, &(0..drawn.len()).collect::<Vec<_>>(), None, false),
         exceedance => chart::exceedance(&drawn, None),
-        band => if drawn.len() == 1 { plot::BAND } else { "" },
+        band => if drawn.len() == 1 { plot::band() } else { "" },
         legend => legend.collect::<Vec<_>>(),
         beyond => plot::only_counted(&drawn),
         cautions => plot::cautions(run),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::render::golden::{assert_page, of, root};
+use crate::render::lang::leftover::assert_chinese_page;
 use crate::render::sample;
 use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::{SkippedLoad, WorstAt};
@@ -144,4 +145,12 @@ svg.missed .word {{ fill: var(--missed); }}
 fn no_name_from_outside_turns_the_page_around() {
     let shown = visible_only("a\u{1b}[31m<b>\u{202e}\n\tc");
     assert_eq!(shown, "a?[31m<b>?\n\tc");
+}
+
+#[test]
+fn pages_are_chinese() {
+    for (name, report) in sample::all() {
+        let report = Report { findings: Vec::new(), ..report };
+        assert_chinese_page(name, || page_of(&report));
+    }
 }

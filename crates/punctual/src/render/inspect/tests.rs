@@ -4,6 +4,7 @@ use super::{InspectDocument, brief, html, text};
 use crate::render::document::schema::assert_valid;
 use crate::render::explain;
 use crate::render::golden::{assert_golden, assert_page};
+use crate::render::lang::leftover::{assert_chinese, assert_chinese_page};
 use crate::render::sheet::Style;
 use crate::render::units::THIN;
 use crate::render::words::command::Command;
@@ -387,4 +388,13 @@ fn what_is_in_the_way_has_the_line_of_its_source() {
     assert_golden("inspect-disturbed.sarif", &sarif);
     let clean = super::sarif(&clean(), &[FailOn::Late(Nanos::from_ns(1))], Path::new("/"));
     assert!(clean.contains("inspect.late"), "{clean}");
+}
+
+#[test]
+fn every_inspection_is_told_in_chinese() {
+    let again = Command::new(["inspect", "my_controller"]);
+    for (name, inspection) in all() {
+        assert_chinese(name, || text(&inspection, &again, Style::default()));
+        assert_chinese_page(name, || html(&inspection, &again).unwrap());
+    }
 }

@@ -39,7 +39,7 @@ fn page(shown: &Shown<'_>) -> Result<String, minijinja::Error> {
         loads => shown.table.loads.iter().map(|load| said(load).into_owned()).collect::<Vec<_>>(),
         matrix => kernels.iter().enumerate().map(|(n, row)| matrix(n, row)).collect::<Vec<_>>(),
         figures => figures(shown),
-        band => plot::BAND,
+        band => plot::band(),
         thresholds => shown.table.thresholds.iter().map(|level| format!("> {}", units::duration(*level))).collect::<Vec<_>>(),
         tables => tables(shown),
         paths => kernels.iter().flat_map(paths).collect::<Vec<_>>(),

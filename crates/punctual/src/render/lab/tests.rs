@@ -3,6 +3,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_fits, assert_golden, assert_page};
+use crate::render::lang::leftover::{assert_chinese, assert_chinese_page};
 use crate::render::sample::{SAMPLE, Sample};
 use crate::render::sheet::Style;
 use punctual_hist::{Counts, MonoTime, Nanos};
@@ -145,4 +146,13 @@ fn a_search_tells_its_steps() {
     assert!(bisect_text(&bisected, Style::default()).contains("FOUND IN PART: CONFIG_DEBUG_KERNEL=y"));
     assert!(bisect_brief(&bisected).ends_with("; open: CONFIG_DEBUG_KERNEL=y"));
     assert!(bisect_text(&Bisected::default(), Style::default()).contains("INCONCLUSIVE"));
+}
+
+#[test]
+fn kernels_are_told_in_chinese() {
+    with_sample(|shown| {
+        assert_chinese("compare", || text(shown, true, None, Style::default()));
+        assert_chinese("gate", || gate_text(shown, Style::default()));
+        assert_chinese_page("compare", || html(shown).unwrap());
+    });
 }

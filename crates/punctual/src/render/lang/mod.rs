@@ -13,6 +13,8 @@ mod catalogue;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+pub(in crate::render) mod leftover;
+#[cfg(test)]
 mod tests;
 
 use crate::cli::Lang;

@@ -1,7 +1,5 @@
 //! Tests of the Chinese texts: that the catalogue fits the code, that lines fit the terminal, and what they say.
 
-mod leftover;
-
 use super::catalogue::{messages, unpacked};
 use super::keys;
 use super::{in_chinese, pieces, width};

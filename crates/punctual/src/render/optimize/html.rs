@@ -3,7 +3,7 @@
 use super::{Result, text, words as say};
 use crate::render::chart::{self, Bar};
 use crate::render::html::rendered;
-use crate::render::lang::tr;
+use crate::render::lang::{said, tr};
 use crate::render::units;
 use minijinja::{Value, context};
 use punctual_optimize::{Effect, Judged, Metric};
@@ -49,7 +49,7 @@ fn row(result: &Result<'_>, judged: &Judged) -> Option<Value> {
     let candidate = result.campaign.design.candidates.get(judged.candidate)?;
     let change = |metric| effect(judged, metric).map_or_else(|| units::ABSENT.to_owned(), say::change);
     Some(context! {
-        id => &candidate.id, title => &candidate.title, cost => &candidate.cost,
+        id => &candidate.id, title => said(&candidate.title), cost => said(&candidate.cost),
         verdict => say::verdict(&judged.verdict), rounds => judged.rounds,
         p50 => change(Metric::P50), p99_9 => change(Metric::P99_9), misses => change(Metric::Misses),
     })

@@ -3,6 +3,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_golden, assert_page};
+use crate::render::lang::leftover::{assert_chinese, assert_chinese_page};
 use crate::render::sheet::Style;
 use punctual_optimize::{Candidate, Design, Next, Response, RunOutcome, Strategy};
 
@@ -17,7 +18,7 @@ fn campaign(runs: usize) -> Campaign {
     };
     let candidates = vec![
         candidate("irq.affinity", "No device interrupts the real-time CPUs", "Other CPUs get the load."),
-        candidate("rcu.normal", "RCU does not hurry", "Slower administration."),
+        candidate("rcu.normal", "RCU grace periods are not expedited", "None."),
         candidate("script:/usr/local/sbin/boost", "boost", "not known to punctual"),
         candidate("wd.soft", "No lock-up detector on the real-time CPUs", "Hangs on these CPUs go unseen."),
         candidate("kthr.affinity", "No roaming kernel thread on the real-time CPUs", "None."),
@@ -36,7 +37,7 @@ fn campaign(runs: usize) -> Campaign {
         let outcome = match arm.as_slice() {
             [0] => RunOutcome::Measured(of(8_000, 20_000, 2)),
             [2] => RunOutcome::Measured(of(8_000, 70_000, 40)),
-            [3] => RunOutcome::Refused("wd.soft: the kernel refused it".to_owned()),
+            [3] => RunOutcome::Refused("wd.soft: refused".to_owned()),
             [4] => RunOutcome::Measured(of(5_300, 40_000, 20)),
             [_, _, ..] => RunOutcome::Measured(of(5_300, 20_000, 2)),
             _ => RunOutcome::Measured(of(8_000, 40_000, 20)),
@@ -131,4 +132,12 @@ fn the_page_draws_what_the_table_says_and_can_be_looked_at() {
     // The bar of a change with unknown limits reaches to both edges of the picture.
     let early = shown(20, true, html).unwrap();
     assert!(!early.contains("NaN") && !early.contains(">inf"), "{early}");
+}
+
+#[test]
+fn a_campaign_is_told_in_chinese() {
+    shown(1000, false, |result| {
+        assert_chinese("optimize", || text(result, Style::default()));
+        assert_chinese_page("optimize", || html(result).unwrap());
+    });
 }

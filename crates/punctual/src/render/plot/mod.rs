@@ -8,7 +8,7 @@ pub mod terminal;
 mod words;
 
 pub use named::{Called, Measured, Named, names, together};
-pub use words::{BAND, cautions, nothing, only_counted};
+pub use words::{band, cautions, nothing, only_counted};
 
 use super::chart::{self, COLOURS, HEIGHT, Reach, Shape, WIDTH, escaped};
 use super::units;
@@ -164,7 +164,7 @@ fn histogram(all: &[Named]) -> Option<Drawn> {
 
 fn exceedance(all: &[Named]) -> Option<Drawn> {
     let shapes = of_each(all);
-    let said = format!("{} {BAND}", caption(ChartName::Exceedance, all, &shapes));
+    let said = format!("{} {}", caption(ChartName::Exceedance, all, &shapes), band());
     Some(drawn(chart::exceedance(&shapes, budget_of(all))?, &shapes, said))
 }
 

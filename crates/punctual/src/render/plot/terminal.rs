@@ -3,7 +3,7 @@
 mod field;
 
 use super::named::{budget_of, shapes};
-use super::{BAND, Named, caption, title, wrapped};
+use super::{Named, band, caption, title, wrapped};
 use crate::cli::ChartName;
 use crate::render::chart::{self, LogScale, Shape, Times, limits, moment_label, round_moments, times};
 use crate::render::units;
@@ -122,7 +122,7 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
     field.left.extend(parts.into_iter().map(|(one_in, label)| (line(1.0 / float(one_in)), label)));
     field.print(out);
     // With several curves no bands are drawn, because they would cover each other.
-    let band = if shapes.len() == 1 { format!("{BAND} ") } else { String::new() };
+    let band = if shapes.len() == 1 { format!("{} ", band()) } else { String::new() };
     Some(format!("{band}{}", budget_said(budget)))
 }
 

@@ -3,13 +3,17 @@
 use super::Named;
 use crate::cli::ChartName;
 use crate::render::chart::Shape;
+use crate::render::lang::tr;
 use crate::render::units;
 use punctual_numbers::foreign::{ForeignRun, Quantity, Unfit};
 
-/// Explains the band around a curve of shares.
-pub const BAND: &str = "Band: 95 % limits of each share, for activations that do not depend on each other.";
 /// Number of series for which the text says how many of their values were only counted.
 const TOLD_MAX: usize = 4;
+
+/// Explains the band around a curve of shares.
+pub fn band() -> &'static str {
+    tr!("Band: 95 % limits of each share, for activations that do not depend on each other.")
+}
 
 pub fn title(chart: ChartName) -> &'static str {
     match chart {

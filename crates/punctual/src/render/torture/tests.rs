@@ -3,6 +3,7 @@
 use super::{TortureDocument, brief, text};
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_fits, assert_golden};
+use crate::render::lang::leftover::assert_chinese;
 use crate::render::sheet::Style;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
@@ -217,5 +218,12 @@ fn each_document_fits_its_schema() {
         let document = assert_valid(&TortureDocument { outcome: &outcome });
         assert_eq!(document["findings"]["test"], name.split('-').next().unwrap());
         assert_eq!(document["cpus"], outcome.place.cpus.to_string());
+    }
+}
+
+#[test]
+fn each_outcome_is_told_in_chinese() {
+    for (name, outcome) in all() {
+        assert_chinese(name, || text(&outcome, Style::default()));
     }
 }

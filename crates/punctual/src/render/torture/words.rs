@@ -1,7 +1,7 @@
 //! The sentences about a torture test.
 
 use super::tables::kind;
-use crate::render::lang::tr;
+use crate::render::lang::{said, tr};
 use crate::render::units::{count, counted, duration, latency};
 use crate::render::words::cpus;
 use punctual_linux::torture::own_tests::{OwnResult, OwnTests, Suite, SuiteRun};
@@ -68,7 +68,7 @@ fn corruption(one: &Corruption) -> String {
         thread = one.thread,
         partner,
         act = act(one.act),
-        register = one.register,
+        register = said(&one.register),
         found = bytes(&one.found),
         expected = bytes(&one.expected),
         writer = writer.unwrap_or_default()
@@ -118,7 +118,7 @@ fn integrity_seen(integrity: &Integrity) -> String {
         let caught = if plant.caught { tr!("was noticed") } else { tr!("was NOT noticed") };
         tr!(
             " One corruption was made on purpose, in {register} on CPU {cpu}: it {caught}.",
-            register = plant.register,
+            register = said(&plant.register),
             cpu = plant.cpu,
             caught
         )

@@ -1,5 +1,5 @@
-//! Counts the English that is left where people read Chinese: the audits and plans of every captured machine, and what the
-//! linter says of every command line of the fixtures.
+//! Finds the English that is left where people read Chinese: in the audits and plans of every captured machine, in what the
+//! linter says of every command line of the fixtures, and in the samples of results that other tests show to it.
 //!
 //! Names, options, paths, commands and what a machine itself says stay as they are. So a line counts if it has three plain
 //! English words in a row.
@@ -22,12 +22,16 @@ use std::fs;
 /// Plain English words in a row that no name of a thing has.
 const IN_A_ROW: usize = 3;
 /// What stays English, and why.
-const ALLOWED: [(&str, &str); 6] = [
+const ALLOWED: [(&str, &str); 10] = [
     ("for file in", "a loop of the shell, to be pasted"),
     ("fdt resize fdt", "commands of U-Boot"),
     ("bpftool prog list", "a command"),
     ("none voluntary full", "modes of pre-emption, as the kernel's file has them"),
     ("timerlat osnoise hwlat", "names of tracers, as the kernel's file has them"),
+    ("sudo punctual audit", "a command"),
+    ("sudo punctual check", "a command"),
+    ("sudo punctual torture", "a command"),
+    ("recorded on the", "a note of the user, kept in a recording"),
     ("ro quiet irqpoll", "words of a machine's command line"),
 ];
 
@@ -60,6 +64,32 @@ fn left(text: &str) -> BTreeSet<String> {
         .filter(|(row, _)| !ALLOWED.iter().any(|(allowed, _)| row == allowed))
         .map(|(row, line)| format!("{row} | {line}"))
         .collect()
+}
+
+/// The text of a page, without its tags, its style and its script.
+fn visible(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((before, tagged)) = rest.split_once('<') {
+        text += before;
+        text.push('\n');
+        let end =
+            ["style", "script"].into_iter().find(|name| tagged.starts_with(name)).map(|name| format!("</{name}>"));
+        let end = end.as_deref().unwrap_or(">");
+        rest = tagged.split_once(end).map_or("", |(_, rest)| rest);
+    }
+    text + rest
+}
+
+/// Fails if a text that is made in Chinese has English left.
+pub(in crate::render) fn assert_chinese(name: &str, show: impl FnOnce() -> String) {
+    let left = left(&in_chinese(|| lang::for_people(show)));
+    assert!(left.is_empty(), "{name}: {left:#?}");
+}
+
+/// Fails if a page that is made in Chinese has English left.
+pub(in crate::render) fn assert_chinese_page(name: &str, show: impl FnOnce() -> String) {
+    assert_chinese(name, || visible(&show()));
 }
 
 fn of_machine(tree: &MemTree, kind: Kind) -> String {
@@ -139,4 +169,11 @@ fn english_is_recognised_among_names_and_commands() {
     {
         assert_eq!(english(chinese), None, "{chinese}");
     }
+}
+
+#[test]
+fn a_page_is_read_without_its_tags() {
+    let page = "<style>p { color: red }</style><p title=\"not to be read\">there is <b>more to read</b></p><script>let x;</script>";
+    assert_eq!(visible(page).split_whitespace().collect::<Vec<_>>().join(" "), "there is more to read");
+    assert_eq!(left(&visible(page)).len(), 1);
 }
