@@ -68,7 +68,7 @@ pub struct WhyUnknown {
 }
 
 /// The last words of the reason if root may be able to determine the state. Recordings of every version hold them.
-const ROOT_MAY: &str = "root may be allowed to";
+const ROOT_MAY: &str = "root may be allowed to do this";
 
 impl WhyUnknown {
     /// The reason that `look`, such as `reading /dev/mem`, was refused to an ordinary user.

@@ -93,7 +93,7 @@ pub fn undoing(knob: &Knob, case: &Case<'_>) -> Option<String> {
 fn state(judged: Result<State, Doubt>, evidence: &[Evidence]) -> State {
     match judged {
         Ok(State::Good | State::Bad) if evidence.is_empty() => {
-            State::Unknown("the probe looked at nothing; please report this".into())
+            State::Unknown("the check read no file; please report this".into())
         }
         Ok(state) => state,
         Err(Doubt::Unknown(why)) => {

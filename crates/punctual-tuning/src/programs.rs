@@ -187,7 +187,8 @@ const SETS_TIME: &[&str] = &["clk.ntp", "clk.rtc_sync"];
 #[rustfmt::skip]
 pub const PROGRAMS: &[Program] = &[
     entry("tuned", &["tuned.service"], &["tuned"]).owner_for(&[OWNS_POWER, OWNS_INTERRUPTS, OWNS_PRIORITIES])
-        .sets("governors, sysctls, interrupts and words of its profile; takes them back when it stops", &[FREQUENCIES,
+        .sets("the governors, sysctls, interrupts and command-line words of its profile; it restores them when it \
+            stops", &[FREQUENCIES,
         INTERRUPTS, WORDS, &[Written::AnySysctl, Written::Thread("")]]),
     entry("rt-conf", &["rt-conf.service", "snap.rt-conf.rt-conf.service"], &["rt-conf"]).owner_for(&[OWNS_INTERRUPTS,
         OWNS_POWER]).sets("words on the command line, interrupts and governors", &[FREQUENCIES, INTERRUPTS, WORDS]),
@@ -232,10 +233,12 @@ pub const PROGRAMS: &[Program] = &[
     entry("PackageKit", &["packagekit.service"], &["packagekitd"]).bad_for(UPDATES),
     entry("snapd", &["snapd.service"], &["snapd"]).bad_for(UPDATES),
     entry("dnf-automatic", &["dnf-automatic.service"], &["dnf-automatic"]).bad_for(UPDATES)
-        .by_hand("let dnf-automatic finish, since half an update is worse; svc.update_timers keeps it from coming back"),
+        .by_hand("let dnf-automatic finish, because an interrupted update does more harm; svc.update_timers keeps its \
+            timer from starting it again"),
     entry("apt.systemd.daily", &["apt-daily.service", "apt-daily-upgrade.service"], &["apt.systemd.dai"])
         .bad_for(UPDATES)
-        .by_hand("let apt finish, since half an update is worse; svc.update_timers keeps it from coming back"),
+        .by_hand("let apt finish, because an interrupted update does more harm; svc.update_timers keeps its timer from \
+            starting it again"),
     entry("rpm-ostree", &["rpm-ostreed.service"], &["rpm-ostreed"]).bad_for(UPDATES),
     timers(&["apt-daily.timer", "apt-daily-upgrade.timer", "dnf-automatic.timer", "dnf-automatic-install.timer",
         "dnf-makecache.timer", "dnf5-automatic.timer", "rpm-ostreed-automatic.timer", "transactional-update.timer",

@@ -280,7 +280,7 @@ fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
 fn run(hand: &dyn Hand, invocation: &Invocation) -> Result {
     if invocation.order.is_some() && !runs_systemd(hand)? {
         let said = invocation.arguments.join(" ");
-        return Ok(nothing(format!("systemd does not run this machine now, so 'systemctl {said}' is not needed")));
+        return Ok(nothing(format!("this machine is not run by systemd now, so 'systemctl {said}' is not needed")));
     }
     let done = hand.run(invocation);
     match &done {
@@ -300,7 +300,7 @@ fn unmask_offline(hand: &dyn Hand, unit: &str, lasting: bool, was_masked: bool) 
     let link = format!("/etc/systemd/system/{unit}");
     let meta = hand.stat(&link).map_err(failed(&link, "look at"))?;
     if !lasting || was_masked || meta.is_none_or(|meta| meta.kind != FileKind::Link) {
-        return Ok(nothing("systemd does not run this machine now, and the unit is not masked"));
+        return Ok(nothing("this machine is not run by systemd now, and the unit is not masked"));
     }
     ran(unit, hand.do_unit(unit, UnitVerb::Unmask { lasting })).map(|()| Undone::Restored).map_err(Stuck::Failed)
 }

@@ -417,9 +417,9 @@ fn the_next_steps_name_what_is_in_the_way() {
         Frame::Findings(vec![
             finding("good", Severity::Fatal, State::Good),
             finding("info", Severity::Info, State::Bad),
-            unknown("rt-runtime", "reading is refused; root may be allowed to"),
+            unknown("rt-runtime", "reading is refused; root may be allowed to do this"),
             finding("medium", Severity::Medium, State::Bad),
-            unknown("smi", "asking is refused; root may be allowed to"),
+            unknown("smi", "asking is refused; root may be allowed to do this"),
             unknown("lockdown", "reading is refused, even to root"),
             unknown("other", "not there"),
             worst,

@@ -140,5 +140,5 @@ fn nothing_is_said_of_cpus_nobody_knows() {
         }
     }
     assert!(said.is_empty(), "{}", said.join("\n"));
-    assert!(about_cpus.len() > 20, "only {about_cpus:?} are about CPUs");
+    assert!(about_cpus.len() > 20, "of these, only {about_cpus:?} concern CPUs");
 }

@@ -50,13 +50,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..knob("cmdline.rejected", "No value refused by the kernel", Weight::of(High, High, Medium), rejected)
     },
     Knob {
-        why: "The machine does not use the value on its command line, and a copy of the line spreads the error.",
+        why: "The machine does not use the value that its command line shows, and whoever copies the line copies the \
+            error.",
         ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), |case| {
             none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
         })
     },
     Knob {
-        why: "The word has no effect here, because of another word or of this kernel, and misleads the next reader.",
+        why: "The word has no effect here, because of another word or because of this kernel, and it misleads whoever \
+            reads the line.",
         ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), |case| {
             none_is(case, "without effect", |word| word.verdict == WordVerdict::Inert)
         })
@@ -78,12 +80,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..knob("cmdline.length", "A line that the kernel keeps whole", Weight::of(High, High, High), length)
     },
     Knob {
-        why: "The last of them counts, and their order depends on what wrote the line: boot loader, image or a \
-            person.",
+        why: "Of several equal words the last one counts, and their order depends on what wrote the line: the boot \
+            loader, the image or a person.",
         ..knob("cmdline.duplicates", "No word given twice with two values", Weight::all(Info), duplicates)
     },
     Knob {
-        why: "The kernel passes everything behind -- to init, and reads no word of its own there.",
+        why: "The kernel passes everything after -- to init, and does not read its own words there.",
         ..knob("cmdline.separator", "No kernel word behind --", Weight::of(Medium, Medium, Medium), separator)
     },
 ];
@@ -122,7 +124,8 @@ fn unknown(case: &Case<'_>) -> Judged {
     let is_near = Target::of(case.machine).is_some_and(|target| target.was_looked_at());
     if !is_near {
         return Doubt::unknown(format!(
-            "which words this kernel knows was not looked at: {} on x86-64, arm64, arm and riscv64 were",
+            "this program does not know the words of this kernel: it knows those of {} on x86-64, arm64, arm and \
+            riscv64",
             examined_versions()
         ));
     }
@@ -131,16 +134,16 @@ fn unknown(case: &Case<'_>) -> Judged {
     let is_untold = judged(case)?.iter().any(|word| word.is_untold);
     Doubt::unknown_if(
         is_untold && judged(case)?.iter().filter(is_unknown).all(|word| word.is_untold),
-        "no kernel that was looked at has some of the words with a dot, and whether this machine has a module for \
-             them is not told, as /sys/module cannot be listed",
+        "some of the words with a dot are in no kernel that this program knows, and whether they belong to a module of \
+        this machine cannot be told, because /sys/module cannot be listed",
     )?;
     let is_good = none_is(case, "unknown", |word| is_unknown(&word) && !word.is_untold)?;
     // The word is unknown to the kernels of nearby versions that were examined, which proves nothing for this version.
     let is_exact = Target::of(case.machine).is_some_and(|target| target.is_looked_at());
     Doubt::unknown_if(
         !is_good && !is_exact && !case.log_lists_unknown_words(),
-        "the versions of the kernel around this one do not know some of the words; this one was not looked at, and \
-             its log does not say (any more)",
+        "the kernel versions next to this one do not know some of the words; this program does not know this version \
+        itself, and the kernel's log does not say (or no longer says) which words it ignored",
     )?;
     Ok(is_good)
 }
@@ -166,7 +169,7 @@ fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
 fn length(case: &Case<'_>) -> Judged {
     let line = line(case)?;
     let Some(kept) = case.arch().copied().and_then(kept_bytes) else {
-        return Doubt::unknown("how much this architecture keeps was not looked at");
+        return Doubt::unknown("this program does not know how many bytes of the command line this architecture keeps");
     };
     let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
     let bytes = before_masking.unwrap_or(line.len());
@@ -200,7 +203,7 @@ fn separator(case: &Case<'_>) -> Judged {
     // Only the names of words are shown, since the values of words for init may be private.
     let found: Vec<&str> = behind.iter().filter(|word| is_kernels(word)).map(|word| word.name.as_str()).collect();
     let shown = if found.is_empty() {
-        format!("{} behind --, none of them the kernel's", counted(behind.len()))
+        format!("{} after --, none of them meant for the kernel", counted(behind.len()))
     } else {
         format!("behind --: {}", found.join(" "))
     };

@@ -58,7 +58,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/sys/kernel/tracing/current_tracer", Want::Word { good: &["nop"], bad: &[] }, UNSEEN),
             Check::seen("/sys/kernel/tracing/set_event", Want::EMPTY, UNSEEN),
         ]),
-        why: "Every traced event costs where it happens, and turning tracing on or off interrupts all CPUs.",
+        why: "Every traced event costs time on the CPU where it happens, and turning tracing on or off interrupts all \
+            CPUs.",
         fix: Fix::command("echo nop > /sys/kernel/tracing/current_tracer; echo > /sys/kernel/tracing/set_event"),
         persist: &[
             Lasting::NoWord("ftrace"),
@@ -75,8 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Serial consoles print in a thread",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(nbcon),
-        why: "A serial console of the old kind prints on the CPU that logged, with interrupts off; one of the new \
-            kind (nbcon), or any on PREEMPT_RT from 6.12, has a thread for it.",
+        why: "A serial console of the old kind prints on the CPU that logged, with interrupts off; one of the new kind \
+            (nbcon), or any console on PREEMPT_RT from 6.12 on, prints from a thread of its own.",
         fix: Fix::boot(
             "Boot with console=tty0 and no other console= (with none at all, the device tree of an ARM board names the serial \
             line); or boot PREEMPT_RT from 6.12 on, or a kernel whose driver for this console is of the new kind.",
@@ -104,7 +105,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["ratelimit", "off"], bad: &["on"] },
             CannotBe("this kernel does not print"),
         ),
-        why: "With on, whatever writes to /dev/kmsg goes to the consoles unlimited.",
+        why: "If devkmsg is on, messages that programs write to /dev/kmsg go to the consoles without any limit.",
         persist: &[Lasting::NoWord("printk.devkmsg")],
         cost: "Lines of a flood are lost.",
         sources: &[
@@ -140,7 +141,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No console over the network",
         severity: Weight::all(Medium),
         check: Check::Probe(|case| Ok(!consoles(case)?.iter().any(|(name, _)| name.starts_with("netcon")))),
-        why: "netconsole sends each message as a packet from wherever it was logged, with interrupts off.",
+        why: "netconsole sends each message as a packet from the CPU that logged it, with interrupts off.",
         persist: &[Lasting::NoModule("netconsole"), Lasting::NoWord("netconsole")],
         cost: "Messages of a crash are lost.",
         confidence: Confidence::Medium,
@@ -159,7 +160,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/sys/kernel/tracing/kprobe_events", Want::EMPTY, NO_PROBES),
             Check::seen("/sys/kernel/tracing/uprobe_events", Want::EMPTY, NO_PROBES),
         ]),
-        why: "Every thread that passes a probe traps or jumps aside, and placing it stops all CPUs for a moment.",
+        why: "Every thread that reaches a probe traps or takes a detour, and placing a probe stops all CPUs for a \
+            moment.",
         fix: Fix::command("echo > /sys/kernel/tracing/kprobe_events; echo > /sys/kernel/tracing/uprobe_events"),
         persist: &[Lasting::NoWord("kprobe_event"), Lasting::other("Find out who placed them")],
         undo: Fix::prose("Write the lines back."),
@@ -173,7 +175,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No tracing in side instances",
         applies: can_trace,
         check: Check::Probe(instances),
-        why: "Programs such as rasdaemon trace in an instance of their own; the cost is the same.",
+        why: "Programs such as rasdaemon trace in a trace instance of their own, which costs as much as the main one.",
         fix: Fix::command(
             "echo nop > /sys/kernel/tracing/instances/NAME/current_tracer; echo > \
             /sys/kernel/tracing/instances/NAME/set_event",
@@ -204,11 +206,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.number("/proc/sys/kernel/perf_event_paranoid", CannotBe("this kernel has no perf events")).map(|_| ())
         },
         check: Check::advice(
-            "cannot be seen cheaply: who holds perf events shows as anon_inode:[perf_event] among the links \
-                of /proc/*/fd",
+            "would be costly to read: a program that holds perf events has anon_inode:[perf_event] among the links in \
+            its /proc/PID/fd",
         ),
-        why: "Monitoring agents keep counters on every CPU, which overflow into interrupts and are multiplexed by a \
-            timer.",
+        why: "Monitoring agents keep performance counters on every CPU. A counter that overflows interrupts the CPU, \
+            and a timer switches between counters if there are too many.",
         fix: Fix::prose("Stop the program, or tell it to leave CPUs <I> out."),
         persist: &[Lasting::other("The same in the program's configuration")],
         cost: "Profiles.",
@@ -220,7 +222,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "trace.bpf",
         title: "Only known BPF programs are loaded",
         applies: |case| {
-            let none = CannotBe("this kernel runs no BPF programs of its users");
+            let none = CannotBe("this kernel was built without the bpf system call");
             case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
         },
         check: Check::advice("cannot be seen without the bpf system call: bpftool prog list, bpftool link list"),
@@ -249,7 +251,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "trace.latencytop",
         title: "latencytop is off",
         check: Check::sysctl("kernel.latencytop", Want::ZERO, CannotBe("this kernel has no latencytop")),
-        why: "While it is on, every blocking of every task is recorded with its stack, under one lock.",
+        why: "While latencytop is on, the kernel records the stack each time any task blocks, under one global lock.",
         cost: "The statistics.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/latencytop.c"],
         ..KNOB
@@ -273,7 +275,7 @@ fn prints_in_a_thread(case: &Case<'_>) -> bool {
 const TRACEFS: &str = "/sys/kernel/tracing";
 const UNSEEN: Missing = TellsNothing("tracefs is not mounted");
 
-const NO_PROBES: Missing = CannotBe("this kernel cannot place probes by file");
+const NO_PROBES: Missing = CannotBe("this kernel cannot place probes through tracefs");
 
 fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
     if !case.exists(TRACEFS) && case.list("/sys/kernel").known().is_some_and(|names| !names.is_empty()) {

@@ -12,10 +12,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             "/sys/block/*/queue/scheduler",
             has_no_moving_parts,
             Want::Choice { good: &["none"], bad: &[] },
-            CannotBe("there is no disk that this concerns"),
+            CannotBe("no disk here has this setting"),
         ),
-        why: "A scheduler sorts requests under a lock and adds work to each; disks without moving parts gain \
-            nothing from it.",
+        why: "An I/O scheduler sorts requests under a lock and adds work to each request; disks without moving parts \
+            gain nothing from it.",
         fix: Fix::command("echo none > /sys/block/DISK/queue/scheduler"),
         persist: &[Lasting::Udev(Rule {
             event: Event::AddOrChange,
@@ -32,7 +32,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::seen(
             "/sys/block/*/queue/rq_affinity",
             Want::Within(0, 1),
-            CannotBe("there is no disk that this concerns"),
+            CannotBe("no disk here has this setting"),
         ),
         why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
         fix: Fix::prose("echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>."),
@@ -52,8 +52,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "blk.poll",
         title: "Drives are not polled for media",
         check: Check::Probe(poll),
-        why: "Drives with removable media that cannot tell of a change are asked at a steady beat; an optical drive \
-            on a slow bus holds that up.",
+        why: "The kernel polls drives with removable media that cannot report a change themselves, and an optical \
+            drive on a slow bus answers slowly.",
         fix: Fix::command("echo 0 > /sys/block/DISK/events_poll_msecs"),
         persist: &[Lasting::Udev(Rule {
             when: &[attribute("removable", "1")],
@@ -72,7 +72,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A resync or check reads every disk of the array end to end, computes parity and takes the memory bus \
             with it.",
         fix: Fix::command("echo idle > /sys/block/mdN/md/sync_action"),
-        cost: "An array that is not rebuilt does not protect.",
+        cost: "Until an array is rebuilt, it does not protect against the loss of another disk.",
         blast: Blast::Breaking,
         confidence: Confidence::High,
         sources: &["kernel admin-guide/md.rst: sync_action", "mdstat"],
@@ -105,12 +105,12 @@ pub(crate) const KNOBS: &[Knob] = &[
                     || options.iter().any(|option| at_once.contains(&option.as_str()))
             })
         }),
-        why: "A commit interval below five seconds, or writing everything at once (sync, dirsync, data=journal), \
-            makes more and smaller bursts.",
+        why: "A commit interval below five seconds, or writing everything at once (sync, dirsync, data=journal), makes \
+            the disk write in more and smaller bursts.",
         fix: Fix::prose("mount -o remount,commit=30 PLACE; or without sync, dirsync"),
         persist: &[Lasting::other("The same in the options in /etc/fstab")],
         undo: Fix::prose("mount -o remount with the options that were there."),
-        cost: "More is lost in a power cut.",
+        cost: "More data is lost in a power cut.",
         blast: Blast::Disturbing,
         sources: &[
             "ext4(5): commit",
@@ -128,7 +128,7 @@ pub(crate) const KNOBS: &[Knob] = &[
                 has("rw") && !has("noatime") && !has("relatime") && !["vfat", "exfat", "ntfs3"].contains(&kind)
             })
         }),
-        why: "With strict access times every read of a file is followed by a write.",
+        why: "With strict access times, every read of a file causes a write.",
         fix: Fix::command("mount -o remount,noatime PLACE"),
         persist: &[Lasting::other("noatime in the options in /etc/fstab")],
         undo: Fix::command("mount -o remount,strictatime PLACE"),
@@ -140,7 +140,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dev.sound",
         title: "No sound devices",
-        applies: |case| case.not_for(Kind::Audio, "sound is what is asked for"),
+        applies: |case| case.not_for(Kind::Audio, "this work needs sound"),
         check: Check::NoDevice { class: "sound", start: "card" },
         why: "Sound devices interrupt at every period, and their codecs are powered up and down.",
         fix: Fix::prose("rmmod the drivers (snd_hda_intel ...), when nothing uses them."),
@@ -154,7 +154,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dev.bluetooth",
         title: "No Bluetooth",
         check: Check::NoDevice { class: "bluetooth", start: "hci" },
-        why: "Bluetooth adapters scan and interrupt by USB at any time.",
+        why: "Bluetooth adapters scan at any time, and interrupt a CPU over USB when they do.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
         persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth")],
         cost: "Bluetooth.",
@@ -166,7 +166,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dev.camera",
         title: "No cameras",
         check: Check::NoDevice { class: "video4linux", start: "video" },
-        why: "A camera in use fills memory by USB at every frame; one that is not used still wakes the bus.",
+        why: "A camera in use sends every frame over USB into memory; a camera that is not in use still wakes the bus.",
         persist: &[Lasting::NoModule("uvcvideo")],
         cost: "Cameras.",
         blast: Blast::Breaking,
@@ -187,15 +187,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dev.rng",
         title: "No kernel thread drains the hardware generator here",
         check: Check::Probe(rng),
-        why: "The thread hwrng reads the generator for ever; some answer slowly, over a bus that others need: a TPM in \
-            milliseconds.",
+        why: "The kernel thread hwrng reads the random number generator all the time. Some generators answer slowly \
+            over a bus that other devices need; a TPM takes milliseconds.",
         fix: Fix::prose(
             "taskset -pc <H> PID-OF-hwrng; from 6.12 on also: echo none > /sys/class/misc/hw_random/rng_current (6.1 \
             refuses it: blacklist the driver there).",
         ),
         persist: &[Lasting::word("rng_core.default_quality=0")],
         undo: Fix::prose("taskset as before; write back the name that was there to rng_current."),
-        cost: "Random numbers early after boot.",
+        cost: "Fewer random numbers early after boot.",
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 drivers/char/hw_random/core.c", "unverified: the cost on a given machine"],
         ..KNOB
@@ -233,14 +233,14 @@ fn poll(case: &Case<'_>) -> Judged {
             polled.push(format!("{disk}: {events}"));
         }
     }
-    Doubt::not_applicable_if(seen == 0, "there is no disk that this concerns")?;
-    case.none_found(format!("{BLOCKS}/*/events"), polled.join("; "), format!("as wanted on {seen}"))
+    Doubt::not_applicable_if(seen == 0, "no disk here has this setting")?;
+    case.none_found(format!("{BLOCKS}/*/events"), polled.join("; "), format!("set as wanted on {seen}"))
 }
 
 fn md(case: &Case<'_>) -> Judged {
     let path = "/proc/mdstat";
     let table = case.content(path, CannotBe("there are no arrays (md)"))?;
-    Doubt::unknown_if(!table.starts_with("Personalities"), format!("{path} is not what it should be"))?;
+    Doubt::unknown_if(!table.starts_with("Personalities"), format!("{path} has an unexpected format"))?;
     let busy = |line: &&str| {
         ["resync =", "recovery =", "check =", "reshape =", "repair ="].iter().any(|word| line.contains(word))
     };

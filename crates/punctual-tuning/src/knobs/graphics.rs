@@ -24,13 +24,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "gpu.desktop",
         title: "No desktop session",
         severity: Weight::all(Medium),
-        applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
+        applies: |case| case.not_for(Kind::Audio, "this work runs on a shared desktop"),
         check: Check::Service,
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with every movement of \
             the mouse.",
         fix: Fix::prose("systemctl isolate multi-user.target (ends the session)."),
         persist: &[Lasting::other(
-            "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
+            "systemctl set-default multi-user.target; if a screen is needed, a kiosk program that draws little.",
         )],
         undo: Fix::command("systemctl set-default graphical.target; systemctl isolate graphical.target"),
         cost: "The desktop.",
@@ -62,7 +62,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.display",
         title: "No display is lit",
-        applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
+        applies: |case| case.not_for(Kind::Audio, "this work runs on a shared desktop"),
         check: Check::seen(
             "/sys/class/drm/card*-*/enabled",
             Want::Word { good: &["disabled"], bad: &["enabled"] },
@@ -114,7 +114,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::NoModule("nvidia"),
         why: "Nobody outside its maker can say how long the proprietary NVIDIA driver keeps interrupts off.",
         fix: Fix::prose(
-            "Use the card's free driver or none: systemctl isolate multi-user.target; rmmod nvidia_drm \
+            "Use the open-source driver of the card, or none: systemctl isolate multi-user.target; rmmod nvidia_drm \
             nvidia_modeset nvidia_uvm nvidia",
         ),
         persist: &[Lasting::NoModule("nvidia_drm")],
@@ -129,11 +129,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No program computes on the graphics card",
         applies: |case| cards(case).map(|_| ()),
         check: Check::advice(
-            "cannot be seen cheaply: /proc/PID/fdinfo of every program that has /dev/dri open counts engine time in \
+            "would be costly to read: /proc/PID/fdinfo of every program that has /dev/dri open counts engine time in \
             its lines drm-engine-",
         ),
         why: "An integrated GPU at work takes power, cache and memory bandwidth from the CPUs.",
-        fix: Fix::prose("End the programs that use it, or bound them by its frequency (gpu.freq)."),
+        fix: Fix::prose("End the programs that use it, or limit its frequency (gpu.freq)."),
         persist: &[Lasting::other("Do not start them with the machine")],
         cost: "Graphics, video, computing on the card.",
         confidence: Confidence::Medium,

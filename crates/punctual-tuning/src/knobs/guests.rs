@@ -25,11 +25,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The host says that the CPUs are dedicated",
         applies: hints,
         check: Check::advice(
-            "cannot be seen from inside by file: without the hint (KVM: kvm-hint-dedicated) the guest uses \
-                paravirtual locks and time; look in the host's definition of the guest, or in leaf 0x40000001 of \
-                CPUID",
+            "no file inside the guest shows it: without the hint (KVM: kvm-hint-dedicated) the guest uses paravirtual \
+            locks and time; look in the host's definition of the guest, or in leaf 0x40000001 of CPUID",
         ),
-        why: "Paravirtual locks and remote flushes call the host where a real machine would just go on.",
+        why: "Paravirtual locks and remote TLB flushes call the host; on a real machine, the CPU would simply \
+            continue.",
         fix: Fix::prose(
             "On the host: <kvm><hint-dedicated state=\"on\"/></kvm> in the guest's features, with vCPUs pinned.",
         ),
@@ -59,17 +59,18 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "vCPUs that must be punctual are pinned and FIFO",
         applies: |case| Doubt::not_applicable_if(case.running("virt.vcpu")?.is_empty(), "no guest runs here"),
         check: Check::advice(
-            "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
-                (CPU N/KVM) should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads elsewhere, its \
-                memory locked",
+            "this program cannot tell which guest does the real-time work. The vCPU threads of that guest (CPU N/KVM) \
+            should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads should run elsewhere, and its \
+            memory should be locked",
         ),
-        why: "A guest is never more punctual than the threads that are its CPUs.",
+        why: "A guest is never more punctual than the host threads that run its vCPUs.",
         fix: Fix::prose(
             "<vcpupin>, <vcpusched scheduler=\"fifo\" priority=\"1\">, <emulatorpin>, <memoryBacking><locked/> in \
             the guest's definition.",
         ),
-        persist: &[Lasting::other("The same: the definition lasts")],
-        cost: "CPUs of the host; with idle=poll in the guest, FIFO starves the host's own work there.",
+        persist: &[Lasting::other("The same command: the guest's definition persists")],
+        cost: "CPUs of the host; with idle=poll in the guest, its FIFO threads starve the host's own work on these \
+            CPUs.",
         sources: &["kernel 7.3 core-api/real-time/hardware.rst", "libvirt domain format: CPU tuning"],
         ..KNOB
     },
@@ -78,8 +79,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The host does not spin for idle guests",
         applies: runs_guests,
         check: Check::parameter("kvm", "halt_poll_ns", Want::ZERO, NO_PARAMETER),
-        why: "With halt polling a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
-            nothing, a shared one loses.",
+        why: "With halt polling, a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
+            nothing from it, and on a shared CPU it takes time from others.",
         persist: &[Lasting::module("kvm halt_poll_ns=0")],
         cost: "Slower wake-ups of guests that share CPUs.",
         blast: Blast::Harmless,
@@ -98,8 +99,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/sys/module/kvm_intel/parameters/ple_gap", Want::ZERO, NO_PARAMETER),
             Check::seen("/sys/module/kvm_amd/parameters/pause_filter_count", Want::ZERO, NO_PARAMETER),
         ]),
-        why: "Pause-loop exiting throws a vCPU out that spins on a lock: right where CPUs are shared, an exit for \
-            nothing where they are dedicated.",
+        why: "Pause-loop exiting forces a vCPU that spins on a lock out of the guest: this helps if vCPUs share host \
+            CPUs, but is a useless exit if each has a CPU of its own.",
         persist: &[Lasting::module("kvm_intel ple_gap=0"), Lasting::module("kvm_amd pause_filter_count=0")],
         cost: "Guests with more vCPUs than CPUs spin in vain.",
         sources: &["kernel 6.1, 6.12, 7.3 arch/x86/kvm/vmx/vmx.c", "tuned profile realtime-virtual-host"],
@@ -117,7 +118,8 @@ pub(crate) const KNOBS: &[Knob] = &[
                 NO_PARAMETER,
             ),
         ]),
-        why: "The host can fire a guest's timer early by what the entry takes, so that the guest sees it on time.",
+        why: "The host can fire a guest's timer early by the time that entering the guest takes, so that the guest \
+            sees the timer on time.",
         persist: &[Lasting::other(
             "/etc/modprobe.d: no option lapic_timer_advance=0 (lapic_timer_advance_ns=0 before 6.12) for kvm",
         )],
@@ -130,9 +132,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Clocks of guests are not synchronised every five minutes",
         applies: runs_guests,
         check: Check::seen("/sys/module/kvm/parameters/kvmclock_periodic_sync", Want::NO, NO_PARAMETER),
-        why: "The host updates the clock of all vCPUs at a steady beat, which makes each of them exit.",
+        why: "The host updates the clock of all vCPUs at a fixed interval, which forces each vCPU out of the guest.",
         persist: &[Lasting::module("kvm kvmclock_periodic_sync=0")],
-        cost: "kvm-clock drifts against the host's.",
+        cost: "kvm-clock drifts against the host's clock.",
         confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12 arch/x86/kvm/x86.c (gone in 7.3)", "tuned profile realtime-virtual-host"],
         ..KNOB
@@ -149,10 +151,10 @@ pub(crate) const KNOBS: &[Knob] = &[
                 NO_PARAMETER,
             ),
         ]),
-        why: "Without hardware support for the interrupt controller every interrupt and every end of one makes the \
-            guest exit.",
+        why: "Without hardware support for the interrupt controller, the guest exits at every interrupt and again at \
+            the end of each interrupt.",
         persist: &[Lasting::module("kvm_intel enable_apicv=1"), Lasting::module("kvm_amd avic=1")],
-        cost: "Nested guests on AMD lose it.",
+        cost: "On AMD, nested guests lose this support.",
         sources: &["kernel 6.12 arch/x86/kvm/vmx/vmx.c, svm/svm.c"],
         ..KNOB
     },
@@ -179,7 +181,7 @@ fn steal(case: &Case<'_>) -> Judged {
 
 fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     is_guest(case)?;
-    Doubt::not_applicable_if(case.arch() != Some(&Arch::X86), "only x86 hosts give it")?;
+    Doubt::not_applicable_if(case.arch() != Some(&Arch::X86), "only x86 hosts give this hint")?;
     let path = "/sys/devices/system/cpu/cpuidle/current_driver";
     if case.peek(path) == Fact::Known("haltpoll".to_owned()) {
         case.note(path, "haltpoll");

@@ -14,8 +14,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Ok(has_capability(case, CAP_SYS_NICE)?
                 || soft_limit(case, "Max realtime priority")?.is_none_or(|limit| limit > 0))
         }),
-        why: "Without the right to it, a thread asks for SCHED_FIFO, is refused, and waits its turn with everybody \
-            else.",
+        why: "Without this right, a thread that asks for SCHED_FIFO is refused, and then waits for its turn like every \
+            ordinary thread.",
         fix: Fix::prose("prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root."),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
         cost: "A member of the group can lock the machine up; never grant 99.",
@@ -34,11 +34,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             Ok(has_capability(case, CAP_IPC_LOCK)?
                 || soft_limit(case, "Max locked memory")?.is_none_or(|limit| limit >= ENOUGH_BYTES))
         }),
-        why: "Memory that cannot be locked can be taken away, and the next touch waits for it. Judged bad: less \
-            than 1 GiB.",
+        why: "The kernel may take memory away that cannot be locked, and the next access then waits until it is back. \
+            Judged bad: less than 1 GiB.",
         fix: Fix::prose("prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE)."),
         persist: &[Lasting::limit("@realtime - memlock unlimited"), Lasting::unit("LimitMEMLOCK=infinity")],
-        cost: "A member of the group can use the memory up.",
+        cost: "A member of the group can use up the machine's memory.",
         sources: &["mlockall(2)", "the refusal was seen on 6.18; the granting was not tried"],
         ..KNOB
     },
@@ -47,8 +47,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No time limit on real-time threads",
         severity: Weight::of(Info, High, Info),
         check: Check::Probe(|case| Ok(soft_limit(case, "Max realtime timeout")?.is_none())),
-        why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
-            rtkit sets 200 ms.",
+        why: "The kernel ends a real-time thread that uses more CPU time than this limit without a blocking call: it \
+            sends SIGXCPU at the soft limit and SIGKILL at the hard one. rtkit sets 200 ms.",
         fix: Fix::command("prlimit --pid PID --rttime=unlimited"),
         persist: &[Lasting::unit("LimitRTTIME=infinity")],
         cost: "A safety net for experiments.",
@@ -61,10 +61,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The caller may run on the real-time CPUs",
         severity: Weight::all(Fatal),
         check: Check::Probe(cpus),
-        why: "A cpuset that leaves these CPUs out refuses to pin a thread to them. An affinity that was merely \
-            inherited (as on every machine with isolcpus=) does not.",
-        fix: Fix::prose("Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>)."),
-        persist: &[Lasting::unit("AllowedCPUs=<I>"), Lasting::other("Or cpuset in the container's definition.")],
+        why: "If a cpuset leaves these CPUs out, the kernel refuses to pin a thread to them. An affinity that was \
+            merely inherited (as on every machine with isolcpus=) does not prevent pinning.",
+        fix: Fix::prose(
+            "Start the application in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>).",
+        ),
+        persist: &[Lasting::unit("AllowedCPUs=<I>"), Lasting::other("Or set cpuset in the container's definition.")],
         sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
         ..KNOB
     },
@@ -72,11 +74,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "lim.rtprio_max",
         title: "The caller may not use priority 99",
         check: Check::Probe(|case| {
-            Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
+            Doubt::not_applicable_if(
+                has_capability(case, CAP_SYS_NICE)?,
+                "with CAP_SYS_NICE the limit does not apply",
+            )?;
             Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
         }),
-        why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell and no watchdog \
-            process.",
+        why: "If a thread of priority 99 spins, no process that a user can start pre-empts it: neither a shell nor a \
+            watchdog process.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
         sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
@@ -88,7 +93,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(stack),
         why: "A new thread gets a stack as large as this limit, and with mlockall(MCL_FUTURE) all of it is locked. \
             Judged bad: more than 16 MiB.",
-        fix: Fix::prose("ulimit -s 8192, or a stack size given at each creation."),
+        fix: Fix::prose("ulimit -s 8192, or pass a stack size each time a thread is created."),
         persist: &[Lasting::limit("@realtime soft stack 8192"), Lasting::unit("LimitSTACK=8M")],
         sources: &["pthread_create(3)", "mlockall(2)"],
         ..KNOB
@@ -103,8 +108,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             }
             is_unlimited(case, &["cpu.max"])
         }),
-        why: "When the quota is used up, every ordinary thread of the group stops until the next period: also one \
-            that holds a lock the real-time thread needs.",
+        why: "When the quota is used up, every ordinary thread of the group stops until the next period, even a thread \
+            that holds a lock which the real-time thread needs.",
         fix: Fix::command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
         persist: &[Lasting::unit("CPUQuota="), Lasting::other("In the container's definition: no CPU limit")],
         cost: "The group may use whole CPUs.",
@@ -122,8 +127,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             }
             is_unlimited(case, &["memory.high", "memory.max"])
         }),
-        why: "At memory.high every allocation of the group waits for reclaim; at memory.max something in it is \
-            killed.",
+        why: "At memory.high, every allocation of the group waits for reclaim; at memory.max, the kernel kills a \
+            process of the group.",
         fix: Fix::prose("echo max > /sys/fs/cgroup/GROUP/memory.high; the same for memory.max"),
         persist: &[Lasting::unit("MemoryHigh=infinity"), Lasting::unit("MemoryMax=infinity")],
         cost: "The group may use all memory.",
@@ -138,21 +143,22 @@ pub(crate) const KNOBS: &[Knob] = &[
         applies: |case| {
             Doubt::not_applicable_if(
                 case.flavour().is_ok_and(Flavour::is_dual),
-                "the threads that matter belong to the other kernel, which has classes of its own",
+                "the threads that matter belong to the second kernel, which has scheduling classes of its own",
             )
         },
         check: Check::advice(
-            "cannot be seen before the application runs: chrt -a -p PID shows class and priority of every \
-                thread; no two that must not wait for each other should have the same",
+            "cannot be seen before the application runs: chrt -a -p PID shows the class and priority of every thread; \
+            two threads that must not wait for each other should not have the same priority",
         ),
-        why: "A thread without the class waits for everybody; two of one priority wait for each other.",
+        why: "A thread without a real-time class waits for every real-time thread; two threads of the same priority \
+            wait for each other.",
         fix: Fix::prose(
-            "chrt -a -f -p PRIORITY PID; in the program sched_setscheduler, with SCHED_RESET_ON_FORK for what \
-            starts helpers.",
+            "chrt -a -f -p PRIORITY PID; in the program sched_setscheduler, with SCHED_RESET_ON_FORK if it starts \
+            helper processes.",
         ),
         persist: &[Lasting::unit("CPUSchedulingPolicy=fifo"), Lasting::unit("CPUSchedulingPriority=80")],
         undo: Fix::command("chrt -a -o -p 0 PID"),
-        cost: "Everything below waits.",
+        cost: "Work of lower priority waits.",
         blast: Blast::Disturbing,
         sources: &["sched(7)"],
         ..KNOB
@@ -163,10 +169,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         applies: |case| Doubt::not_applicable_if(case.rt().len() == 1 && case.has_no_others(), "there is one CPU"),
         check: Check::advice(
-            "cannot be seen before the application runs: taskset -a -p PID shows where every thread may run; \
-                CPU numbers need not be without gaps",
+            "cannot be seen before the application runs: taskset -a -p PID shows where every thread may run; the \
+            numbers of the CPUs may have gaps",
         ),
-        why: "A thread that may run on several CPUs is moved between them, and finds cold caches.",
+        why: "A thread that may run on several CPUs is moved between them, and its caches are cold after each move.",
         fix: Fix::prose("taskset -a -c -p <I> PID; in the program sched_setaffinity for each thread."),
         persist: &[Lasting::unit("CPUAffinity=<I>")],
         sources: &["sched_setaffinity(2)", "LinuxCNC#294: a CPU number that did not exist"],
@@ -176,12 +182,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "proc.futex_pi",
         title: "Locks of real-time threads inherit priority",
         severity: Weight::all(High),
-        applies: |case| case.not_for(Kind::Poll, "work that never sleeps takes no lock that makes it"),
+        applies: |case| case.not_for(Kind::Poll, "work that never sleeps takes no lock that would make it sleep"),
         check: Check::advice(
             "cannot be seen from outside: look in the source for PTHREAD_PRIO_INHERIT on every mutex that a \
                 real-time thread takes, and for condition variables",
         ),
-        why: "A real-time thread that waits for an ordinary one waits for everything that pre-empts that one.",
+        why: "A real-time thread that waits for an ordinary thread also waits for everything that pre-empts the \
+            ordinary thread.",
         fix: Fix::prose("pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT); exchange data without locks."),
         persist: &[Lasting::other("The same: the program's source")],
         undo: Fix::prose("PTHREAD_PRIO_NONE"),
@@ -280,7 +287,7 @@ fn cpus(case: &Case<'_>) -> Judged {
     }
     let Some(file) = cpuset_file(case) else {
         return Doubt::unknown(
-            "the inherited affinity leaves CPUs out, and whether a cpuset forbids them is not shown",
+            "the inherited affinity leaves some CPUs out, and it is not shown whether a cpuset forbids them",
         );
     };
     Ok(case.rt().is_subset(&case.cpu_list(&file, TellsNothing("the cpuset is not shown"))?))

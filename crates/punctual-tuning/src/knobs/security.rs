@@ -23,11 +23,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Mitigations of CPU bugs left on",
         applies: mitigations,
         check: Check::advice(
-            "cannot be judged by software: each costs at every entry to the kernel, and each is there for a \
-                reason. Leave them on; where the machine is closed and a measurement shows the gain, single ones \
-                can be left out by their own words",
+            "cannot be judged by software: each mitigation costs time at every entry into the kernel, and each closes \
+            a known attack. Leave them on; only on a machine that runs no foreign code, and if a measurement shows the \
+            gain, turn off single ones by their own words",
         ),
-        why: "Flushes and barriers at kernel entry and exit cost up to microseconds on older CPUs, guests pay twice.",
+        why: "Flushes and barriers at kernel entry and exit cost up to some microseconds on older CPUs, and guests pay \
+            twice.",
         persist: &[Lasting::other(
             "mitigations=off turns all of them off; single words are in kernel-parameters.txt (retbleed=, mds=, nopti ...)",
         )],
@@ -63,7 +64,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.smap",
         title: "Access protection (SMAP) not taken away",
         check: Check::Probe(smap),
-        why: "Old guides switch SMAP off for speed; it costs next to nothing, nosmap is no longer a word, and \
+        why: "Old guides switch SMAP off for speed, but SMAP costs next to nothing, nosmap is no longer a word, and \
             clearcpuid= marks the kernel tainted.",
         persist: &[Lasting::NoWord("clearcpuid"), Lasting::NoWord("nosmap")],
         cost: "None.",
@@ -98,8 +99,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.stackleak",
         title: "The kernel's stack is not wiped at each system call",
         check: Check::sysctl("kernel.stack_erasing", Want::ZERO, CannotBe("this kernel does not wipe its stack")),
-        why: "Wiping costs at the end of every system call, more the deeper it went.",
-        cost: "Leaks of kernel memory get likelier.",
+        why: "Wiping the stack takes time at the end of every system call, the more the deeper the call went.",
+        cost: "Leaks of data from kernel memory become more likely.",
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: stack_erasing",
             "kernel 6.1, 6.12 kernel/stackleak.c, 7.3 kernel/kstack_erase.c",
@@ -122,14 +123,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Every system call runs through every filter that was inherited: those of a container, of a unit, of a \
             sandbox.",
         fix: Fix::prose(
-            "Start it without: docker run --security-opt seccomp=unconfined, or without SystemCallFilter= in the \
-            unit.",
+            "Start the application without filters: docker run --security-opt seccomp=unconfined, or without \
+            SystemCallFilter= in the unit.",
         ),
         persist: &[
             Lasting::unit("SystemCallFilter="),
             Lasting::other("In the container's definition: a seccomp profile of Unconfined"),
         ],
-        cost: "One wall less around the program.",
+        cost: "One protection less around the program.",
         confidence: Confidence::Medium,
         sources: &["proc_pid_status(5): Seccomp", "kernel 6.12 fs/proc/array.c"],
         ..KNOB
@@ -144,11 +145,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         }),
         why: "With speculative store bypass disabled for a task, every load waits for earlier stores; kernels \
             before 5.16 did that to whatever had a seccomp filter.",
-        fix: Fix::NotAtRunTime("a task that disabled it for good cannot take it back."),
+        fix: Fix::NotAtRunTime("a task that set this for good cannot undo it."),
         persist: &[Lasting::boot(
             "Kernel command line: spec_store_bypass_disable=prctl (the default from 5.16), not seccomp or on",
         )],
-        cost: "Exploits of that kind.",
+        cost: "Speculative store bypass can be exploited.",
         sources: &[
             "kernel 6.12 fs/proc/array.c: Speculation_Store_Bypass",
             "kernel admin-guide/hw-vuln: spec_store_bypass_disable",
@@ -166,12 +167,12 @@ fn auditing(case: &Case<'_>) -> Judged {
     }
     // Kernels before 5.0 start the thread only when it is needed, so its absence proves nothing there.
     let is_old = case.version()? < Version::new(5, 0);
-    Doubt::unknown_if(is_old, "nothing but netlink tells whether this kernel audits (auditctl -s)")?;
+    Doubt::unknown_if(is_old, "only netlink tells whether this kernel audits (auditctl -s)")?;
     if case.tasks(|task| task.is_kernel && task.name == "kauditd")?.is_empty() {
         case.note("kernel thread kauditd", "none");
         return Ok(true);
     }
-    Doubt::unknown("the kernel can audit, and nothing but netlink tells whether it does (auditctl -s)")
+    Doubt::unknown("the kernel can audit, and only netlink tells whether it does (auditctl -s)")
 }
 
 fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {

@@ -10,8 +10,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No other program sets frequencies and power",
         severity: Weight::all(Medium),
         check: Check::Service,
-        why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
-        cost: "Battery life and automatic cooling measures; see that the machine stays cool.",
+        why: "These daemons overwrite governors, limits and preferences, even minutes after you have set them.",
+        cost: "Battery life and automatic cooling; make sure that the machine stays cool.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice", "thermald(8)", "tlp.8"],
@@ -31,8 +31,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "svc.agents",
         title: "No monitoring agents",
         check: Check::Service,
-        why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
-            all of them.",
+        why: "Monitoring agents regularly read per-CPU files, some of which interrupt every CPU, and keep threads on \
+            all CPUs.",
         fix: Fix::prose(
             "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
             AllowedCPUs=<H>",
@@ -49,7 +49,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No timers that start updates",
         severity: Weight::all(Medium),
         check: Check::Units,
-        why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
+        why: "A timer starts downloads, unpacking and restarts at its set time, whatever runs then.",
         cost: "Security updates no longer come by themselves; they need a plan.",
         sources: &[
             "systemd.timer(5)",
@@ -63,7 +63,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No timers that work through the disks",
         check: Check::Units,
         why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
-        cost: "Disks get slower, or decay unseen, unless it is run by hand in a maintenance window.",
+        cost: "Disks get slower, or errors on them go unnoticed, unless this maintenance is run by hand.",
         sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
@@ -72,9 +72,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No scanner in the way of files and programs",
         severity: Weight::all(Medium),
         check: Check::Service,
-        why: "Security scanners hold every opening of a file until they have looked at it, and hook programs and \
+        why: "Security scanners delay every opening of a file until they have scanned it, and hook into programs and \
             packets.",
-        fix: Fix::prose("systemctl stop it, or except the real-time programs and files from it."),
+        fix: Fix::prose("systemctl stop it, or exclude the real-time programs and files from scans."),
         persist: &[Lasting::other("In the scanner's own configuration")],
         cost: "Protection by the scanner.",
         confidence: Confidence::Low,
@@ -95,10 +95,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.rtkit",
         title: "No daemon that takes priorities away",
-        applies: |case| case.not_for(Kind::Audio, "desktop audio lives by it"),
+        applies: |case| case.not_for(Kind::Audio, "desktop audio needs rtkit"),
         check: Check::Service,
-        why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads it \
-            knows when it feels starved.",
+        why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads that it \
+            knows if it does not get CPU time itself.",
         cost: "Desktop audio asks for real time in vain, unless lim.rtprio grants it the right.",
         sources: &["rtkit README: canary, RLIMIT_RTTIME", "unverified: on the version installed"],
         ..KNOB
@@ -118,9 +118,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "svc.oomd",
         title: "No daemon that kills under pressure",
         check: Check::Service,
-        why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
-            largest.",
-        fix: Fix::prose("systemctl stop it, or except the unit: ManagedOOMPreference=omit"),
+        why: "Out-of-memory daemons watch memory pressure and kill a process before the kernel would; they choose a \
+            large process, and a program that locks its memory is large.",
+        fix: Fix::prose("systemctl stop it, or exclude the unit: ManagedOOMPreference=omit"),
         persist: &[Lasting::unit("ManagedOOMPreference=omit")],
         cost: "The kernel kills later.",
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
@@ -139,8 +139,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             containers("/sys/fs/cgroup/kubepods*/cpuset.cpus.effective"),
             containers("/sys/fs/cgroup/lxc.payload.*/cpuset.cpus.effective"),
         ]),
-        why: "Runtimes of containers know nothing of isolated CPUs: without a cpuset their programs may use every \
-            CPU.",
+        why: "Container runtimes do not look at isolated CPUs: without a cpuset, their programs may use every CPU.",
         fix: Fix::prose("docker update --cpuset-cpus=<H> CONTAINER; podman update --cpuset-cpus=<H> CONTAINER"),
         persist: &[Lasting::other(
             "cpuset in the definition of each container, or AllowedCPUs=<H> for the slice they run in",
@@ -163,7 +162,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::other("The same lines in the kubelet's configuration")],
         undo: Fix::prose("cpuManagerPolicy: none"),
-        cost: "Whole CPUs are taken from the pool.",
+        cost: "These CPUs are no longer in the pool that all pods share.",
         blast: Blast::Breaking,
         sources: &["Kubernetes documentation: control CPU management policies", "unverified: on a cluster"],
         ..KNOB

@@ -28,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::SameAs("max_freq_khz"),
             NO_UNCORE,
         ),
-        why: "Time to reach the last-level cache and memory moves with the uncore clock.",
+        why: "The time to access the last-level cache and memory changes with the uncore clock.",
         fix: Fix::prose(
             "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
         ),
@@ -54,8 +54,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         blast: Blast::Harmless,
         severity: Weight::of(Medium, Info, Info),
         check: Check::Probe(elc),
-        why: "Efficiency latency control lowers the uncore clock while the package is little used on average, which is \
-            just what a machine with periodic work is: the wake-up finds a slow cache and slow memory.",
+        why: "Efficiency latency control lowers the uncore clock while the package is little used on average. A \
+            machine with periodic work is such a machine: at each wake-up, cache and memory are slow.",
         fix: Fix::prose(
             "Write max_freq_khz into elc_floor_freq_khz (or 0 into elc_low_threshold_percent) of each folder in \
             /sys/devices/system/cpu/intel_uncore_frequency.",
@@ -76,8 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.devfreq_bus",
         title: "Buses of the chip at a fixed clock",
         check: Check::Probe(|case| fixed(case, BUS)),
-        why: "The interconnect's clock follows measured load; each step delays whatever is under way, and a slow step delays \
-            everything until the next.",
+        why: "The interconnect's clock follows measured load; each change of the clock delays accesses that are in \
+            progress, and a low clock delays all accesses until the next change.",
         fix: Fix::prose(
             "echo performance > /sys/class/devfreq/BUS/governor; or write one frequency into its min_freq and \
             max_freq.",
@@ -105,7 +105,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.devfreq_npu",
         title: "Neural unit's clock fixed",
         check: Check::Probe(|case| fixed(case, NPU)),
-        why: "The neural unit shares memory with the CPUs; its load on it jumps with its clock.",
+        why: "The neural unit shares memory with the CPUs, and its use of memory bandwidth jumps with its clock.",
         fix: Fix::prose(
             "echo performance > /sys/class/devfreq/NPU/governor; or write one frequency into its min_freq and \
             max_freq.",

@@ -70,7 +70,8 @@ pub(super) fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Ste
         after: places.clone(),
         why: "What is written to a running kernel is gone with it.".to_owned(),
         cost: "none".to_owned(),
-        risk: "the next boot is another one; what was there is kept and put back by revert".to_owned(),
+        risk: "the next boot uses the changed settings; the former ones are kept, and punctual revert puts them back"
+            .to_owned(),
         blast: Blast::Harmless,
         lasts: Lasts::ForGood,
         takes,

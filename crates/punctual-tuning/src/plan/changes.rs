@@ -65,7 +65,7 @@ pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> Decide
         let is_named = wishes.only.contains(&finding.id) || reserves(&finding.id);
         let Some(knob) = knobs::find(&finding.id).filter(|_| is_named || finding.state == State::Bad) else { continue };
         let considered = match &finding.state {
-            State::Good if !reserves(&finding.id) => Err(Reason::NotHere("it is as it should be".to_owned())),
+            State::Good if !reserves(&finding.id) => Err(Reason::NotHere("it is set as it should be".to_owned())),
             State::Good | State::Bad | State::Unknown(_) | State::Advice(_) | State::NotApplicable(_) => {
                 gathered.consider(knob, finding, site, wishes, is_named)
             }
@@ -153,9 +153,11 @@ fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> 
 
 fn risk(blast: Blast, takes: Takes) -> String {
     match (blast, takes) {
-        (_, Takes::NextBoot) => "the next boot is tried once, on an entry of its own where the loader has such",
+        (_, Takes::NextBoot) => {
+            "the next boot is a single trial, on a boot entry of its own if the boot loader has such entries"
+        }
         (Blast::Harmless, Takes::Now) => "none known",
-        (Blast::Disturbing, Takes::Now) => "running real-time work may be late once, while it is done",
+        (Blast::Disturbing, Takes::Now) => "running real-time work may be late once, while the change is made",
         (Blast::Breaking, Takes::Now) => "a service or function may be lost",
     }
     .to_owned()

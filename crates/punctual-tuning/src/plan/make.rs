@@ -75,8 +75,8 @@ impl Plan {
         }
         self.wanted.boot_service = false;
         self.wanted.hold_latency_us = None;
-        self.limits.push(format!("What this program sets anew at each boot lasts until the next one only: {why}"));
-        self.forgo(is_ours, "a service of ours would have to do it", findings);
+        self.limits.push(format!("Settings that need this program at each boot only last until the next boot: {why}"));
+        self.forgo(is_ours, "a service that runs this program at each boot would have to set it", findings);
     }
 
     fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
@@ -179,15 +179,15 @@ fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     Some(Change {
         id: id.to_owned(),
         title: "Nobody shares a core with real-time work".to_owned(),
-        before: format!("CPUs {} are on line", choice.offline),
-        after: format!("CPUs {} are off line", choice.offline),
-        why: "A thread on the other half of a core takes its caches and units away, at any time.".to_owned(),
-        cost: "what these CPUs could do".to_owned(),
-        risk: "taking a CPU off line stops all others for a moment".to_owned(),
+        before: format!("CPUs {} are online", choice.offline),
+        after: format!("CPUs {} are offline", choice.offline),
+        why: "A thread on the sibling CPU can take caches and execution units of the core away at any time.".to_owned(),
+        cost: "the computing power of these CPUs".to_owned(),
+        risk: "taking a CPU offline stops all other CPUs for a moment".to_owned(),
         blast: Blast::Disturbing,
         lasts: Lasts::ForGood,
         takes: Takes::Now,
-        undo: "They are taken on line again.".to_owned(),
+        undo: "They are brought online again.".to_owned(),
         proof: "/sys/devices/system/cpu/online".to_owned(),
         steps: choice.offline.iter().map(write).collect(),
         keeps: vec![Keep::Anew],
@@ -205,7 +205,8 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
         change.keeps.retain(is_held);
         change.lasts = if change.keeps.is_empty() { Lasts::Reboot } else { Lasts::Process };
         if !holds && !change.keeps.is_empty() {
-            let why = "a process has to hold it; tune for good makes a service of that";
+            let why = "a process has to keep a file open for this; punctual tune without --until-reboot installs a \
+                service that does so";
             left.push(Left::new(&change.id, &change.title, Severity::Medium, Reason::NotHere(why.to_owned())));
             return false;
         }

@@ -15,8 +15,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Some CPU remains for everything else",
         severity: Weight::of(High, High, Medium),
         check: Check::Probe(all_cpus),
-        why: "Interrupts, kernel threads and every ordinary process need a CPU; where all are meant for real-time work \
-            they share those, and a busy one locks the machine up.",
+        why: "Interrupts, kernel threads and every ordinary process need a CPU; if all CPUs are meant for real-time \
+            work, everything shares them, and one busy real-time thread locks the machine up.",
         fix: Fix::prose("Choose fewer CPUs for the real-time work, or make the cpuset partition smaller."),
         persist: &[Lasting::boot("Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.")],
         cost: "One CPU.",
@@ -29,13 +29,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No core is split between real-time and other work",
         severity: Weight::of(High, High, Info),
         check: Check::Probe(siblings),
-        why: "Of two threads of one core, one isolated and one not, the second runs everything else and slows the first \
-            down by up to half.",
+        why: "If only one of the two hardware threads of a core is isolated, the other one runs everything else and \
+            slows the isolated one down by up to half.",
         fix: Fix::prose(
             "Choose whole cores, or take the siblings offline: echo 0 > /sys/devices/system/cpu/cpuN/online",
         ),
         persist: &[Lasting::other("The same choice in isolcpus= or the cpuset; or nosmt on the command line.")],
-        undo: Fix::prose("Choose as before; echo 1 > online."),
+        undo: Fix::prose("Choose the former CPUs again; echo 1 > online."),
         cost: "CPUs, or throughput.",
         blast: Blast::Disturbing,
         sources: &["kernel ABI stable/sysfs-devices-system-cpu: thread_siblings_list", "openshift-docs#36355"],
@@ -45,8 +45,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.numa",
         title: "Each memory node in use keeps a CPU for other work",
         check: Check::Probe(numa),
-        why: "Where all CPUs of a node are set apart, its interrupts, its reclaim and its kernel threads run far from its \
-            memory and its devices, or on the real-time CPUs.",
+        why: "If all CPUs of a memory node are set apart, the node's interrupts, memory reclaim and kernel threads run \
+            either far from its memory and devices or on the real-time CPUs.",
         fix: Fix::prose("Leave out at least one CPU of each node that has real-time CPUs."),
         cost: "One CPU per node.",
         confidence: Confidence::Medium,
@@ -57,8 +57,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.kinds",
         title: "Real-time CPUs are of one kind",
         check: Check::Probe(kinds),
-        why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks differ \
-            too: what was measured on one says nothing of the other.",
+        why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks \
+            differ too: a measurement on one kind of core says nothing about the other.",
         fix: Fix::prose("Choose CPUs of one kind."),
         cost: "CPUs.",
         confidence: Confidence::Medium,
@@ -76,8 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.note("real-time CPUs", case.rt().to_string());
             Ok(!case.rt().contains(BOOT_CPU))
         }),
-        why: "The boot CPU is where the kernel falls back to: early interrupts, timekeeping without others, parse errors of \
-            irqaffinity=, and devices whose interrupt cannot move.",
+        why: "The kernel falls back to the boot CPU: for early interrupts, for timekeeping when no other CPU does it, \
+            after a parse error in irqaffinity=, and for devices whose interrupt cannot move.",
         fix: Fix::prose("Choose another CPU for the real-time work."),
         cost: "None, as long as there is another CPU.",
         sources: &["kernel 6.12 kernel/irq/irqdesc.c", "kernel 6.12, 7.3 kernel/time/tick-sched.c"],
@@ -123,7 +123,7 @@ fn siblings(case: &Case<'_>) -> Judged {
 
 fn numa(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    case.names(NODES, CannotBe("this kernel knows of no memory nodes"))?;
+    case.names(NODES, CannotBe("this kernel has no support for memory nodes"))?;
     let nodes: Vec<_> = case.nodes().iter().filter(|node| !node.cpus.is_empty()).collect();
     Doubt::unknown_if(nodes.is_empty(), "which CPUs belong to which memory node is not shown")?;
     Doubt::not_applicable_if(nodes.len() == 1, "all CPUs are near to the same memory")?;

@@ -13,7 +13,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Nothing replaces RT throttling that was turned off",
         // The knob `sched.fair_server` judges the fair server itself, with its own severity.
         applies: |case| {
-            Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
+            Doubt::not_applicable_if(
+                case.version()? < FAIR_SERVER_SINCE,
+                "before 6.12, sched_rt_runtime_us = -1 really turns throttling off",
+            )?;
             let missing = CannotBe("this kernel has no limit on real-time work");
             let runtime_us = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
             Doubt::not_applicable_if(runtime_us != -1, "throttling was not turned off")
@@ -25,12 +28,12 @@ pub(crate) const KNOBS: &[Knob] = &[
                 "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down",
             ),
         ),
-        why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on that does nothing for ordinary \
-            real-time threads: what takes time from them is the fair server, 50 ms of each second by default, and that \
-            stays on.",
+        why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on this no longer helps \
+            ordinary real-time threads: the fair server takes time from them (50 ms of each second by default), and \
+            the setting does not turn it off.",
         fix: Fix::prose(
-            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the thread sleeps now and \
-            then; a thread that never does then starves the CPU's kernel threads.",
+            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the real-time thread sleeps \
+            now and then; one that never sleeps then starves the CPU's kernel threads.",
         ),
         persist: &[Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0")],
         cost: "A runaway thread locks its CPU up.",
@@ -43,8 +46,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No device interrupt comes to the real-time CPUs",
         severity: Weight::of(High, High, Info),
         check: Check::Probe(irq_counts),
-        why: "Affinities are wishes: chips that cannot move an interrupt, and changes that wait for the next one, leave a \
-            CPU interrupted whatever the files say. The counts do not lie. What the files admit, irq.affinity tells.",
+        why: "An affinity is only a request: some interrupt controllers cannot move an interrupt, and some changes \
+            wait for the next interrupt, so a CPU may still be interrupted whatever the files say. The interrupt \
+            counts show what really happens; irq.affinity reports what the files allow.",
         fix: Fix::prose(
             "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
             device's own interrupt may stay.",
@@ -61,8 +65,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Idle states that were ruled out at boot are not entered",
         severity: Weight::of(High, Medium, Info),
         check: Check::Probe(idle_usage),
-        why: "intel_idle.max_cstate=0 turns off one driver and leaves the next one, with all its states, in its place; \
-            processor.max_cstate does nothing to intel_idle. Counters of deep states that are not zero prove it.",
+        why: "intel_idle.max_cstate=0 only turns off the driver intel_idle; the ACPI driver then takes its place, with \
+            all of its states. processor.max_cstate has no effect on intel_idle. If the counters of deep states are \
+            not zero, the word did not keep the CPU out of them.",
         fix: Fix::prose(
             "Disable the states: echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable, or hold /dev/cpu_dma_latency \
             open.",
@@ -85,7 +90,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         !first.trim_start().starts_with("CPU"),
         format!("{INTERRUPTS} is not the table that was expected"),
     )?;
-    Doubt::unknown_if(cpus(&first) != cpus(&later), "CPUs came or went meanwhile")?;
+    Doubt::unknown_if(cpus(&first) != cpus(&later), "CPUs went online or offline between the two readings")?;
     let (before, after) = (device_lines(&first), device_lines(&later));
     let before: BTreeMap<&str, &InterruptCounts> = before.iter().map(|line| (line.name.as_str(), line)).collect();
     let admitted = case.delivered_lines().unwrap_or_default();
@@ -120,10 +125,16 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         }
     }
     if !reaching.is_empty() {
-        return Doubt::unknown(format!("none came while one looked, but interrupts {} may", reaching.join(", ")));
+        return Doubt::unknown(format!(
+            "none came between the two readings, but interrupts {} may go there",
+            reaching.join(", ")
+        ));
     }
-    Doubt::unknown_if(seen < after.len(), "none came while one looked, but where they may go is not shown for all")?;
-    case.note("/proc/irq/*/effective_affinity_list", format!("none of {seen} reaches CPUs {}", case.rt()));
+    Doubt::unknown_if(
+        seen < after.len(),
+        "none came between the two readings, but not every interrupt shows where it may go",
+    )?;
+    case.note("/proc/irq/*/effective_affinity_list", format!("none of {seen} interrupts may go to CPUs {}", case.rt()));
     Ok(true)
 }
 

@@ -18,9 +18,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Doubt::not_applicable_if(apart.tick_free.is_empty(), "no CPU may stop its tick")?;
             Ok(apart.tick_free.is_subset(&apart.domain))
         }),
-        why: "The tick stops only while one task runs: a CPU that the scheduler still balances onto gets a second one. \
-            From 7.x on, kernel threads and unbound work keep off isolated CPUs only, so that nohz_full= alone, which \
-            did that up to 6.12, no longer does.",
+        why: "The tick stops only while a single task runs on the CPU, and the scheduler moves further tasks onto a \
+            CPU that is not isolated. Up to 6.12, nohz_full= alone also kept kernel threads and unbound work away; \
+            from 7.x on they stay away from isolated CPUs only.",
         fix: Fix::prose("Put the same CPUs into an isolated cpuset partition, or isolate them at boot."),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
@@ -54,8 +54,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.watchdog",
         title: "The lockup watchdog keeps off the CPUs set apart",
         check: Check::Probe(watchdog),
-        why: "The watchdog leaves out tick-free CPUs, not isolated ones: there its timer and thread still run every few \
-            seconds.",
+        why: "The watchdog leaves out tick-free CPUs, but not isolated ones: on those its timer and thread still run \
+            every few seconds.",
         fix: Fix::command("echo <H> > /proc/sys/kernel/watchdog_cpumask"),
         persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
         cost: "A lock-up of these CPUs is not reported.",
@@ -72,10 +72,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             not_told_by_knob(case, "wq.unbound")?;
             Ok(mask.intersection(&apart.all()).is_empty())
         }),
-        why: "The mask of unbound work follows isolation at boot; written later, or with nohz_full= alone from 7.x on, it \
-            covers CPUs that were meant to be left alone.",
+        why: "At boot the kernel leaves isolated CPUs out of the mask of unbound work. If the mask was written later, \
+            or if from 7.x on only nohz_full= is given, the mask may contain CPUs that should be left alone.",
         persist: &[Lasting::write("/sys/devices/virtual/workqueue/cpumask", "<H mask>")],
-        cost: "Rewriting it on a busy machine was seen to stall the network.",
+        cost: "Rewriting the mask on a busy machine has been seen to stall the network.",
         sources: &["kernel 6.12, 7.3 kernel/workqueue.c: restrict_unbound_cpumask", "seapath/ansible#985"],
         ..KNOB
     },
@@ -84,8 +84,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "RCU callbacks leave the CPUs that are set apart, and those only",
         blast: Blast::Harmless,
         check: Check::Probe(rcu),
-        why: "With rcu_nocbs= naming other CPUs than isolcpus= or nohz_full=, callbacks still run where they should \
-            not, and the threads that take them over serve CPUs that do not need it.",
+        why: "If rcu_nocbs= names other CPUs than isolcpus= or nohz_full=, some real-time CPUs still run RCU \
+            callbacks, and RCU's threads take callbacks from CPUs that do not need it.",
         persist: &[Lasting::word("rcu_nocbs=<I>")],
         cost: "None.",
         confidence: Confidence::Medium,
@@ -123,7 +123,7 @@ fn rcu(case: &Case<'_>) -> Judged {
     let unseen = TellsNothing("which CPUs were named at boot is not shown");
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(named) = line.value("rcu_nocbs").filter(|list| !list.is_empty()) else {
-        return Doubt::not_applicable("no CPUs are named for RCU; those free of ticks are taken anyway");
+        return Doubt::not_applicable("rcu_nocbs= names no CPUs; the kernel offloads tick-free CPUs anyway");
     };
     case.note(format!("{CMDLINE} rcu_nocbs"), named);
     let possible = case.possible().cloned().unwrap_or_default();

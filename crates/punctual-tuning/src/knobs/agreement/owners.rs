@@ -23,8 +23,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
         check: Check::OneOwner,
-        why: "Each of them writes governors and limits at its own start, at a plug or a key press; which of them wins \
-            changes from boot to boot.",
+        why: "Each of them writes governors and limits when it starts, when the power supply changes or when somebody \
+            picks a profile; which of them writes last changes from boot to boot.",
         sources: &["tuned plugin_cpu", "tlp.8", "unverified: which of them undo each other on a given machine"],
         ..ONE_OWNER
     },
@@ -32,8 +32,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.owners_irq",
         title: "One owner of interrupt affinities",
         check: Check::OneOwner,
-        why: "irqbalance rewrites affinities every ten seconds, the others when they start: with two of them, what was \
-            verified after the boot is not what holds an hour later.",
+        why: "irqbalance rewrites affinities every ten seconds, and the other programs do it when they start: if two \
+            of them run, affinities that were right after the boot may be different an hour later.",
         sources: &[
             "tuned plugin_irq, plugin_irqbalance, plugin_scheduler",
             "rt-conf: interrupts",
@@ -46,8 +46,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "One owner of thread priorities",
         severity: Weight::of(Medium, Info, Medium),
         check: Check::OneOwner,
-        why: "Both set the priorities of interrupt threads by their names; a real-time loop that was placed between them \
-            for one owner is above or below all of them for the other.",
+        why: "Both programs set the priorities of interrupt threads by the threads' names. If a real-time loop's \
+            priority was chosen between those that one program sets, it may be above or below all of those that the \
+            other sets.",
         sources: &["rtirq", "tuned plugin_scheduler", "stalld"],
         ..ONE_OWNER
     },
@@ -56,8 +57,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "One owner of each word on the command line",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(owners_cmdline),
-        why: "The kernel takes the last of two words of a kind, or refuses the second, and which file comes last depends on \
-            their names; tuned also takes its words away when it stops.",
+        why: "If a word is given twice, the kernel takes the last one or refuses the second one, and the names of the \
+            files decide which comes last. tuned also removes its words when it stops.",
         persist: &[Lasting::other(
             "Leave each word to one file, take it out of the others, and generate the boot menu anew.",
         )],

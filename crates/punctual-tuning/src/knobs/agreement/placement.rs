@@ -19,8 +19,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.systemd",
         title: "systemd starts nothing on the CPUs set apart",
         check: Check::Probe(systemd),
-        why: "Everything systemd starts inherits the CPUs it may use itself, or those of its slice: one that names \
-            isolated CPUs sends services there.",
+        why: "Everything that systemd starts inherits the CPUs of systemd itself, or those of its slice: a slice that \
+            names isolated CPUs lets services run there.",
         fix: Fix::prose(
             "systemctl set-property --runtime SLICE AllowedCPUs=<H> for each slice that names them; taskset -p <H mask> 1",
         ),
@@ -42,9 +42,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "systemd runs where its configuration says",
         check: Check::Probe(systemd_conf),
         why: "CPUAffinity= counts from the start of process 1 on, and cpuset changes were seen to reset it on kernels \
-            before 6.2; what stands in the file need not be what its children inherit.",
+            before 6.2; the CPUs that services inherit may therefore differ from those in the file.",
         fix: Fix::command("systemctl daemon-reexec"),
-        persist: &[Lasting::word("systemd.cpu_affinity=<H>"), Lasting::other("A kernel from 6.2 on, which keeps it.")],
+        persist: &[
+            Lasting::word("systemd.cpu_affinity=<H>"),
+            Lasting::other("A kernel from 6.2 on, which keeps the affinity when a cpuset changes."),
+        ],
         undo: Fix::prose("Remove CPUAffinity= or the word and boot again."),
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
@@ -59,8 +62,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         // If `irq.irqbalance` is bad, it reports the same state with its own severity.
         severity: Weight::of(Medium, High, Info).at_most(Info, |case| isolation::irqbalance(case) == Ok(false)),
         check: Check::Probe(irqbalance),
-        why: "irqbalance leaves out isolated and tick-free CPUs on its own, but a list of banned CPUs replaces that, and \
-            cpuset partitions it does not know.",
+        why: "By default irqbalance leaves out isolated and tick-free CPUs, but a list of banned CPUs replaces this \
+            default, and irqbalance does not know cpuset partitions.",
         fix: Fix::prose(
             "Set IRQBALANCE_BANNED_CPULIST=<I> in its file, or take the line out; systemctl restart irqbalance",
         ),
@@ -92,9 +95,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "This container may use the real-time CPUs",
         severity: Weight::all(High),
         check: Check::Probe(container),
-        why: "Container engines know nothing of isolcpus=: a container gets the CPUs of its cpuset, and pinning to \
-            others fails.",
-        fix: Fix::prose("Outside: docker update --cpuset-cpus <I> CONTAINER, or the same of another engine."),
+        why: "Container engines do not look at isolcpus=: a container may use the CPUs of its cpuset, and pinning a \
+            thread to any other CPU fails.",
+        fix: Fix::prose(
+            "Outside of the container: docker update --cpuset-cpus <I> CONTAINER, or the equivalent command of another \
+            container engine.",
+        ),
         persist: &[Lasting::other(
             "cpuset-cpus=<I> where the container is defined (Kubernetes: static CPU manager policy).",
         )],

@@ -14,8 +14,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "What the command line asks for is in force",
         severity: Weight::of(High, High, Medium).at_most(Info, is_told),
         check: Check::Probe(requested),
-        why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts the \
-            first leaves the machine without what its owner believes it has. The kernel says so once, in its log.",
+        why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts \
+            the first leaves the machine without a setting that its owner believes to be in force. The kernel says so \
+            only once, in its log.",
         persist: &[Lasting::other(
             "Write the word as the kernel reads it (punctual lint shows how), with nohz_full= and isolcpus=nohz, naming \
             the same CPUs, and boot again.",
@@ -28,9 +29,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Every isolation in force was asked for",
         severity: Weight::all(Info),
         check: Check::Probe(unasked),
-        why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
-            look at: a boot configuration in the initramfs, or a patched kernel.",
-        persist: &[Lasting::other("Find it (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep one place.")],
+        why: "If CPUs are set apart although the command line does not say so, the setting comes from a place where \
+            few people look: a boot configuration in the initramfs, or a patched kernel.",
+        persist: &[Lasting::other(
+            "Find where it is set (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep it in one place only.",
+        )],
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/bootconfig.rst"],
         ..KNOB
@@ -39,8 +42,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.pending",
         title: "The configured command line is the booted one",
         check: Check::Probe(pending),
-        why: "What stands in the boot loader's files and not on the command line is not in force: the files were \
-            edited without generating the menu or booting again, or another entry was booted.",
+        why: "A word that is in the boot loader's files but not on the command line is not in force: either the files \
+            were edited without generating the menu or booting again, or another entry was booted.",
         persist: &[Lasting::other("Generate the boot menu anew where the boot loader has one, and boot again.")],
         undo: Fix::prose("Take the word out of that file."),
         cost: "A reboot.",
@@ -53,8 +56,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.lost",
         title: "The next boot keeps the words of this one",
         check: Check::Probe(lost),
-        why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
-            which may be an update at night.",
+        why: "A word that was typed into the boot menu, or has been taken out of the boot loader's files since the \
+            boot, is gone after the next boot, and an update may boot the machine at night.",
         persist: &[Lasting::other("Put the word into the boot loader's files, or boot again without it.")],
         confidence: Confidence::Medium,
         sources: &["tuned plugin_bootloader", "unverified: words that firmware or boot scripts add on some boards"],
@@ -64,8 +67,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.missing_cpus",
         title: "CPUs that are named are there",
         check: Check::Probe(missing_cpus),
-        why: "A list made for another machine, or with SMT on, names CPUs that are offline or do not exist; the work that \
-            was to run there runs elsewhere or not at all.",
+        why: "A list made for another machine, or with SMT on, names CPUs that are offline or do not exist; work that \
+            should run on those CPUs runs elsewhere or not at all.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline."),
         persist: &[Lasting::other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
         blast: Blast::Disturbing,
@@ -77,8 +80,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "nohz_full= leaves the boot CPU alone",
         severity: Weight::of(Info, Medium, Info),
         check: Check::Probe(tick_boot_cpu),
-        why: "Kernels that can suspend, and all distributions' can, take the boot CPU out of nohz_full= without more than a \
-            line in the log: it keeps its tick, and time, for all others.",
+        why: "A kernel that can suspend (all distributions' kernels can) takes the boot CPU out of nohz_full= and only \
+            logs a line about it: the boot CPU keeps its tick, because it keeps the time for all others.",
         persist: &[Lasting::other("Kernel command line: nohz_full= without CPU 0; choose another CPU for the work.")],
         sources: &["kernel 6.12, 7.3 kernel/time/tick-sched.c: tick_nohz_init"],
         ..KNOB
@@ -189,7 +192,8 @@ fn requested(case: &Case<'_>) -> Judged {
             });
             continue;
         }
-        let because = "the kernel has no file for it: it was built without it, or is too old to show it";
+        let because = "the kernel has no file that shows it: the kernel was built without this option, or is too old \
+            to show it";
         let effective = match case.cpu_list(wish.effect, CannotBe(because)) {
             Ok(effective) => effective,
             // A kernel without this file cannot stop its tick.

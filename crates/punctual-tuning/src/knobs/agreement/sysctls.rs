@@ -13,10 +13,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Configured sysctls are in force",
         check: Check::Probe(effect),
         why: "A value that differs from its file was written by another program after the boot, was refused, or \
-            belongs to a module that came later; the next boot may decide otherwise.",
-        fix: Fix::prose("sysctl --system, and look who wrote it."),
+            belongs to a module that was loaded later; after the next boot the value may be different.",
+        fix: Fix::prose("sysctl --system; then find the program that wrote the other value."),
         persist: &[Lasting::other(
-            "Keep one place for each value; for those of modules, a udev rule or a unit after it.",
+            "Set each value in one place only; set the values of modules by a udev rule, or by a unit that starts \
+            after the module is loaded.",
         )],
         undo: Fix::command("sysctl NAME=OLD"),
         sources: &["sysctl.d(5)", "sysctl(8)"],
@@ -57,7 +58,7 @@ fn interesting() -> BTreeSet<String> {
 
 fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
     if let Some(container) = case.container() {
-        return Doubt::not_applicable(format!("files of a container ({container}) set nothing of the machine"));
+        return Doubt::not_applicable(format!("sysctl files in a container ({container}) do not change the machine"));
     }
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut is_seen = false;

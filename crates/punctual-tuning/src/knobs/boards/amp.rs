@@ -19,9 +19,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Every CPU of the device tree is Linux's, or withheld on purpose",
         severity: Weight::all(Medium),
         check: Check::Probe(withheld),
-        why: "A CPU that the device tree describes and Linux does not use is either lost, because it failed to start or the \
-            command line says nr_cpus=, or it runs other software. In the second case its caches, interrupts and memory \
-            are shared with Linux, and nothing in /proc tells of its load.",
+        why: "If the device tree describes a CPU that Linux does not use, either the CPU is lost (it failed to start, \
+            or the command line says nr_cpus=) or it runs other software. In the second case it shares caches, \
+            interrupts and memory with Linux, and /proc does not show its load.",
         fix: Fix::NotAtRunTime("Linux takes its CPUs from the device tree at boot."),
         persist: &[Lasting::NoWord("nr_cpus"), Lasting::NoWord("maxcpus")],
         undo: Fix::prose("Boot with the former device tree and command line."),
@@ -37,15 +37,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Words that give a CPU to other software",
         applies: can_withhold,
         check: Check::Told(words),
-        why: "Firmware beside Linux keeps deadlines that Linux cannot: a core of its own has no kernel path in the way. It \
-            still shares the last-level cache, memory and the heat of the chip.",
-        fix: Fix::NotAtRunTime(
-            "a CPU that Linux has started cannot be handed over without a boot loader that takes it back.",
-        ),
+        why: "Firmware that runs beside Linux on a core of its own can keep deadlines that Linux cannot, because no \
+            code of a kernel delays it. The core still shares the last-level cache, the memory and the heat of the \
+            chip with Linux.",
+        fix: Fix::NotAtRunTime("only a boot loader can hand a CPU over that Linux has already started."),
         persist: &[Lasting::Firmware(
             "boot loader: start the other software on that CPU before or after Linux (U-Boot: rproc, bootamp, or the maker's AMP image)",
         )],
-        cost: "Linux has one CPU less.",
+        cost: "Linux has one CPU fewer.",
         sources: &[
             "kernel 6.1 drivers/of/base.c: of_get_next_cpu_node (a CPU whose status is fail is skipped)",
             "makers' AMP device trees delete the CPU's node and its entry in cpu-map",
@@ -58,14 +57,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No remote processor has crashed",
         severity: Weight::all(High),
         check: Check::Probe(remote),
-        why: "A remote processor that crashed no longer answers, and its recovery, if it is on, starts the firmware anew \
-            and takes all its channels away for that time.",
+        why: "A remote processor that crashed no longer answers, and recovery, if it is on, restarts its firmware; all \
+            its channels are unavailable during this time.",
         fix: Fix::prose(
             "echo stop, then start, to /sys/class/remoteproc/remoteprocN/state, after its firmware was mended; read \
             /sys/kernel/debug/remoteproc/remoteprocN/trace0 first.",
         ),
         persist: &[Lasting::other(
-            "Other firmware in /lib/firmware under the name that the state file's neighbour shows.",
+            "Install corrected firmware in /lib/firmware, under the name in the file 'firmware' next to 'state'.",
         )],
         undo: Fix::prose("echo stop > /sys/class/remoteproc/remoteprocN/state"),
         cost: "The remote software starts anew.",
@@ -77,8 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "amp.channels",
         title: "Channels to other processors are known",
         check: Check::Told(channels),
-        why: "What a control loop exchanges with another processor goes through shared memory and an interrupt of a mailbox. \
-            The interrupt's CPU, and the thread that serves it, are part of the loop's latency.",
+        why: "A control loop exchanges data with another processor through shared memory and the interrupt of a \
+            mailbox. The CPU of this interrupt, and the thread that serves it, add to the loop's latency.",
         fix: Fix::prose(
             "echo <H> > /proc/irq/N/smp_affinity_list for the mailbox's interrupt, unless the loop itself waits for it; \
             give the thread that serves it a priority above its readers.",
@@ -159,7 +158,7 @@ fn withheld(case: &Case<'_>) -> Judged {
     if lost.is_empty() {
         return Ok(true);
     }
-    case.note("CPUs that nobody is known to use", lost.join(", "));
+    case.note("CPUs whose use is not known", lost.join(", "));
     Ok(false)
 }
 
@@ -168,7 +167,7 @@ fn can_withhold(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     case.has_housekeeping()?;
     let is_withheld = !left_over(case)?.is_empty() || is_amp(case);
-    Doubt::not_applicable_if(is_withheld, "a CPU is withheld already")
+    Doubt::not_applicable_if(is_withheld, "a CPU is withheld from Linux already")
 }
 
 /// The words that withhold the last real-time CPU from Linux.
@@ -187,23 +186,23 @@ fn words(case: &Case<'_>) -> Result<String, Doubt> {
     let part = format!("&{{{node}}} {{ status = \"fail\"; }};");
     let mut ways = vec![
         format!(
-            "Kernels of 6.1 and later leave CPU {cpu} to other software if U-Boot says so, before booti: fdt addr \
-             ${address}; fdt resize; fdt set {node} status fail."
+            "Kernel 6.1 and later leave CPU {cpu} to other software if these commands run in U-Boot before booti: fdt \
+            addr ${address}; fdt resize; fdt set {node} status fail."
         ),
         format!("With extlinux, name an overlay: fdtoverlays /withhold.dtbo (made from /dts-v1/; /plugin/; {part})."),
-        format!("For older kernels: fdt rm {node}, and the same for its entry below /cpus/cpu-map."),
+        format!("For older kernels: fdt rm {node}, and remove its entry below /cpus/cpu-map as well."),
     ];
     if last {
-        ways.push(format!("On the kernel's command line, nr_cpus={cpu} keeps that CPU out as well."));
+        ways.push(format!("On the kernel's command line, nr_cpus={cpu} also keeps that CPU out of Linux."));
     }
     Ok(ways.join(" "))
 }
 
 fn remote(case: &Case<'_>) -> Judged {
     let class = "/sys/class/remoteproc";
-    let none = CannotBe("no remote processor here");
+    let none = CannotBe("there is no remote processor here");
     let names = case.names(class, none)?;
-    Doubt::not_applicable_if(names.is_empty(), "no remote processor here")?;
+    Doubt::not_applicable_if(names.is_empty(), "there is no remote processor here")?;
     let (mut is_good, mut strange) = (true, None);
     for name in names.iter().take(64) {
         let file = |file: &str| case.peek(&format!("{class}/{name}/{file}")).known().map(|text| text.trim().to_owned());

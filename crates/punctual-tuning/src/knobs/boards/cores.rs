@@ -16,7 +16,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A small core takes longer for the same path through the kernel, and its caches are smaller. In a published \
             three-day run on an RK3588 the largest latencies of the small cores were 33 to 45 us, of the large ones 20 \
             and 24 us, and of two isolated large ones 3 and 4 us.",
-        fix: Fix::prose("Choose CPUs of the largest cpu_capacity for real-time work, whole clusters first."),
+        fix: Fix::prose(
+            "Choose the CPUs with the largest cpu_capacity for real-time work, if possible whole clusters.",
+        ),
         persist: &[Lasting::other("The same CPUs in isolcpus= and in the application's affinity.")],
         undo: Fix::prose("Choose the former CPUs again."),
         cost: "The fast cores do no other work.",
@@ -32,8 +34,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         applies: |case| case.not_a_guest(),
         check: Check::Probe(trips),
-        why: "When a thermal zone passes its passive trip point, the kernel lowers the clock of CPUs, the GPU or memory. A \
-            zone that is nearly there will pass it under load, or in summer.",
+        why: "When a thermal zone passes its passive trip point, the kernel lowers the clock of CPUs, the GPU or \
+            memory. A zone that is close to its trip point will pass it under load or in summer.",
         fix: Fix::prose("Improve cooling, or lower the sustained frequency: see pm.cooling and fw.cooling."),
         persist: &[Lasting::other("A larger heat sink, or a lower scaling_max_freq of the hottest cluster.")],
         undo: Fix::prose("Nothing to undo."),
@@ -49,11 +51,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The kernel booted with the command line of the device tree",
         check: Check::Probe(chosen),
         why: "The boot loader writes its command line into /chosen of the device tree. A kernel that was built with \
-            CONFIG_CMDLINE_FORCE or CONFIG_CMDLINE_EXTEND, or a bootconfig, changes it afterwards: words that were added \
-            in the boot loader are then without effect, or others are in force.",
+            CONFIG_CMDLINE_FORCE or CONFIG_CMDLINE_EXTEND, or a bootconfig, changes it afterwards: words that were \
+            added in the boot loader then have no effect, or other words are in force.",
         fix: Fix::NotAtRunTime("the kernel reads its command line once, at boot."),
         persist: &[Lasting::built_without("CMDLINE_FORCE"), Lasting::built_without("CMDLINE_EXTEND")],
-        cost: "None, once the loader passes every word.",
+        cost: "None, if the loader passes all words.",
         confidence: Confidence::High,
         sources: &["kernel 6.1 drivers/of/fdt.c: early_init_dt_scan_chosen", "kernel 6.12 arch/arm64/Kconfig: CMDLINE"],
         ..KNOB
@@ -79,7 +81,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 /// kind: makers trim single cores of a kind.
 fn kinds(case: &Case<'_>) -> Result<Vec<(i64, CpuSet)>, Doubt> {
     let online = case.online().cloned().unwrap_or_default();
-    let alike = CannotBe("this kernel does not tell kinds of cores apart, so they are alike");
+    let alike = CannotBe("this kernel does not distinguish kinds of cores, so all are taken to be of one kind");
     let mut capacities = Vec::new();
     for group in case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, alike)? {
         match group.value.trim().parse::<i64>() {
@@ -101,7 +103,7 @@ fn kinds(case: &Case<'_>) -> Result<Vec<(i64, CpuSet)>, Doubt> {
 fn fastest(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(
         case.arch() == Some(&Arch::X86),
-        "agree.kinds and the choice of CPUs tell of this on x86",
+        "on x86, agree.kinds and the choice of CPUs report this",
     )?;
     case.known_rt()?;
     let kinds = kinds(case)?;
@@ -164,8 +166,8 @@ fn chosen(case: &Case<'_>) -> Judged {
     };
     let (lost, added) = (only(&passed, &booted), only(&booted, &passed));
     let tell = |words: &str| if words.is_empty() { "none".to_owned() } else { without_private_values(words) };
-    case.note(&path, format!("words that did not boot: {}", tell(&lost)));
-    case.note(CMDLINE, format!("words that the device tree does not have: {}", tell(&added)));
+    case.note(&path, format!("words that the kernel was not booted with: {}", tell(&lost)));
+    case.note(CMDLINE, format!("words that are not in the device tree: {}", tell(&added)));
     Ok(lost.is_empty() && added.is_empty())
 }
 
@@ -191,9 +193,9 @@ fn moderation(case: &Case<'_>) -> Result<String, Doubt> {
     case.note("xHCI controllers", format!("{} on PCI, {} on the chip", on_pci.len(), on_chip.len()));
     let nodes = told.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let asked = if told.is_empty() {
-        format!("the device tree asks for no other interval, so each waits up to {DEFAULT_NS} ns")
+        format!("the device tree sets no other interval, so each controller waits up to {DEFAULT_NS} ns")
     } else {
-        format!("the device tree asks for {nodes} ns, and controllers without such a word wait up to {DEFAULT_NS} ns")
+        format!("the device tree sets {nodes} ns, and controllers without such a setting wait up to {DEFAULT_NS} ns")
     };
     Ok(format!("The interval in force is a register that no file shows: {asked}."))
 }

@@ -14,8 +14,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         },
         check: Check::NoDevice { class: "tty", start: "ttyFIQ" },
         why: "Rockchip's and Android's kernels put a debugger between the serial line and the console. It prints with \
-            interrupts off and waits for each character to leave, unless it was built with a console thread, and \
-            whatever arrives on the line interrupts a CPU past all masks.",
+            interrupts off and waits for each character to leave, unless it was built with a console thread, and each \
+            character that arrives on the line interrupts a CPU even if interrupts are masked.",
         fix: Fix::NotAtRunTime("a console level of 4 or less (log.level) leaves only errors to print."),
         persist: &[
             Lasting::built_without("FIQ_DEBUGGER"),
@@ -38,9 +38,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Interrupts are masked without pseudo-NMIs",
         severity: Weight::of(Info, Info, Info).at_least(Medium, is_forced),
         check: Check::Probe(pseudo_nmi),
-        why: "With irqchip.gicv3_pseudo_nmi=1 the kernel masks interrupts by priority, which takes longer at each unmasking \
-            where the firmware forces the slow way, and interrupts of the performance counters come through everywhere, \
-            also where the kernel believes itself undisturbed.",
+        why: "With irqchip.gicv3_pseudo_nmi=1 the kernel masks interrupts by priority, which makes each unmasking \
+            slower if the firmware forces the slow method. Interrupts of the performance counters are then delivered \
+            everywhere, even where the kernel has masked interrupts.",
         fix: Fix::NotAtRunTime("the way interrupts are masked is chosen at boot."),
         persist: &[Lasting::NoWord("irqchip.gicv3_pseudo_nmi")],
         cost: "Profiles no longer see code that runs with interrupts off.",
@@ -71,7 +71,7 @@ fn pseudo_nmi(case: &Case<'_>) -> Judged {
         return Ok(true);
     }
     if case.lacks("ARM64_PSEUDO_NMI") {
-        case.note("CONFIG_ARM64_PSEUDO_NMI", "not set, so the word does nothing");
+        case.note("CONFIG_ARM64_PSEUDO_NMI", "not set, so the word has no effect");
         return Ok(true);
     }
     let log = case.aside(|case| case.peek(LOG));
@@ -80,8 +80,8 @@ fn pseudo_nmi(case: &Case<'_>) -> Judged {
             case.note("the kernel's log", line);
             Ok(false)
         }
-        None => {
-            Doubt::unknown("it was asked for, and the part of the kernel's log that says what came of it is not there")
-        }
+        None => Doubt::unknown(
+            "the command line asks for it, but the part of the kernel's log that shows the result is missing",
+        ),
     }
 }

@@ -44,7 +44,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cache.l3",
         title: "Last-level cache not shared with other work",
         check: Check::Probe(l3),
-        why: "Programs that share the last-level cache evict what the loop will need, and load the path to memory.",
+        why: "Programs that share the last-level cache evict data that the loop will need, and compete with it for \
+            memory bandwidth.",
         fix: Fix::prose(
             "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
             elsewhere see cat.l3.",
@@ -71,7 +72,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "An exclusive part of the second-level cache",
         applies: |case| has_flag(case, "cat_l2"),
         check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L2")),
-        why: "On clusters of small cores the second-level cache is the shared one; some of them can partition it.",
+        why: "On clusters of small cores, the second-level cache is the shared one; some of these CPUs can partition \
+            it.",
         fix: Fix::prose("As for cat.l3, with an L2 line in schemata."),
         cost: "Less cache for the neighbours.",
         sources: &["kernel filesystems/resctrl.rst: L2", "intel-cmt-cat README"],
@@ -119,15 +121,15 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.note(resctrl::INFO, kinds.join(", "));
             Ok(!kinds.iter().any(|kind| kind == "L3CODE" || kind == "L2CODE"))
         }),
-        why: "With code and data prioritisation every group has two masks for one cache, half as many groups exist, \
-            and no part can be locked.",
+        why: "With code and data prioritisation, every group has two masks for one cache, there are half as many \
+            groups, and no part of the cache can be locked.",
         fix: Fix::prose(
             "umount /sys/fs/resctrl; mount -t resctrl resctrl /sys/fs/resctrl (without -o cdp, cdpl2); or set both \
             masks of every group.",
         ),
         persist: &[Lasting::other("The unit that mounts resctrl: without -o cdp and cdpl2")],
         undo: Fix::prose("Mount with -o cdp again."),
-        cost: "All groups are lost by unmounting.",
+        cost: "Unmounting removes all groups.",
         sources: &["kernel filesystems/resctrl.rst: cdp", "kernel 7.3 fs/resctrl/pseudo_lock.c"],
         ..KNOB
     },
@@ -158,10 +160,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A group in mode pseudo-locksetup holds ways of the cache that no CPU can use until the region is locked \
             or the group removed.",
         fix: Fix::prose(
-            "rmdir the group, or finish by writing its schemata. Locking needs the maker's word that the CPU keeps \
-            the lines.",
+            "rmdir the group, or finish the set-up by writing its schemata. Lock a region only if the CPU's maker \
+            guarantees that locked lines stay in the cache.",
         ),
-        persist: &[Lasting::other("The unit that sets the region up, or none")],
+        persist: &[Lasting::other("Correct the unit that sets the region up, or remove it")],
         cost: "None.",
         confidence: Confidence::High,
         sources: &["kernel filesystems/resctrl.rst: Cache Pseudo-Locking"],
@@ -209,12 +211,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Direct cache access of devices known",
         applies: ddio,
         check: Check::advice(
-            "cannot be seen from software: Intel servers let devices write into some ways of the last-level \
-                cache (DDIO); which ones stands in a model-specific register, and whether in firmware, usually \
-                under PCI or IIO configuration",
+            "cannot be seen from software: Intel servers let devices write into some ways of the last-level cache \
+            (DDIO); a model-specific register holds which ways these are, and the firmware decides whether devices do \
+            so, usually under PCI or IIO configuration",
         ),
-        why: "Packets and blocks written there evict the loop's data, unless its ways are others.",
-        fix: Fix::prose("Choose ways for cat.l3 that are not the ones of shareable_bits (usually the two highest)."),
+        why: "Packets and blocks that devices write into these ways evict the loop's data, unless the loop uses other \
+            ways.",
+        fix: Fix::prose(
+            "For cat.l3, choose ways that are not in shareable_bits (which usually holds the two highest).",
+        ),
         persist: &[Lasting::Firmware("PCI or IIO configuration, DDIO")],
         cost: "Less cache.",
         confidence: Confidence::Low,

@@ -260,7 +260,7 @@ impl<'a> Case<'a> {
     /// The reason for which a state is unknown after reading was refused. It does not tell a caller who is root already to become root.
     pub(crate) fn refusal(&self, look: &str) -> WhyUnknown {
         if self.reads_as_root() {
-            format!("{look} is refused, even to root: a container, kernel lockdown or a mount option stands before it")
+            format!("{look} is refused, even to root: a container, kernel lockdown or a mount option prevents it")
                 .into()
         } else {
             WhyUnknown::refused(look)
@@ -517,7 +517,7 @@ impl<'a> Case<'a> {
 
     /// The hypervisor and the container around this kernel. Fails if they are not known.
     pub(crate) fn known_virtualisation(&self) -> Result<&Virtualisation, Doubt> {
-        let unseen = Missing::TellsNothing("nothing here tells whether there is a hypervisor");
+        let unseen = Missing::TellsNothing("no file here shows whether there is a hypervisor");
         self.known("/proc/cpuinfo", self.machine.virtualisation.as_ref(), unseen)
     }
 

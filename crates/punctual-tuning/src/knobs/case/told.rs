@@ -113,7 +113,7 @@ impl Case<'_> {
     /// Whether a folder has the entry `wanted`. The answer is unknown if the folder also lacks `always`: every machine
     /// has that entry, so only a part of the folder is visible.
     fn holds(&self, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
-        let names = self.names(folder, TellsNothing("what is there cannot be seen here"))?;
+        let names = self.names(folder, TellsNothing("the contents cannot be seen from here"))?;
         let has = |name: &str| names.iter().any(|found| found == name);
         Doubt::unknown_if(!has(wanted) && !has(always), format!("only a part of {folder} is seen here"))?;
         Ok(has(wanted))

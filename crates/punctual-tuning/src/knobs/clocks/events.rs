@@ -42,7 +42,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             write. The older mode counts down a slow bus clock, and needs calibration.",
         persist: &[
             Lasting::NoWord("lapic"),
-            Lasting::Firmware("an update, which brings the microcode that mends the timer"),
+            Lasting::Firmware("a firmware update that contains the microcode with the fix for the timer"),
         ],
         sources: &["kernel 7.3 arch/x86/kernel/apic/apic.c: lapic-deadline, deadline_match"],
         ..KNOB
@@ -51,9 +51,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "clk.arat",
         title: "Timers keep running while the CPU sleeps",
         check: Check::Probe(arat),
-        why: "A local timer that stops in deep sleep needs another CPU, or the HPET, to wake this one: a message more \
-            in front of every activation.",
-        fix: Fix::prose("Limit the sleep of <I> as pm.idle_state says; in its first state the timer runs."),
+        why: "If the local timer stops in deep sleep, another CPU or the HPET has to wake this CPU, which adds a \
+            message between CPUs to every activation.",
+        fix: Fix::prose(
+            "Limit the idle states of <I> as pm.idle_state says; in the first state the timer keeps running.",
+        ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
         cost: "Power.",
         confidence: Confidence::Medium,
@@ -66,8 +68,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Probe(bugs),
         why: "Errata that stop the local timer in C1E (apic_c1e) or lose the wake-up of a sleeping CPU (monitor, \
-            clflush_monitor) make the kernel take longer ways: broadcast timers, messages, flushes.",
-        fix: Fix::prose("Turn C1E off in the firmware, where the bug is about C1E."),
+            clflush_monitor) make the kernel use slower methods: broadcast timers, messages between CPUs, flushes.",
+        fix: Fix::prose("If the erratum concerns C1E, turn C1E off in the firmware."),
         persist: &[Lasting::Firmware("Enhanced halt state (C1E) off, usually under Advanced, CPU configuration")],
         cost: "Power.",
         blast: Blast::Breaking,

@@ -11,14 +11,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "clk.ntp",
         title: "Time is slewed, never set",
         check: Check::Probe(ntp),
-        why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the whole step, \
-            and log lines of before and after cannot be compared. CLOCK_MONOTONIC is not touched.",
+        why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the \
+            whole step, and log lines from before and after the step cannot be compared. CLOCK_MONOTONIC is not \
+            affected.",
         fix: Fix::prose(
-            "Let chrony step only at start (makestep 1 3), and wait on CLOCK_MONOTONIC in the application.",
+            "Let chrony step the clock only at its start (makestep 1 3), and let the application wait on \
+            CLOCK_MONOTONIC.",
         ),
         persist: &[Lasting::other("In chrony.conf: makestep 1 3, with a positive last number.")],
         undo: Fix::prose("Put back the line that was there."),
-        cost: "A clock that is far off takes hours to come right.",
+        cost: "A clock that is far off takes hours to be corrected.",
         sources: &[
             "chrony.conf(5): makestep",
             "unverified: when systemd-timesyncd and ntpd step (from 0.4 s and 0.128 s off)",
@@ -104,7 +106,9 @@ fn ntp(case: &Case<'_>) -> Judged {
         }
     }
     if let Some(other) = running.iter().find(|daemon| *daemon != "chronyd") {
-        return Doubt::unknown(format!("{other} runs; whether it may step the time stands in how it was started"));
+        return Doubt::unknown(format!(
+            "{other} runs; whether it may step the time depends on the options that it was started with"
+        ));
     }
     Ok(true)
 }

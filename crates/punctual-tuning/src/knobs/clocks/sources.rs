@@ -20,7 +20,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             not, the kernel found it unstable and its log says why. Without these flags leave it, see clk.tsc_check.",
         ),
         persist: &[TSC],
-        cost: "None, unless the kernel was right to refuse it: then time itself is wrong.",
+        cost: "None, unless the kernel was right to refuse this clock: then the time itself is wrong.",
         blast: Blast::Disturbing,
         sources: &["kernel timers/timekeeping.rst", "kernel-parameters.txt: clocksource="],
         ..KNOB
@@ -29,9 +29,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "clk.vdso",
         title: "Clock read without entering the kernel",
         check: Check::Probe(vdso),
-        why: "Every look at the clock that enters the kernel costs several times as much and is one more place to \
-            be delayed. Judged by the clock source and its cost together: bad is a source the vDSO cannot read, or \
-            one that takes above 1000 ns.",
+        why: "Reading the clock by a system call costs several times as much as by the vDSO, and a system call is one \
+            more place where a thread can be delayed. Judged bad: a clock source that the vDSO cannot read, or one \
+            that takes more than 1000 ns to read.",
         fix: Fix::prose(
             "Use a clock source the vDSO can read: tsc (only with the CPU's flags constant_tsc and nonstop_tsc), \
             arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
@@ -51,8 +51,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "clk.tsc_check",
         title: "TSC keeps its pace and does not stop",
         check: Check::Probe(tsc),
-        why: "A TSC that changes its pace with the CPU's frequency, or stops when it sleeps, is dropped by the \
-            kernel sooner or later, for a clock that is slow to read.",
+        why: "A TSC that changes its pace with the CPU's frequency, or stops when it sleeps, is sooner or later \
+            replaced by the kernel with a clock that is slow to read.",
         fix: Fix::prose("None by software; in a guest the host can pass the flags on (invtsc)."),
         persist: &[Lasting::other("Another CPU, or invtsc in the host's definition of the guest.")],
         undo: Fix::prose("Nothing to undo."),
@@ -64,9 +64,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "TSC not checked against another clock",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(watchdog),
-        why: "Where the kernel does not trust the TSC, it compares it twice a second with the slow HPET or ACPI timer: \
-            in 6.1 and 6.12 from a timer that hops from CPU to CPU, in 7.3 from one that interrupts another CPU each \
-            time and spins with it. Isolated CPUs take part in both.",
+        why: "If the kernel does not trust the TSC, it compares the TSC twice a second with the slow HPET or ACPI \
+            timer. In 6.1 and 6.12 the timer for this moves from CPU to CPU; in 7.3 it interrupts another CPU each \
+            time, and both CPUs spin meanwhile. Isolated CPUs take part in either case.",
         persist: &[Lasting::word("tsc=nowatchdog")],
         cost: "A TSC that does drift goes unnoticed; sound only with constant_tsc and nonstop_tsc.",
         sources: &[
@@ -81,8 +81,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The HPET is neither the clock source nor switched off",
         severity: Weight::all(Info),
         check: Check::Probe(hpet),
-        why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \
-            CPU at a time; switched off, the TSC may have nothing left to be checked against.",
+        why: "A HPET that is not used costs nothing. As the clock source it costs a microsecond per reading, one CPU \
+            at a time. If it is switched off, the kernel may have nothing left to check the TSC against.",
         persist: &[Lasting::NoWord("hpet"), Lasting::NoWord("nohpet")],
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 7.3 arch/x86/kernel/hpet.c: hpet=, nohpet", "kernel 7.3 kernel/time/clocksource.c"],
@@ -107,8 +107,8 @@ const TSC: Lasting = Lasting::Either {
     when: When::TscIsSound,
     then: &Lasting::word("clocksource=tsc"),
     otherwise: &Lasting::other(
-        "This CPU is not known to have constant_tsc and nonstop_tsc, without which the TSC is no clock to ask for, see \
-            clk.tsc_check.",
+        "This CPU is not known to have constant_tsc and nonstop_tsc, without which the TSC must not be forced as the \
+        clock source; see clk.tsc_check.",
     ),
 };
 
@@ -119,7 +119,7 @@ const FAST: &[&str] = &["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksou
 const SLOW: &[&str] = &["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
 
 /// The reason why another knob about a slow clock source does not apply: `clk.source` reports it already.
-const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read, see clk.source";
+const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read; see clk.source";
 
 fn vdso(case: &Case<'_>) -> Judged {
     let name = case.text(CLOCKSOURCE, UNSHOWN)?;
@@ -137,8 +137,8 @@ fn vdso(case: &Case<'_>) -> Judged {
     match cost_ns {
         ..=300 => Ok(true),
         301..=1000 => Doubt::unknown(format!(
-            "the vDSO can read {name}, but {cost_ns} ns is long for it: an erratum of the timer, a tracer or a slow \
-                machine may be behind that"
+            "the vDSO can read {name}, but {cost_ns} ns is long for such a read: an erratum of the timer, a tracer or \
+            a slow machine may be the reason"
         )),
         _ => Ok(false),
     }
@@ -162,7 +162,7 @@ fn trusted_packages(version: Version) -> usize {
 }
 
 fn watchdog(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "the TSC of x86 is what the kernel checks against another clock")?;
+    case.only_on(Arch::X86, "only the TSC of x86 is checked against another clock by the kernel")?;
     Doubt::not_applicable_if(case.text(CLOCKSOURCE, UNSHOWN)? != "tsc", "the TSC is not in use")?;
     // If the hypervisor states that the TSC is reliable, the kernel checks it against no other clock, whatever the
     // other flags are.

@@ -19,9 +19,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Package kept out of deep sleep",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Firmware("Package C State Limit = C0/C1, usually under Advanced, CPU power management"),
-        why: "When all cores of a package sleep, the package itself goes deeper: last-level cache \
-            flushed, memory in self-refresh. The first core to wake waits for all of it; a limit on single cores keeps \
-            it away only while one of them is awake.",
+        why: "When all cores of a package sleep, the package itself enters a deeper state: the last-level cache is \
+            flushed and memory is in self-refresh. The first core that wakes waits until this is undone. A limit on \
+            single cores prevents it only while one of these cores is awake.",
         cost: "Power while idle.",
         sources: &[
             "kernel 7.3 drivers/idle/intel_idle.c: PKG_CST_CONFIG_CONTROL",
@@ -35,7 +35,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware(
             "PCH Cross Throttling or PCH Thermal Throttling = off, usually under Chipset, PCH or Advanced, Thermal configuration",
         ),
-        why: "A chipset that gets hot makes the CPU slow down for it.",
+        why: "A chipset that gets hot makes the CPU slow down.",
         cost: "The chipset must be cooled well enough.",
         ..KNOB
     },
@@ -46,8 +46,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware(
             "PCI Express Clock Gating = off, usually under Chipset, PCH or System Agent, PCI Express configuration",
         ),
-        why: "Ports whose clocks are stopped between transfers start them again in front of the first \
-            one.",
+        why: "A port whose clock is stopped between transfers has to start the clock again before the next transfer.",
         ..KNOB
     },
     Knob {
@@ -66,12 +65,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Medium, Medium, Info),
         applies: has_setup,
         check: Check::advice(
-            "Cannot be seen from software: look in firmware under Legacy USB Support, XHCI Hand-off and Port \
-                60/64 Emulation, usually under Advanced, USB configuration: support off, hand-off on. Its trace \
-                is a growing count of system management interrupts: see fw.smi_count.",
+            "Cannot be seen from software: look in firmware under Legacy USB Support, XHCI Hand-off and Port 60/64 \
+            Emulation, usually under Advanced, USB configuration: support off, hand-off on. A growing count of system \
+            management interrupts shows that it is active: see fw.smi_count.",
         ),
-        why: "To make USB keyboards look like old ones, the firmware polls them in system management \
-            mode, with all CPUs stopped, until the kernel's driver takes over and sometimes after.",
+        why: "To make USB keyboards look like PS/2 keyboards, the firmware polls them in system management mode, with \
+            all CPUs stopped, until the kernel's driver takes over and sometimes even after that.",
         persist: &[Lasting::Firmware(
             "Legacy USB Support, XHCI Hand-off and Port 60/64 Emulation, usually under Advanced, USB configuration: support off, hand-off on",
         )],
@@ -86,8 +85,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.legacy_io",
         title: "Legacy I/O at low latency",
         check: Check::Firmware("Legacy IO Low Latency = on, usually under Chipset, PCH, PCI Express configuration"),
-        why: "Some chipsets have a switch that keeps the way to old I/O ports awake; with it off, a port \
-            access may wait for a sleeping link.",
+        why: "Some chipsets have a switch that keeps the link to old I/O ports awake; if it is off, an access to such \
+            a port may have to wait until the link has woken.",
         ..KNOB
     },
     Knob {
@@ -97,8 +96,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware(
             "SA GV (System Agent Geyserville) = Fixed High or Disabled, usually under Chipset, System Agent, Memory configuration",
         ),
-        why: "With it, the clock of memory and system agent follows the load; while it changes, memory cannot be \
-            reached.",
+        why: "With SA GV, the clock of the memory and the system agent follows the load; while the clock changes, \
+            memory cannot be reached.",
         cost: "Power while idle.",
         ..KNOB
     },
@@ -109,9 +108,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware(
             "Correctable Error Threshold (high) and Patrol Scrub Error Reporting (off), usually under Advanced, Memory RAS or Event Log configuration",
         ),
-        why: "On machines with ECC memory the firmware may enter system management mode for each \
-            corrected error, or each time a counter is full.",
-        cost: "A module going bad is noticed later.",
+        why: "On machines with ECC memory the firmware may enter system management mode for each corrected error, or \
+            each time its error counter is full.",
+        cost: "A memory module that is going bad is noticed later.",
         sources: &[
             "unverified: usual advice; only with ECC memory",
             "kernel 7.3 core-api/real-time/hardware.rst: memory scrubbing",
@@ -126,7 +125,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "On Intel's embedded parts one switch sets the rest of this list: sleep states, clocks, \
             links and caches for bounded latency.",
-        cost: "Power; turbo and SMT are off, as a rule.",
+        cost: "Power; as a rule it also turns turbo and SMT off.",
         sources: &["unverified: Intel's TCC documentation; only some embedded parts have it"],
         ..KNOB
     },

@@ -11,7 +11,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No hypervisor underneath",
         severity: Weight::all(High),
         check: Check::Probe(hypervisor),
-        why: "The host decides when a guest's CPU runs at all; nothing inside the guest bounds that.",
+        why: "The host decides when a guest's CPU runs at all; no setting inside the guest limits how long it waits.",
         fix: Fix::prose(
             "Measure on the hardware itself; or give the guest CPUs of its own: vCPUs pinned, FIFO, on isolated \
             host CPUs, memory locked.",
@@ -34,7 +34,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/virtual/workqueue/efi_runtime/cpumask", "<H mask>"),
         ],
         undo: Fix::prose("Write back the mask that was there; remove the word."),
-        cost: "With noruntime, which is the default on PREEMPT_RT: no efibootmgr, no UEFI clock.",
+        cost: "With efi=noruntime, which is the default on PREEMPT_RT, efibootmgr and the UEFI clock cannot be used.",
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel 7.3 core-api/real-time/hardware.rst",
@@ -49,9 +49,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::seen(
             "/sys/devices/system/cpu/cpu<I>/cpufreq/bios_limit",
             Want::SameAs("cpuinfo_max_freq"),
-            CannotBe("no frequency driver here shows a limit of the firmware's"),
+            CannotBe("no frequency driver here shows whether the firmware limits the frequency"),
         ),
-        why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and does not say so.",
+        why: "When firmware lowers the highest frequency, it does so at run time, because of power or heat, and does \
+            not report it.",
         fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],
         cost: "Heat.",
@@ -66,7 +67,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(fwupd),
         why: "fwupd looks for updates by asking firmware and devices; some firmware answers in system management mode, \
             with all CPUs stopped.",
-        cost: "Updates of firmware by hand.",
+        cost: "Firmware must be updated by hand.",
         sources: &["openshift/cluster-node-tuning-operator#1591"],
         ..KNOB
     },
@@ -95,9 +96,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.not_a_guest()
         },
         check: Check::advice(
-            "Cannot be seen from Linux: calls into the firmware at EL3 (PSCI, SMC) and its own interrupts stop a \
-                CPU unseen. Ask the maker for a real-time build of the trusted firmware, and measure with the hwlat or \
-                timerlat tracer.",
+            "Cannot be seen from Linux: calls into the firmware at EL3 (PSCI, SMC) and the firmware's own interrupts \
+            stop a CPU without a trace. Ask the maker for a real-time build of the trusted firmware, and measure with \
+            the hwlat or timerlat tracer.",
         ),
         why: "While a CPU is in EL3 or the secure world, Linux's interrupts wait, and no priority helps.",
         fix: Fix::prose(
@@ -106,7 +107,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::Firmware("the boot image: trusted firmware (BL31) built for real time")],
         undo: Fix::prose("The boot image as it was."),
-        cost: "Another build of the boot image to look after.",
+        cost: "One more boot image to maintain.",
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 core-api/real-time/hardware.rst: firmware",
@@ -121,15 +122,19 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::seen(
             "/sys/devices/system/cpu/vulnerabilities/old_microcode",
             Want::Word { good: &["Not affected"], bad: &["Vulnerable"] },
-            TellsNothing("this kernel does not judge the microcode (newer ones do); compare with the maker's list"),
+            TellsNothing(
+                "this kernel does not report whether its microcode is old (newer kernels do); compare the revision \
+                with the maker's list",
+            ),
         ),
-        why: "Old microcode has errata that the kernel works around the slow way, timers among them, or not at all.",
+        why: "With old microcode, some errata remain, those of timers among them; the kernel works around them in a \
+            slow way or not at all.",
         fix: Fix::prose(
             "Install the distribution's microcode package (intel-microcode, amd64-microcode) and boot again; not late \
             loading, which stops all CPUs.",
         ),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
-        cost: "A boot; some updates cost speed.",
+        cost: "A reboot; some updates make the CPU slower.",
         sources: &["kernel 7.3 arch/x86/kernel/cpu/common.c: cpu_has_old_microcode; not in 6.12"],
         ..KNOB
     },

@@ -17,11 +17,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No system management interrupts",
         severity: Weight::all(High),
         check: Check::Probe(count),
-        why: "In system management mode the firmware stops all CPUs for tens to hundreds of microseconds, invisible to \
-            the kernel. Judged bad: above one a minute since power-on, and a thousand for the start.",
+        why: "In system management mode the firmware stops all CPUs for tens to hundreds of microseconds, and the \
+            kernel cannot see it. Judged bad: on average more than one per minute since power-on, not counting a \
+            thousand for the start.",
         fix: Fix::prose(
-            "Turn off in the firmware what causes them: USB legacy support, power management of the platform, \
-            corrected-error reporting (see the other fw. knobs), and compare the counter before and after a measurement.",
+            "Turn off the firmware functions that cause these interrupts: USB legacy support, power management of the \
+            platform, corrected-error reporting (see the other fw. knobs), and compare the counter before and after a \
+            measurement.",
         ),
         persist: &[Lasting::Firmware("USB legacy support, RAS event reporting and power limits, one by one")],
         cost: "The functions of the firmware that use these interrupts.",
@@ -37,9 +39,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.smi_counter",
         title: "System management interrupts can be counted",
         check: Check::Probe(can_count),
-        why: "Without the counter a late activation cannot be pinned on the firmware.",
+        why: "Without this counter, nothing proves that the firmware caused a late activation.",
         fix: Fix::prose(
-            "None: neither CPU nor kernel offers the counter; the hwlat tracer finds such gaps without it.",
+            "None here: either the CPU or the kernel does not offer the counter. The hwlat tracer finds such gaps \
+            without it.",
         ),
         persist: &[Lasting::other("Another CPU or a newer kernel.")],
         undo: Fix::prose("Nothing to undo."),
@@ -52,8 +55,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Hardware latency can be measured",
         confidence: Confidence::High,
         check: Check::Probe(hwlat),
-        why: "The hwlat tracer finds gaps that are no interrupt and no thread: firmware, host, or hardware. It is the one \
-            proof that works on AMD and ARM, too.",
+        why: "The hwlat tracer finds gaps in which neither an interrupt nor a thread of Linux ran: firmware, a host or \
+            hardware caused them. It is the only proof of such gaps that also works on AMD and ARM.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::built_with("HWLAT_TRACER"), Lasting::built_with("OSNOISE_TRACER")],
         cost: "None while it does not run; one CPU while it does.",
@@ -63,10 +66,13 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn count(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "system management mode is x86's")?;
+    case.only_on(Arch::X86, "only x86 has system management mode")?;
     case.not_a_guest()?;
     let is_not_intel = case.cpu_field("vendor_id")? != "GenuineIntel";
-    Doubt::unknown_if(is_not_intel, "only Intel's CPUs count them; the hwlat tracer finds the gaps on any CPU")?;
+    Doubt::unknown_if(
+        is_not_intel,
+        "only Intel's CPUs count system management interrupts; the hwlat tracer finds the gaps on any CPU",
+    )?;
     let missing = TellsNothing("the counter is not shown: load the module msr, and read as root");
     let text = case.text(COUNT, missing)?;
     let Ok(count) = text.parse::<u64>() else {
@@ -104,6 +110,6 @@ fn hwlat(case: &Case<'_>) -> Judged {
     let tracers = case.text(path, unshown)?;
     let is_there = tracers.split_whitespace().any(|tracer| tracer == "hwlat");
     let has_no_tracers = !is_there && !has_tracers(&tracers);
-    Doubt::not_applicable_if(has_no_tracers, "a kernel without these tracers is told of by kconf.tracers")?;
+    Doubt::not_applicable_if(has_no_tracers, "kconf.tracers reports a kernel without these tracers")?;
     Ok(is_there)
 }

@@ -34,8 +34,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.memory_speed",
         title: "Memory at the speed it is made for",
         check: Check::Probe(speed),
-        why: "Modules that run below their speed make every cache miss longer; a firmware with defaults loaded, or too \
-            many modules on a channel, does that.",
+        why: "Modules that run below their speed make every cache miss longer; firmware with default settings, or too \
+            many modules on a channel, may be the reason.",
         fix: Fix::prose("Set the memory frequency in the firmware to what the modules and the CPU are made for."),
         persist: &[Lasting::Firmware(
             "Memory frequency or memory profile (XMP, EXPO), usually under Advanced, Memory or Overclocking",
@@ -51,16 +51,19 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::seen(
             "/sys/devices/system/edac/mc/mc*/sdram_scrub_rate",
             Want::ZERO,
-            CannotBe("no memory controller with error correction is registered, or none shows whether it scrubs"),
+            CannotBe(
+                "no memory controller with error correction is registered, or none shows whether it scrubs memory",
+            ),
         ),
-        why: "Patrol scrubbing reads all of memory in the background and competes for it; where the firmware reports what \
-            it finds, each report is a system management interrupt. Scrubbing by hardware is better than by firmware.",
+        why: "Patrol scrubbing reads all of memory in the background, which takes memory bandwidth. If the firmware \
+            reports the errors that scrubbing finds, each report is a system management interrupt. Scrubbing by \
+            hardware is better than scrubbing by firmware.",
         fix: Fix::prose("echo 0 > /sys/devices/system/edac/mc/mcN/sdram_scrub_rate, where the driver lets you."),
         persist: &[
             Lasting::write("/sys/devices/system/edac/mc/mc*/sdram_scrub_rate", "0"),
             Lasting::Firmware("Patrol Scrub, usually under Advanced, Memory RAS configuration"),
         ],
-        cost: "Errors in memory that is seldom read add up.",
+        cost: "Errors accumulate in memory that is seldom read.",
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 drivers/edac/edac_mc_sysfs.c: sdram_scrub_rate",
@@ -134,7 +137,10 @@ fn channels(case: &Case<'_>) -> Judged {
     }
     let mut channels: Vec<String> = modules.iter().filter_map(|module| channel(&module.place)).collect();
     if channels.len() < modules.len() {
-        return Doubt::unknown(format!("{} modules, and their places do not tell the channels", modules.len()));
+        return Doubt::unknown(format!(
+            "{} modules, and the names of their slots do not tell which channels they are on",
+            modules.len()
+        ));
     }
     channels.sort_unstable();
     channels.dedup();

@@ -24,8 +24,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["notsupported", "forceoff", "off"], bad: &["on"] },
             CannotBe("this kernel knows no SMT"),
         ),
-        why: "Off in the firmware, no core is ever shared, and buffers that are split between two \
-            threads of a core belong to one. If Linux switches it off, each sibling is started once and then parked.",
+        why: "If SMT is off in the firmware, no core is ever shared, and one thread has all the buffers that are \
+            otherwise split between two. If Linux switches SMT off, each sibling is started once and then parked.",
         fix: Fix::command("echo off > /sys/devices/system/cpu/smt/control"),
         persist: &[
             Lasting::Firmware("Hyper-Threading or SMT Mode, usually under Advanced, CPU configuration"),
@@ -44,8 +44,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.speedstep",
         title: "SpeedStep and Speed Shift off, or the clock pinned",
         check: Check::Probe(speedstep),
-        why: "While firmware lets the CPU change its clock, and Linux does not hold it, the same code \
-            takes different times. Pinned by Linux is as good as off, and quicker to undo.",
+        why: "If the firmware lets the CPU change its clock and Linux does not fix the clock, the same code takes \
+            different times. A clock that Linux fixes is as good as switching this off in the firmware, and quicker to \
+            undo.",
         fix: Fix::prose(
             "Set the governor performance, or one frequency for minimum and maximum, as pm.governor and \
             pm.freq_pin say.",
@@ -66,8 +67,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "C-states off in the firmware, or kept shallow",
         applies: has_setup,
         check: Check::Probe(|case| Ok(deep_on_first(case)?.is_none())),
-        why: "States that the firmware offers are used unless something limits them. Limited by Linux is as good as \
-            off, and quicker to undo.",
+        why: "Idle states that the firmware offers are used unless something limits them. A limit by Linux is as good \
+            as switching them off in the firmware, and quicker to undo.",
         persist: &[
             Lasting::Firmware(
                 "CPU C-states, C6/C7/C10 report, Global C-state control, usually under Advanced, CPU power management",
@@ -86,8 +87,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.c1e",
         title: "Enhanced halt (C1E) off",
         check: Check::Probe(c1e),
-        why: "In C1E the core lowers clock and voltage as soon as it halts, and raises them after it was \
-            woken: some microseconds more than plain C1.",
+        why: "In C1E, the core lowers its clock and voltage as soon as it halts, and raises them again after it wakes: \
+            this takes some microseconds longer than plain C1.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the state named C1E."),
         persist: &[Lasting::Firmware("Enhanced C1 or C1E support, usually under Advanced, CPU power management")],
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: C1E", "unverified: names of menus differ between makers"],
@@ -97,8 +98,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.turbo",
         title: "Turbo off in the firmware, or by Linux",
         check: Check::Probe(turbo),
-        why: "A CPU that may go faster than it can for long has a clock that depends on heat, power and \
-            neighbours.",
+        why: "With turbo, a CPU may run faster than it can sustain, so its clock depends on heat, power and the \
+            neighbouring cores.",
         fix: Fix::prose(
             "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
             /sys/devices/system/cpu/cpufreq/boost",
@@ -106,7 +107,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "Turbo Mode, Turbo Boost or Core Performance Boost, usually under Advanced, CPU power management",
         )],
-        cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
+        cost: "The peak speed; leave turbo on if the latency of a single thread matters most and cooling is certain.",
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/pm/intel_pstate.rst: no_turbo",
@@ -123,9 +124,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/sys/class/drm/card*/gt/gt0/rc6_residency_ms", Want::ZERO, NO_RESIDENCY),
             Check::seen("/sys/class/drm/card*/device/tile0/gt0/gtidle/idle_residency_ms", Want::ZERO, NO_RESIDENCY),
         ]),
-        why: "Graphics that enters and leaves RC6 changes the package's power and clocks, and wakes by \
-            way of the memory controller everybody uses.",
-        fix: Fix::prose("None on most machines; i915 had a parameter for it long ago."),
+        why: "When the graphics unit enters or leaves RC6, the package's power and clocks change, and the graphics \
+            unit wakes through the memory controller that all CPUs use.",
+        fix: Fix::prose("No setting of Linux on most machines; old versions of i915 had a parameter for it."),
         persist: &[Lasting::Firmware(
             "RC6 (Render Standby) off, usually under Advanced, Graphics or Power & Performance, GT power management",
         )],
@@ -169,8 +170,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         // If the kernel controls the links, `pm.aspm` reports them.
         severity: Weight::of(Medium, Medium, Info).at_most(Info, links::controls_links),
         check: Check::Probe(awake_links),
-        why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
-            the links' own registers (LnkCtl) tell. Leaving L1 takes microseconds to a hundred.",
+        why: "Firmware may turn on link power management and keep Linux from controlling it: then only the links' own \
+            registers (LnkCtl) show it. Leaving L1 takes from a few microseconds to a hundred.",
         fix: Fix::prose(
             "echo 0 > /sys/bus/pci/devices/DEVICE/link/l1_aspm, where the kernel controls the links; \
             else in the firmware.",
@@ -194,7 +195,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Aggressive link power management of SATA off",
         applies: has_setup,
         check: Check::Probe(links::sata),
-        why: "Where the firmware turns it on, the controller lets links sleep as soon as they are idle; \
+        why: "If the firmware turns Aggressive LPM on, the SATA controller lets links sleep as soon as they are idle; \
             waking takes up to ten milliseconds.",
         fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),
         persist: &[
@@ -215,10 +216,7 @@ fn speedstep(case: &Case<'_>) -> Judged {
     match governor(case) {
         Err(Doubt::NotApplicable(_)) => {
             let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
-            Doubt::unknown_if(
-                can_change,
-                "the CPU could change its clock, and no driver of Linux's shows whether it does",
-            )?;
+            Doubt::unknown_if(can_change, "the CPU can change its clock, and no Linux driver shows whether it does")?;
             Ok(true)
         }
         judged => judged,
@@ -249,7 +247,7 @@ fn turbo(case: &Case<'_>) -> Judged {
             case.note(path, value);
             Ok(is_off)
         }
-        _ => Doubt::unknown("the CPU offers turbo, and no driver of Linux's shows whether it is used"),
+        _ => Doubt::unknown("the CPU offers turbo, and no Linux driver shows whether it is used"),
     }
 }
 
@@ -270,7 +268,7 @@ fn awake_links(case: &Case<'_>) -> Judged {
         }
     }
     Doubt::unknown_if(asked == 0, "no link of PCI Express could be asked")?;
-    let awake = format!("L0s and L1 are off on all {asked} ends of links");
+    let awake = format!("L0s and L1 are off at all {asked} ends of links");
     case.note(LINKS, if sleepy.is_empty() { awake } else { format!("may sleep: {}", sleepy.join(", ")) });
     Ok(sleepy.is_empty())
 }

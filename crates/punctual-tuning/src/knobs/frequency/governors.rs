@@ -82,8 +82,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
             ONE_FREQUENCY,
         ]),
-        why: "A daemon, a thermal policy or a battery profile that lowers scaling_max_freq slows all work down, and \
-            does so when the machine is hot and busy. One frequency for minimum and maximum is taken as meant.",
+        why: "A daemon, a thermal policy or a battery profile that lowers scaling_max_freq slows all work down, just \
+            when the machine is hot and busy. If minimum and maximum are the same frequency, this program takes it as \
+            intended.",
         fix: Fix::prose(
             "Write cpuinfo_max_freq into scaling_max_freq of the CPUs <I>, and find out who lowered it: thermald, \
             tlp, power-profiles-daemon and tuned do.",
@@ -138,8 +139,8 @@ fn driver(case: &Case<'_>) -> Judged {
     let is_autonomous = case.cpu_flag("hwp")?;
     Doubt::unknown_if(
         is_autonomous,
-        "the CPU can choose its clock itself (HWP); whether the firmware turned that on, where this driver would be \
-                ignored, stands in MSR 0x770",
+        "the CPU can choose its clock itself (HWP); if the firmware turned that on, this driver is ignored; MSR 0x770 \
+        shows whether it did",
     )?;
     Ok(true)
 }

@@ -10,7 +10,7 @@ const NOT_COUNTED: Missing = CannotBe("this CPU does not count how often it was 
 /// Lasting changes that keep a CPU from getting too hot.
 const COOLER: &[Lasting] = &[
     Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", "<SUSTAINED_KHZ>"),
-    Lasting::other("Or cooling that holds at full load."),
+    Lasting::other("Or cooling that is sufficient at full load."),
 ];
 
 const KNOB: Knob = Knob {
@@ -30,9 +30,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             NOT_COUNTED,
         ),
-        why: "A CPU that gets too hot is slowed down by hardware, for as long as it takes, and no priority helps.",
+        why: "A CPU that gets too hot is slowed down by hardware until it has cooled, whatever the priority of the \
+            thread that runs.",
         fix: Fix::prose(
-            "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
+            "Improve cooling, or lower the sustained frequency until the counters no longer rise under full load.",
         ),
         persist: COOLER,
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c"],
@@ -48,10 +49,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             NOT_COUNTED,
         ),
         why: "The package has a sensor of its own: other CPUs, or graphics, heat it up, and then all of its CPUs are \
-            slowed down, the idle real-time one too.",
+            slowed down, even an idle real-time CPU.",
         fix: Fix::prose(
-            "Improve cooling, or lower the frequency of the other CPUs and of graphics until the counter stands \
-            still under full load.",
+            "Improve cooling, or lower the frequency of the other CPUs and of graphics until the counter no longer \
+            rises under full load.",
         ),
         persist: COOLER,
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c: package_throttle_count"],
@@ -64,7 +65,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "/sys/class/thermal/cooling_device*/cur_state",
             slows_cpus,
             Want::AtMost(0),
-            CannotBe("the kernel has nothing here that slows CPUs down for heat"),
+            CannotBe("the kernel has no device here that slows CPUs down because of heat"),
         ),
         why: "The kernel itself lowers the clock of CPUs, or forces them idle, when a thermal zone passes its passive \
             trip point. Any state above 0 means it is doing so now.",
@@ -79,11 +80,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.powerclamp",
         title: "Nothing can force CPUs idle",
         severity: Weight::all(Info).at_least(High, is_clamping),
-        applies: |case| case.only_on(Arch::X86, "it is for Intel's CPUs"),
+        applies: |case| case.only_on(Arch::X86, "intel_powerclamp is for Intel's CPUs only"),
         check: Check::NoModule("intel_powerclamp"),
         why: "intel_powerclamp puts all CPUs to sleep at the same time, by threads with FIFO priority, to save power; \
             thermald uses it when it is loaded.",
-        cost: "One way less to cool the machine; the hardware's own remains.",
+        cost: "One method less to cool the machine; the hardware's own protection remains.",
         blast: Blast::Breaking,
         sources: &[
             "kernel 7.3 drivers/thermal/intel/intel_powerclamp.c",
@@ -116,9 +117,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         applies: |case| case.not_a_guest(),
         check: Check::advice(
-            "What cooling can do shows only at full load: load all CPUs and graphics for an hour in the warmest \
-                place the machine will stand, and see that the counters of pm.thermal, pm.thermal_package and \
-                pm.cooling stand still.",
+            "What cooling can do shows only at full load: load all CPUs and graphics for an hour in the warmest place \
+            the machine will stand, and check that the counters of pm.thermal, pm.thermal_package and pm.cooling do \
+            not rise.",
         ),
         why: "A machine that is punctual when cold and throttled when hot fails when it matters.",
         fix: Fix::prose("Larger heat sink, free air flow, dust filters, or a lower sustained frequency."),

@@ -21,7 +21,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/system/cpu/cpufreq/boost", "0"),
             Lasting::Firmware("Turbo Boost or Core Performance Boost, usually under Advanced, CPU configuration"),
         ],
-        cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
+        cost: "The peak speed; leave turbo on if the latency of a single thread matters most and cooling is certain.",
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/pm/intel_pstate.rst",
@@ -53,8 +53,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this CPU has no energy bias"),
         ),
-        why: "An older hint of Intel's, 0 (performance) to 15 (power): it moves the point at which a CPU speeds up and how \
-            willingly parts of the package are slowed down. Where the firmware leaves 0, the kernel makes it 6 at boot.",
+        why: "An older hint of Intel's, 0 (performance) to 15 (power): it decides when a CPU speeds up and how readily \
+            parts of the package are slowed down. If the firmware leaves it at 0, the kernel sets it to 6 at boot.",
         cost: "Power.",
         sources: &[
             "kernel 6.1, 6.12, 7.3 arch/x86/kernel/cpu/intel_epb.c: intel_epb_restore",
@@ -69,7 +69,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::file(
                 "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost",
                 Want::ZERO,
-                CannotBe("this CPU, or the driver's mode, has no such boost"),
+                CannotBe("this CPU, or this mode of the driver, has no hwp_dynamic_boost"),
             ),
             Check::seen(
                 "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor",
@@ -77,9 +77,10 @@ pub(crate) const KNOBS: &[Knob] = &[
                 NO_DRIVER,
             ),
         ]),
-        why: "With it, intel_pstate raises and lowers a CPU's lowest clock whenever a thread waited for a device, so \
-            the clock moves with the load of others. The governor performance makes it idle.",
-        cost: "Slower work for threads that wait for devices a lot.",
+        why: "With this boost, intel_pstate raises a CPU's lowest clock for a moment after a thread has waited for a \
+            device, so the clock moves with the load of other programs. With the governor performance it has no \
+            effect.",
+        cost: "Threads that often wait for devices run more slowly.",
         sources: &["kernel 7.3 drivers/cpufreq/intel_pstate.c: hwp_boost", "kernel admin-guide/pm/intel_pstate.rst"],
         ..KNOB
     },

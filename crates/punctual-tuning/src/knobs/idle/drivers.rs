@@ -20,8 +20,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.not_a_guest()
         },
         check: Check::seen(DRIVER, Want::Word { good: &[], bad: &["none"] }, UNSHOWN),
-        why: "Without a driver the CPU still sleeps, as deep as firmware lets a plain halt go, and no limit of \
-            latency is heeded.",
+        why: "Without an idle driver the CPU still sleeps, as deeply as the firmware allows for a plain halt, and no \
+            latency limit has an effect.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::built_with("CPU_IDLE"), Lasting::NoWord("cpuidle.off")],
         sources: &["kernel 7.3 kernel/sched/idle.c", "kernel admin-guide/pm/cpuidle.rst"],
@@ -31,8 +31,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.idle_governor",
         title: "An idle governor that fits the tick",
         check: Check::Probe(governor),
-        why: "The governor guesses how long a CPU will sleep. ladder steps deeper at every idle and knows nothing of \
-            the next timer; it is meant for kernels whose tick never stops. haltpoll is meant for guests.",
+        why: "The idle governor predicts how long a CPU will sleep. The governor ladder goes one state deeper at each \
+            sleep and does not look at the next timer; it is meant for kernels whose tick never stops. haltpoll is \
+            meant for guests.",
         fix: Fix::command("echo menu > /sys/devices/system/cpu/cpuidle/current_governor"),
         persist: &[Lasting::word("cpuidle.governor=menu")],
         sources: &[
@@ -58,7 +59,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info).at_least(Medium, slows_others),
         check: Check::Probe(idle_poll),
         why: "idle=poll spins on every idle CPU: it takes execution units from SMT siblings, heats the package until \
-            it throttles, and in a guest uses up the host's CPU. No driver loads, so limits of latency mean nothing.",
+            it throttles, and in a guest uses up the host's CPU. No idle driver loads, so latency limits have no \
+            effect.",
         fix: Fix::NotAtRunTime(""),
         persist: &[
             Lasting::NoWord("idle"),
@@ -76,7 +78,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.nohlt",
         title: "ARM CPUs do not idle by spinning",
         check: Check::Probe(|case| {
-            case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
+            case.only_on(Arch::Arm64, "the kernel does not know this word on x86")?;
             if case.word("nohlt")?.is_some() {
                 return Ok(false);
             }
@@ -94,7 +96,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn governor(case: &Case<'_>) -> Judged {
     let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
     let has_no_driver = case.text(DRIVER, UNSHOWN)? == "none";
-    Doubt::not_applicable_if(has_no_driver, "there is no idle driver for it to choose the states of")?;
+    Doubt::not_applicable_if(has_no_driver, "there is no idle driver whose states it could choose")?;
     let folder = "/sys/devices/system/cpu/cpuidle";
     let unshown = TellsNothing("the idle governor is not shown");
     // Older kernels show the governor in `current_governor_ro` only.
@@ -122,7 +124,7 @@ fn intel_idle(case: &Case<'_>) -> Judged {
 }
 
 fn idle_poll(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "idle=poll is a word of x86")?;
+    case.only_on(Arch::X86, "only x86 has the word idle=poll")?;
     if case.word("idle")?.as_deref() != Some("poll") {
         return Ok(true);
     }

@@ -13,8 +13,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
         fix: Fix::prose(
-            "Write the limit in microseconds as a binary number of 32 bits, and keep the file open: the limit goes \
-            when it is closed.",
+            "Write the limit in microseconds as a binary number of 32 bits, and keep the file open: the limit ends \
+            when the file is closed.",
         ),
         persist: &[Lasting::other("The application itself, which keeps the file open while it runs.")],
         undo: Fix::prose("Close the file."),
@@ -27,9 +27,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.qos_percpu",
         title: "A limit of sleep per CPU that holds for all real-time CPUs",
         check: Check::Probe(of_each),
-        why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit. n/a means \
-            that no latency at all is allowed: on x86 that makes the CPU spin while idle, on ARM it leaves WFI. 2 allows \
-            the first sleep state.",
+        why: "The limit is set for each CPU, so that one CPU is easily forgotten. The value 0 means that there is no \
+            limit, not that no latency is allowed. The value n/a means that no latency at all is allowed: on x86 the \
+            CPU then spins while idle, on ARM it uses WFI only. The value 2 allows the first sleep state.",
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
         cost: "Power and heat of these CPUs.",
         sources: &[
@@ -44,10 +44,13 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn of_all(case: &Case<'_>) -> Judged {
     let number = read_latency_device_us(case);
     case.cite(LATENCY_DEVICE, &number.as_ref().map(|limit| format!("{limit} us")));
-    let unseen = TellsNothing("whether a program limits the sleep of all CPUs cannot be seen");
+    let unseen = TellsNothing("it cannot be seen whether a program limits the sleep of all CPUs");
     let limit = case.known(LATENCY_DEVICE, number, unseen)?;
     if limit == NO_LIMIT_US {
-        return Doubt::not_applicable("no program limits the sleep of all CPUs now; pm.idle_state tells what follows");
+        return Doubt::not_applicable(
+            "no program limits the sleep of all CPUs now; pm.idle_state judges the states that may therefore be \
+            entered",
+        );
     }
     if limit.to_le_bytes().iter().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace()) {
         case.note(LATENCY_DEVICE, "these four bytes are text that was taken for a binary number");
@@ -57,11 +60,11 @@ fn of_all(case: &Case<'_>) -> Judged {
 }
 
 fn of_each(case: &Case<'_>) -> Judged {
-    let none = CannotBe("this kernel has no limit of sleep per CPU");
+    let none = CannotBe("this kernel has no latency limit for single CPUs");
     let limits = case.of_rt("power/pm_qos_resume_latency_us", none)?;
     Doubt::not_applicable_if(
         limits.iter().all(|limit| limit.value == "0"),
-        "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",
+        "no limit is set for single CPUs (0 means none); pm.idle_state judges the states that may therefore be entered",
     )?;
     let mut all_help = true;
     for OfCpus { value: limit, .. } in &limits {

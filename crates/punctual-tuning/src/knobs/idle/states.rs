@@ -15,12 +15,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         confidence: Confidence::High,
         severity: Weight::of(High, Info, Medium),
         check: Check::Probe(idle_state),
-        why: "Leaving a deep idle state takes up to milliseconds, before the first instruction of the wake-up \
-            runs. Judged bad: a state that may be entered and takes longer to leave than a quarter of the budget \
-            (10 us where none is stated).",
+        why: "Leaving a deep idle state can take milliseconds, before the first instruction of the wake-up runs. \
+            Judged bad: a state that may be entered and takes longer to leave than a quarter of the budget (10 us if \
+            no budget is stated).",
         fix: Fix::prose(
             "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
-            /dev/cpu_dma_latency open with the limit while the application runs. On ARM, cpuidle.off=1 leaves the \
+            /dev/cpu_dma_latency open with the limit while the application runs. On ARM, cpuidle.off=1 leaves only the \
             plain WFI to all CPUs.",
         ),
         persist: &[
@@ -40,11 +40,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.idle_usage",
         title: "No deep sleep entered that may be entered again",
         check: Check::Probe(usage),
-        why: "The counters of the idle states tell what happened, not what was asked for: a deep state that was \
-            entered and may be entered again will be, in front of some activation.",
+        why: "The counters of the idle states show what happened, not what was requested: a deep state that was \
+            entered, and may be entered again, will at some time delay an activation.",
         fix: Fix::prose(
-            "Limit the sleep of <I> as pm.idle_state says, then see that \
-            /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage stands still.",
+            "Limit the sleep of <I> as pm.idle_state says, then check that \
+            /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage no longer rises.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
         sources: &["kernel admin-guide/pm/cpuidle.rst: usage", "kernel 7.3 drivers/cpuidle/sysfs.c"],
@@ -107,7 +107,7 @@ fn idle_state(case: &Case<'_>) -> Judged {
     let of_all = limit_of_all_us(case);
     case.cite("/dev/cpu_dma_latency", &of_all.as_ref().map(|limit| format!("{limit} us")));
     let unseen = TellsNothing(
-        "whether a program limits the sleep of all CPUs cannot be seen (/dev/cpu_dma_latency is not there)",
+        "it cannot be seen whether a program limits the sleep of all CPUs (/dev/cpu_dma_latency is not there)",
     );
     Ok(case.known("/dev/cpu_dma_latency", of_all, unseen)? <= tolerable_us)
 }
@@ -119,7 +119,9 @@ fn usage(case: &Case<'_>) -> Judged {
     let all = states(case, first, false)?;
     let deep: Vec<&Sleep> = all.iter().filter(|state| state.latency_us > tolerable_us).collect();
     if deep.is_empty() {
-        return Doubt::not_applicable(format!("the CPUs have no state that takes above {tolerable_us} us to leave"));
+        return Doubt::not_applicable(format!(
+            "the CPUs have no state that takes more than {tolerable_us} us to leave"
+        ));
     }
     let (mut entries, mut busiest) = (0_u64, String::new());
     for cpu in case.rt().iter() {
@@ -156,6 +158,6 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         Doubt::not_applicable_if(is_kvm == Fact::Known(false), "it works on KVM only, and there is no kvm-clock here")?;
         return Ok(false);
     }
-    let missing = TellsNothing("the governor's time is not shown");
+    let missing = TellsNothing("the governor's polling time is not shown");
     Ok(case.number("/sys/module/haltpoll/parameters/guest_halt_poll_ns", missing)? > 0)
 }

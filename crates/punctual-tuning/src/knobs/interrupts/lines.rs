@@ -9,7 +9,10 @@ const KNOB: Knob = Knob { cost: "None.", blast: Blast::Disturbing, ..Knob::of(Fa
 /// Places for a lasting change that keeps device interrupts on the housekeeping CPUs.
 const PLACES: &[Lasting] = &[
     Lasting::word("irqaffinity=<H>"),
-    Lasting::other("A unit after the network that writes the lists; look again after link changes and module loads."),
+    Lasting::other(
+        "A unit that starts after the network and writes the lists; check them again after a link change or a module \
+        load.",
+    ),
 ];
 
 pub(crate) const KNOBS: &[Knob] = &[
@@ -18,14 +21,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No device interrupts the real-time CPUs",
         severity: Weight::of(High, High, Info).at_most(Medium, is_one_device),
         check: Check::Probe(affinity),
-        why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate. Where all of \
-            them are one device's, that device may be the real-time one, and is there on purpose.",
+        why: "Each interrupt takes microseconds of the real-time CPU and leaves its caches cold, as often as the \
+            device interrupts. If all of these interrupts belong to one device, it may be the device that the \
+            real-time work uses, and be there on purpose.",
         fix: Fix::prose(
-            "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. A \
-            line that cannot be moved so refuses with EIO on 6.1 and with EPERM from 6.12 on, where the file has \
-            mode 444: timers, interrupts between CPUs, and queues the kernel manages (irq.managed says which). \
-            Those last go to other CPUs with isolcpus=managed_irq, unless a queue's mask holds isolated CPUs only: \
-            then fewer queues help, or no I/O from these CPUs.",
+            "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. If an \
+            interrupt cannot be moved in this way, the write fails with EIO on 6.1, and with EPERM from 6.12 on, where \
+            the file has mode 444. This is so for timers, for interrupts between CPUs, and for queues that the kernel \
+            manages (irq.managed lists them). isolcpus=managed_irq moves managed queues to other CPUs, unless a \
+            queue's mask holds isolated CPUs only: then use fewer queues, or do no I/O from these CPUs.",
         ),
         persist: PLACES,
         cost: "Other CPUs get the load.",
@@ -41,8 +45,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No device may move to the real-time CPUs",
         blast: Blast::Harmless,
         check: Check::Probe(requested),
-        why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, does so when a CPU is \
-            plugged, vectors run short or the device is set up anew.",
+        why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, moves there when a CPU \
+            goes online or offline, when interrupt vectors run short or when the device is set up anew.",
         fix: Fix::prose("echo <H> > /proc/irq/N/smp_affinity_list for each of them."),
         persist: PLACES,
         sources: &[
@@ -56,18 +60,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No managed interrupt on the real-time CPUs",
         severity: Weight::of(Medium, High, Info),
         check: Check::Probe(managed),
-        why: "The kernel itself spreads the queues of NVMe, SCSI and virtio devices over all CPUs, and refuses to let \
-            anybody move them.",
+        why: "The kernel itself spreads the queues of NVMe, SCSI and virtio devices over all CPUs, and refuses every \
+            attempt to move them.",
         fix: Fix::prose(
             "Give the device fewer queues (ethtool -L IF combined N; module parameters) and boot with \
-            isolcpus=managed_irq, which moves a queue that has another CPU too. A queue of real-time CPUs only stays, \
-            and interrupts when they themselves do I/O.",
+            isolcpus=managed_irq, which moves a queue if its mask also holds a housekeeping CPU. A queue whose mask \
+            holds only real-time CPUs stays there, and interrupts them when they do I/O themselves.",
         ),
         persist: &[
             Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
             Lasting::other(
-                "isolcpus=managed_irq does not help a queue all of whose CPUs are isolated; no I/O from these CPUs \
-                    does.",
+                "isolcpus=managed_irq does not move a queue whose CPUs are all isolated; avoid I/O from these CPUs.",
             ),
         ],
         cost: "Fewer queues: less storage throughput.",
@@ -83,12 +86,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No shared line on the real-time CPUs",
         severity: Weight::of(Medium, Info, Medium),
         check: Check::Probe(shared),
-        why: "On a shared line each interrupt runs every driver's handler, so the punctual device waits for the \
-            other, and their threads share a priority.",
+        why: "On a shared line each interrupt runs every driver's handler, so the real-time device waits for the \
+            handler of the other device, and the threads of both handlers have the same priority.",
         fix: Fix::prose("Unbind the other device, or plug one of them elsewhere."),
-        persist: &[Lasting::other("Let the driver use MSI (a module parameter of it, or leave out pci=nomsi).")],
+        persist: &[Lasting::other("Let the driver use MSI (by a parameter of its module, or without pci=nomsi).")],
         undo: Fix::prose("Bind the device again."),
-        cost: "The other device is gone.",
+        cost: "The other device cannot be used.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/irq/manage.c (IRQF_SHARED)", "Xenomai 3.3 (cannot share a line with Linux)"],
@@ -98,8 +101,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "irq.gic_target",
         title: "Interrupts spread over the housekeeping CPUs",
         check: Check::Probe(gic_target),
-        why: "On arm64 an interrupt that may go to several CPUs goes to one of them, usually the first; then CPU 0 \
-            handles every device, and what runs there waits.",
+        why: "On arm64, an interrupt that may go to several CPUs always goes to one of them, usually the first. CPU 0 \
+            then handles every device, and other work on CPU 0 waits.",
         fix: Fix::prose("echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line."),
         persist: &[Lasting::other("A unit that writes the lists at boot.")],
         confidence: Confidence::Medium,
@@ -115,14 +118,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         blast: Blast::Harmless,
         severity: Weight::of(Info, Medium, Info),
         check: Check::Probe(ipis),
-        why: "Function calls, TLB shootdowns and rescheduling from other CPUs interrupt whatever runs, for others' \
-            sake: a kernel that patches itself, a program that unmaps memory it shares, membarrier.",
+        why: "Function calls, TLB shootdowns and rescheduling requests from other CPUs interrupt whatever runs on this \
+            CPU. They come from a kernel that patches itself, from a program that unmaps memory shared between its \
+            threads, or from membarrier.",
         fix: Fix::prose(
-            "Find who: trace-cmd record -e ipi:ipi_send_cpu -e ipi:ipi_send_cpumask, or -e csd:csd_queue_cpu (6.12 \
-            knows them; 6.1 only ipi:ipi_raise).",
+            "Find the sender: trace-cmd record -e ipi:ipi_send_cpu -e ipi:ipi_send_cpumask, or -e csd:csd_queue_cpu \
+            (6.12 has these events; 6.1 only has ipi:ipi_raise).",
         ),
         persist: &[Lasting::other(
-            "Mend what was found: no shared address space with ordinary threads, no profiling, isolation complete.",
+            "Remove the cause that was found: share no address space with ordinary threads, do not profile, complete \
+            the isolation.",
         )],
         undo: Fix::prose("Nothing to undo."),
         confidence: Confidence::Medium,
@@ -139,9 +144,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel cannot search for lost interrupts"),
         ),
-        why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when no handler claims an \
-            interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can still \
-            be written.",
+        why: "With irqfixup or irqpoll, the kernel also runs the handlers of other lines when no handler claims an \
+            interrupt; with irqpoll it does so at every tick as well. PREEMPT_RT refuses both words with a warning, \
+            but the parameter's file can still be written.",
         persist: &[Lasting::NoWord("irqpoll"), Lasting::NoWord("irqfixup")],
         cost: "A machine with broken interrupt routing stops working.",
         blast: Blast::Breaking,
@@ -197,7 +202,7 @@ fn requested(case: &Case<'_>) -> Judged {
         }
     }
     Doubt::unknown_if(seen == 0, "the kernel does not show where interrupts may go")?;
-    tell(case, "/proc/irq/*/smp_affinity_list, of lines delivered elsewhere", &found, seen);
+    tell(case, "/proc/irq/*/smp_affinity_list, of interrupts that are delivered elsewhere", &found, seen);
     if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 
@@ -235,7 +240,12 @@ fn managed(case: &Case<'_>) -> Judged {
     if let Some(doubt) = doubt.filter(|_| found.is_empty()) {
         return Err(doubt);
     }
-    tell(case, "/sys/kernel/debug/irq/irqs/* and names of queues, of lines delivered here", &found, ours.len());
+    tell(
+        case,
+        "/sys/kernel/debug/irq/irqs/* and the names of queues, of interrupts that are delivered here",
+        &found,
+        ours.len(),
+    );
     if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 

@@ -19,11 +19,12 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::MaskWithoutRt,
             TellsNothing("the kernel does not show where interrupts go"),
         ),
-        why: "A device that appears later (a link that comes up, a module loaded) otherwise lands on a real-time CPU.",
+        why: "Otherwise the interrupt of a device that appears later (a link comes up, a module is loaded) may go to a \
+            real-time CPU.",
         fix: Fix::prose(
-            "echo <H mask> > /proc/irq/default_smp_affinity (counts for interrupts requested from now on).",
+            "echo <H mask> > /proc/irq/default_smp_affinity (applies to interrupts that drivers request from now on).",
         ),
-        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::other("The boot CPU is always added to it.")],
+        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::other("The kernel always adds the boot CPU to it.")],
         undo: Fix::prose("Write back the mask that was there; remove the word."),
         cost: "None.",
         sources: &["kernel 7.3 kernel/irq/irqdesc.c", "tuned#364"],
@@ -33,11 +34,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "irq.irqbalance",
         title: "No daemon moves interrupts",
         check: Check::Probe(irqbalance),
-        why: "irqbalance rewrites affinities every ten seconds, and so undoes what was set by hand. It leaves CPUs \
-            alone only when the kernel says they are isolated.",
+        why: "irqbalance rewrites affinities every ten seconds, which undoes affinities that were set by hand. It \
+            leaves a CPU alone only if the kernel says that the CPU is isolated.",
         persist: &[Lasting::other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file.")],
-        cost: "Interrupts are redistributed for about a second; from then on they must be spread by hand, or all end on \
-            one CPU.",
+        cost: "Interrupts are redistributed for about a second; from then on they must be spread by hand, or all of \
+            them end up on one CPU.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["irqbalance#19", "seapath/ansible#985"],

@@ -9,8 +9,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "irq.threadirqs",
         title: "Interrupt handlers run in threads",
         check: Check::Probe(threadirqs),
-        why: "A handler in a thread has a priority and can be preempted; a hard one holds the CPU for as long as \
-            it likes.",
+        why: "An interrupt handler that runs in a thread has a priority and can be preempted; any other handler keeps \
+            the CPU until it returns.",
         persist: &[Lasting::word("threadirqs")],
         cost: "Slightly slower interrupts.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"],
@@ -21,8 +21,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Interrupt threads in a sensible order",
         severity: Weight::of(Medium, Info, Medium),
         check: Check::Probe(order),
-        why: "All interrupts' threads start at FIFO 50. Above 95 one of them holds up the kernel's own helpers; \
-            without the class it waits for everybody; and sound that ranks with the disk crackles.",
+        why: "The threads of all interrupts start at FIFO 50. A thread above 95 holds up the kernel's own helper \
+            threads; a thread without a real-time class waits for every real-time thread; and sound crackles if its \
+            interrupt has the same priority as the disk's.",
         fix: Fix::prose(
             "chrt -f -p PRIORITY PID: the device that feeds the real-time work next to that work, the others at 50.",
         ),
@@ -47,8 +48,14 @@ fn line_of(name: &str) -> Option<u32> {
 /// Good if most interrupt lines have a thread. A single thread proves nothing, since some drivers always create one.
 fn threadirqs(case: &Case<'_>) -> Judged {
     let flavour = case.flavour()?;
-    Doubt::not_applicable_if(flavour.is_dual(), "threads of the second kernel do not wait for handlers of Linux")?;
-    Doubt::not_applicable_if(flavour == Flavour::Rt, "PREEMPT_RT always does, and does not know the word threadirqs")?;
+    Doubt::not_applicable_if(
+        flavour.is_dual(),
+        "threads of the second kernel do not wait for Linux's interrupt handlers",
+    )?;
+    Doubt::not_applicable_if(
+        flavour == Flavour::Rt,
+        "PREEMPT_RT always runs handlers in threads, and does not know the word threadirqs",
+    )?;
     let used: Vec<u32> =
         case.interrupt_lines()?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
     Doubt::unknown_if(used.is_empty(), "no interrupt line shows a handler")?;
@@ -80,7 +87,7 @@ fn order(case: &Case<'_>) -> Judged {
     let lowest = threads.iter().map(|task| task.rt_priority).min().unwrap_or_default();
     let shown = match (wrong.is_empty(), sound_behind) {
         (false, _) => wrong.join(", "),
-        (true, true) => "sound and USB do not rank above the others".to_owned(),
+        (true, true) => "the threads of sound and USB have no higher priority than the others".to_owned(),
         (true, false) => format!(
             "{} threads, from {lowest} to {}",
             threads.len(),

@@ -39,14 +39,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sysd.affinity",
         title: "First process keeps off the real-time CPUs",
         check: Check::Probe(first_process),
-        why: "Every process inherits where it may run from the first one; if that may run everywhere, so may all \
-            daemons and logins.",
+        why: "Every process inherits its CPUs from process 1; if process 1 may run on every CPU, so may all daemons \
+            and logins.",
         fix: Fix::prose(
             "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice and init.scope; \
             taskset -acp <H> 1",
         ),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::Manager],
-        undo: Fix::prose("systemctl revert each slice; taskset -acp with the list it had; remove the line."),
+        undo: Fix::prose("systemctl revert each slice; taskset -acp with the former list; remove the line."),
         cost: "The real-time work's own unit must then say CPUAffinity=<I> or AllowedCPUs=<I>.",
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
@@ -59,8 +59,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sysd.slices",
         title: "Services and logins kept off the real-time CPUs",
         check: Check::Probe(slices),
-        why: "What runs in a slice may use the CPUs its cpuset names; a process can widen its own affinity, but never \
-            beyond that.",
+        why: "A process in a slice may use the CPUs of the slice's cpuset; it can widen its own affinity, but never \
+            beyond this cpuset.",
         fix: Fix::prose(
             "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice, machine.slice \
             and init.scope; give the real-time unit a slice of its own with AllowedCPUs=<I>.",
@@ -69,7 +69,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "systemctl set-property SLICE AllowedCPUs=<H> (without --runtime) for each of them.",
         )],
         undo: Fix::prose("systemctl revert each slice."),
-        cost: "Moves running tasks; a real-time unit inside system.slice loses the CPUs.",
+        cost: "Running tasks are moved, and a real-time unit inside system.slice loses the real-time CPUs.",
         sources: &[
             "systemd.resource-control(5): AllowedCPUs",
             "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective",
@@ -95,7 +95,7 @@ fn partitions(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     let Some(mount) = MOUNTS.iter().find(|mount| case.exists(&format!("{mount}/cgroup.controllers"))) else {
         let fact = Fact::<()>::Absent;
-        return case.known(MOUNTS[0], fact, CannotBe("no control groups of the second kind here")).map(|()| true);
+        return case.known(MOUNTS[0], fact, CannotBe("cgroup v2 is not mounted here")).map(|()| true);
     };
     let top = groups(case, mount);
     let below = top.iter().flat_map(|group| groups(case, group));
@@ -120,7 +120,7 @@ fn partitions(case: &Case<'_>) -> Judged {
         (true, _) => Ok(is_good),
         (false, MOST_GROUPS) => Doubt::unknown("there are more control groups than were looked at"),
         (false, _) => {
-            Doubt::not_applicable("no control group is a partition; what isolates these CPUs, see iso.domain")
+            Doubt::not_applicable("no control group is a partition; see iso.domain for how these CPUs are isolated")
         }
     }
 }
@@ -146,6 +146,6 @@ fn slices(case: &Case<'_>) -> Judged {
     if seen {
         return Ok(is_good);
     }
-    let nothing = CannotBe("no cpuset limits systemd's slices here; what does, see sysd.affinity");
+    let nothing = CannotBe("no cpuset limits systemd's slices here; see sysd.affinity for the CPUs of process 1");
     case.known("/sys/fs/cgroup/system.slice", Fact::<()>::Absent, nothing).map(|()| true)
 }

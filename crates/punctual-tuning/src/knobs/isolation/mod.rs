@@ -18,15 +18,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "iso.domain",
         title: "Real-time CPUs set apart from the scheduler",
         check: Check::Probe(domain),
-        why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
-            the activations and delay the next one.",
+        why: "If the scheduler may move tasks onto a CPU, other tasks, their timers and their kernel work run there \
+            between two activations and delay the next one.",
         fix: Fix::prose(
             "Make a cpuset partition of the CPUs (cgroup v2: echo <I apart> > GROUP/cpuset.cpus; echo isolated > \
             GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
         ),
         persist: &[
             Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
-            Lasting::other("On 6.1 to 6.12 kernel threads may still roam there, see kthr.affinity."),
+            Lasting::other("From 6.1 to 6.12, kernel threads may still run on these CPUs; see kthr.affinity."),
         ],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "These CPUs do nothing else, and tasks must be placed on them by hand.",
@@ -43,8 +43,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The tick is stopped for busy-polling work only",
         severity: Weight::of(Medium, High, Medium),
         check: Check::Probe(nohz_full),
-        why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
-            it at every entry, which is why the kernel's own guide advises periodic loops against it.",
+        why: "A thread that never enters the kernel gains from a stopped tick. A thread that sleeps and wakes pays for \
+            it at every entry into the kernel; for this reason the kernel's own guide advises against it for periodic \
+            loops.",
         persist: &[Lasting::Either {
             when: When::Polls,
             then: &Lasting::word("nohz_full=<I apart>"),
@@ -63,12 +64,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "RCU callbacks off the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(rcu_nocbs),
-        why: "Otherwise memory that others free is given back on the real-time CPU, in bursts.",
+        why: "Otherwise RCU frees the memory of other threads on the real-time CPU, in bursts.",
         persist: &[
             Lasting::word("rcu_nocbs=<I>"),
             Lasting::other("nohz_full= implies it; a malformed list offloads all CPUs."),
         ],
-        cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
+        cost: "Memory is freed later; the threads that free it must be kept off these CPUs.",
         sources: &[
             "kernel 7.3 kernel/rcu/tree_nocb.h",
             "kernel admin-guide/kernel-per-CPU-kthreads.rst",
@@ -90,8 +91,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/sys/kernel/rcu_normal", Want::Not { bad: 0, write: 1 }, RCU_UNSHOWN),
             Check::seen("/sys/kernel/rcu_expedited", Want::ZERO, RCU_UNSHOWN),
         ]),
-        why: "An expedited grace period interrupts every busy CPU to get done sooner, at the expense of the \
-            real-time work.",
+        why: "An expedited grace period interrupts every busy CPU so that it ends sooner, which delays the real-time \
+            work.",
         fix: Fix::command("echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited"),
         persist: &[Lasting::word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
         cost: "Slower administration: module loading, network set-up.",

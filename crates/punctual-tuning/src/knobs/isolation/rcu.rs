@@ -13,11 +13,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Polling work need not wake RCU's threads",
         confidence: Confidence::High,
         check: Check::Probe(nocb_poll),
-        why: "Each callback queued on an offloaded CPU may have to wake the thread that will run it; that thread can \
-            look by itself instead.",
+        why: "A callback that is queued on an offloaded CPU may have to wake the thread that will run it; with \
+            polling, this thread looks for callbacks by itself instead.",
         persist: &[Lasting::word("rcu_nocb_poll")],
-        undo: Fix::prose("Remove the word and boot again; a value after it changes nothing."),
-        cost: "The threads wake up all the time on the other CPUs: power, and some of their time.",
+        undo: Fix::prose("Remove the word and boot again; rcu_nocb_poll has no value that turns polling off."),
+        cost: "RCU's threads keep waking up on the other CPUs, which costs power and some CPU time.",
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"],
         ..KNOB
     },
@@ -33,12 +33,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::seen(
             "/sys/module/rcutree/parameters/nohz_full_patience_delay",
             Want::AtLeast(1),
-            CannotBe("this kernel's RCU has no patience to set (6.12 has, 6.1 has not)"),
+            CannotBe("this kernel's RCU has no nohz_full_patience_delay (6.12 has it, 6.1 does not)"),
         ),
-        why: "A grace period that is not given time asks the tick-free CPU soon for a sign of life, which takes it \
+        why: "Without patience, a grace period soon asks a tick-free CPU for a quiescent state, which takes that CPU \
             into the kernel.",
         persist: &[Lasting::word("rcutree.nohz_full_patience_delay=1000")],
-        cost: "Memory is given back up to a second later.",
+        cost: "Memory may be freed up to a second later.",
         sources: &[PARAMETERS, "kernel 6.12, 7.3 kernel/rcu/tree.c, tree_plugin.h", "tuned network-latency profile"],
         ..KNOB
     },
@@ -52,10 +52,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel has no such switch"),
         ),
-        why: "A stall report is the first sign that a real-time thread does not let the kernel's own work run; \
-            suppressed, the next sign is a machine without memory.",
+        why: "A stall report is the first sign that a real-time thread keeps the kernel's own work from running. If \
+            stall reports are suppressed, the next sign is that the machine runs out of memory.",
         persist: &[Lasting::NoWord("rcupdate.rcu_cpu_stall_suppress")],
-        cost: "A report is written with interrupts off, milliseconds to a slow console.",
+        cost: "A report is printed with interrupts off, which takes milliseconds on a slow console.",
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/update.c"],
         ..KNOB
     },
@@ -69,8 +69,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Within(1, 49),
             CannotBe("this kernel's RCU has no threads to set"),
         ),
-        why: "RCU's own threads that a spinning real-time thread keeps out end in a stall and in exhausted memory; \
-            above the interrupts' threads they delay everybody.",
+        why: "If a spinning real-time thread keeps RCU's own threads from running, grace periods stall and memory runs \
+            out. If RCU's threads rank above the threads of interrupts, they delay all other work.",
         fix: Fix::prose("chrt -f -p 11 PID for each rcuc/N, rcub/N and rcu_preempt."),
         persist: &[Lasting::word("rcutree.kthread_prio=11")],
         cost: "Callbacks run ahead of real-time threads below that priority.",
@@ -82,8 +82,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.use_softirq",
         title: "RCU's core runs where this kernel wants it",
         check: Check::Probe(use_softirq),
-        why: "PREEMPT_RT runs RCU's core in threads with a priority. Elsewhere it belongs into the soft interrupt: \
-            as a thread without a priority it starves behind real-time work.",
+        why: "PREEMPT_RT runs RCU's core in threads with a priority. On other kernels, RCU's core should run in the \
+            soft interrupt: as a thread without a real-time priority it starves behind real-time work.",
         persist: &[Lasting::NoWord("rcutree.use_softirq")],
         cost: "None.",
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c"],
@@ -102,7 +102,7 @@ fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
 fn nocb_poll(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
     offloaded(case)?;
-    let log = case.content_or_trouble(LOG, TellsNothing("only the kernel's log tells, and it was not read"))?;
+    let log = case.content_or_trouble(LOG, TellsNothing("only the kernel's log shows this, and it was not read"))?;
     if log.contains("Poll for callbacks from no-CBs CPUs") {
         case.note(LOG, "Poll for callbacks from no-CBs CPUs");
         return Ok(true);
@@ -110,7 +110,7 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
     // At boot, the kernel prints the message about offloading directly before the message about polling. So if the log
     // has only the first, RCU's threads do not poll.
     if log.contains("Offload RCU callbacks from CPUs:") {
-        case.note(LOG, "Offload RCU callbacks from CPUs, and no word of polling");
+        case.note(LOG, "'Offload RCU callbacks from CPUs', and no line about polling");
         return Ok(false);
     }
     Doubt::unknown("the kernel's log no longer holds its beginning")
@@ -118,7 +118,7 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
 
 fn use_softirq(case: &Case<'_>) -> Judged {
     let path = "/sys/module/rcutree/parameters/use_softirq";
-    let in_softirq = match case.text(path, CannotBe("this kernel leaves no choice"))?.trim() {
+    let in_softirq = match case.text(path, CannotBe("this kernel has no choice about it"))?.trim() {
         "Y" => true,
         "N" => false,
         other => return Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),

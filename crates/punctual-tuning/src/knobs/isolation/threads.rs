@@ -19,10 +19,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Medium, Medium, Info).at_most(Info, is_best_placed),
         check: Check::Probe(roaming),
         why: "Kernel threads that may run anywhere also run on the real-time CPUs. Up to 6.12 only nohz_full= keeps \
-            them away, isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
-            nohz_full= (see iso.nohz_full), so up to 6.12 that state comes back there with each new thread.",
+            them away and isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
+            nohz_full= (see iso.nohz_full), so up to 6.12 each new kernel thread may again run on these CPUs.",
         fix: Fix::prose(
-            "taskset -cp <H> PID for each of them; threads made later start on the kernel's own mask again.",
+            "taskset -cp <H> PID for each of them; threads that are created later start with the kernel's own mask \
+            again.",
         ),
         persist: &[Lasting::Either {
             when: When::ThreadsKeepOffIsolated,
@@ -42,14 +43,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kthr.prio",
         title: "Kernel threads of the real-time CPUs stay low",
         check: Check::Probe(priorities),
-        why: "Timers, soft interrupts and RCU callbacks of everybody run in these threads. At or above the priority \
-            of the interrupts' threads (50) they push back the device that the real-time work waits for.",
+        why: "Timers, soft interrupts and RCU callbacks of everybody run in these threads. If their priority is that \
+            of the interrupts' threads (50) or higher, they delay the device that the real-time work waits for.",
         fix: Fix::prose(
             "chrt -f -p 1 PID for ktimers/N and irq_work/N, chrt -o -p 0 PID for ksoftirqd/N, with N in <I>.",
         ),
         persist: &[Lasting::other(
-            "A unit that sets them at boot and again after a CPU was plugged in; no word on the command line does, \
-                but rcutree.kthread_prio= for RCU's.",
+            "A unit that sets them at boot and again after a CPU was plugged in; the kernel's command line can only \
+            set the priority of RCU's threads (rcutree.kthread_prio=).",
         )],
         cost: "Networking and coarse timers on these CPUs wait for the real-time work.",
         sources: &[
@@ -63,11 +64,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "leftovers",
         title: "No ordinary process on the real-time CPUs",
         check: Check::Probe(leftovers),
-        why: "A process that was there before, or was pinned there by its owner, shares caches and timers with the \
-            real-time work, and starves when that gets busy.",
+        why: "A process that was on these CPUs before, or was pinned there by its owner, shares caches and timers with \
+            the real-time work, and starves when the real-time work is busy.",
         fix: Fix::prose("taskset -acp <H> PID for each of them."),
         persist: &[Lasting::other(
-            "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
+            "Change it where the process comes from: AllowedCPUs=<H> for system.slice and user.slice, or an isolated \
+            partition.",
         )],
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
         ..KNOB

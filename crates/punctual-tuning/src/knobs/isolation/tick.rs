@@ -16,7 +16,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Info, Info, Info)
             .at_least(Medium, |case| case.online().is_some_and(|online| online.len() >= 32)),
         check: Check::Probe(skew),
-        why: "CPUs that tick at the same moment queue for the same locks, the longer the more CPUs there are.",
+        why: "CPUs that tick at the same moment wait for the same locks, and the more CPUs there are, the longer they \
+            wait.",
         persist: &[Lasting::word("skew_tick=1")],
         cost: "A little power: idle CPUs wake one after the other.",
         confidence: Confidence::High,
@@ -32,8 +33,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The tick continues while a CPU is idle",
         severity: Weight::of(Info, Info, Info).at_least(Medium, is_fast),
         check: Check::Probe(idle),
-        why: "A CPU that stops its tick whenever it is idle does the book-keeping at every wake-up, which a fast \
-            periodic loop pays in each period.",
+        why: "A CPU that stops its tick whenever it is idle has to restart the tick at every wake-up, and a fast \
+            periodic loop pays for this in each period.",
         persist: &[Lasting::word("nohz=off")],
         cost: "Power: idle CPUs wake 100 to 1000 times a second; nohz_full= does not work with it.",
         sources: &[
@@ -48,11 +49,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         applies: |case| case.has_housekeeping(),
         check: Check::sysctl("kernel.timer_migration", Want::ZERO, CannotBe("this kernel never moves timers")),
         excused: timers_come_here,
-        why: "With migration on, a busy CPU runs the coarse timers of idle ones. Up to 6.8 those go to CPUs that the \
-            scheduler balances with; 6.12 asks isolated CPUs, too; 7.3 leaves isolated ones out, but not those that \
-            are tick-free as well.",
-        cost: "Power. Where CPUs are given to real-time work only now and then, 1 may be better: it lets their \
-            timers leave.",
+        why: "With timer migration on, a busy CPU runs the coarse timers of idle CPUs. Up to 6.8, timers only move \
+            between CPUs that the scheduler balances. From 6.9 on (seen in 6.12), isolated CPUs take part, too. In \
+            7.3, isolated CPUs take no part unless they are tick-free.",
+        cost: "Power. If CPUs are set apart for real-time work only from time to time, the value 1 may be better, \
+            because timers can then move away from these CPUs.",
         sources: &[
             "kernel 6.1 kernel/sched/core.c: get_nohz_timer_target (within scheduling domains)",
             "kernel 6.12, 7.3 kernel/time/timer_migration.c (7.3: tmigr_is_isolated)",
@@ -68,10 +69,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Info, High, Info),
         check: Check::Probe(stopped),
         why: "nohz_full= only allows the tick to stop: a second runnable task, a POSIX CPU timer or RCU in need keeps \
-            it going, and each tick costs microseconds.",
+            the tick going, and each tick costs microseconds.",
         fix: Fix::prose(
-            "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity; the events \
-            timer:timer_expire_entry and timer:tick_stop in a trace name the cause.",
+            "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity. In a trace, the events \
+            timer:timer_expire_entry and timer:tick_stop show the cause.",
         ),
         persist: &[Lasting::word("nohz_full=<I apart>"), Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         cost: "None beyond that of the isolation.",
@@ -80,22 +81,23 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cpu.hotplug_dance",
-        title: "Timers of other work were driven away by taking the CPU offline",
+        title: "Taking the CPU offline once has moved timers of other work away",
         applies: |case| case.has_housekeeping().and_then(|()| case.not_a_guest()),
         check: Check::advice(
-            "whose timers are queued on the real-time CPUs is not shown to ordinary readers; taking each of \
-                these CPUs offline and online once, before the application starts, drives them away",
+            "the kernel does not show whose timers are queued on the real-time CPUs. If each of these CPUs is taken \
+            offline and online once before the application starts, these timers move to other CPUs",
         ),
-        why: "A timer that was armed on a CPU before it was set apart stays there and is re-armed there.",
+        why: "A timer that was armed on a CPU before the CPU was set apart stays on this CPU, even each time it is \
+            armed again.",
         fix: Fix::prose(
             "For N in <I>: echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
         ),
         persist: &[Lasting::other(
-            "A unit that does it before the application starts; the fair server's and interrupts' settings must come \
-                after.",
+            "A unit that takes the CPUs offline and online before the application starts; the settings of the fair \
+            server and of interrupts must be written after it, because a CPU that comes online loses them.",
         )],
         undo: Fix::prose("Nothing to undo."),
-        cost: "Everything on the machine stops for a moment; per-CPU settings are lost.",
+        cost: "All CPUs stop for a moment, and the settings of each CPU that was offline are lost.",
         blast: Blast::Breaking,
         sources: &["kernel admin-guide/kernel-per-CPU-kthreads.rst"],
         ..KNOB
@@ -173,10 +175,10 @@ fn is_fast(case: &Case<'_>) -> bool {
 }
 
 fn idle(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(!case.is(Kind::Periodic), "it only counts for loops that sleep and wake fast")?;
+    Doubt::not_applicable_if(!case.is(Kind::Periodic), "it only matters for loops that sleep and wake often")?;
     Doubt::not_applicable_if(
         !case.tick_free()?.is_empty(),
-        "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
+        "nohz_full= is in force and does not work with nohz=off; see iso.nohz_full",
     )?;
     let of_ours = |tick: &Tick| case.rt().contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
     let seen: Vec<(u32, bool)> = timer_list(case)?.iter().filter_map(of_ours).collect();
@@ -190,10 +192,13 @@ fn idle(case: &Case<'_>) -> Judged {
 fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
     let is_isolated = domain(case) == Ok(true);
     let stays_in_domain = is_isolated && case.version()? < Version::new(6, 9);
-    Doubt::not_applicable_if(stays_in_domain, "before 6.9 timers move only between CPUs that the scheduler balances")?;
+    Doubt::not_applicable_if(stays_in_domain, "before 6.9, timers move only between CPUs that the scheduler balances")?;
     let from_7_3 = is_isolated && case.version()? >= Version::new(7, 3);
     let takes_no_part = from_7_3 && case.tick_free()?.intersection(case.rt()).is_empty();
-    Doubt::not_applicable_if(takes_no_part, "from 7.3 on isolated CPUs take no part in it, unless they are tick-free")
+    Doubt::not_applicable_if(
+        takes_no_part,
+        "from 7.3 on, isolated CPUs take no part in timer migration unless they are tick-free",
+    )
 }
 
 /// The largest number of ticks between the two readings with which the tick counts as stopped.

@@ -19,14 +19,14 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::MaskWithoutRt,
             TellsNothing("this kernel does not show where unbound work may run"),
         ),
-        why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
-            choosing.",
+        why: "Otherwise, work that the kernel may run on any CPU also runs on the real-time CPUs, whenever another CPU \
+            requests it.",
         persist: &[
             Lasting::write(WORKQUEUES, "<H mask>"),
             Lasting::word("workqueue.unbound_cpus=<H>"),
-            Lasting::other("The word is known to 6.12 and not to 6.1."),
+            Lasting::other("6.12 knows the word, 6.1 does not."),
         ],
-        cost: "The work shares fewer CPUs; rewriting it on a busy machine was seen to stall the network.",
+        cost: "The work shares fewer CPUs; rewriting the mask on a busy machine has been seen to stall the network.",
         blast: Blast::Disturbing,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/workqueue.c", "seapath/ansible#985"],
         ..KNOB
@@ -36,12 +36,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Work queues know which CPUs are isolated",
         check: Check::Probe(|case| {
             case.has_housekeeping()?;
-            let missing = CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
+            let missing = CannotBe(
+                "this kernel does not show which CPUs its work queues take as isolated (6.12 does, 6.1 does not)",
+            );
             let isolated = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask_isolated", missing)?;
             Ok(case.rt().is_subset(&isolated))
         }),
-        why: "A CPU that the queues know as isolated stays out of the mask even if a program writes another mask; \
-            otherwise the next tool that sets the mask brings the work back.",
+        why: "If the work queues know that a CPU is isolated, they leave it out even if a program writes it into the \
+            mask; otherwise the next program that sets the mask brings the work back.",
         fix: Fix::prose("Isolate the CPUs by isolcpus=domain or an isolated partition, see iso.domain."),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Remove the word and boot again; echo member > GROUP/cpuset.cpus.partition"),
@@ -55,8 +57,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No named queue reaches the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(named),
-        why: "Queues with a mask of their own (writeback, calls into EFI firmware, storage) run their work where \
-            that and the common mask allow.",
+        why: "A work queue with a mask of its own (writeback, calls into EFI firmware, storage) runs its work on the \
+            CPUs that are in both its own mask and the common mask.",
         fix: Fix::prose(
             "echo <H mask> > /sys/devices/virtual/workqueue/cpumask, or to the cpumask of each queue named here.",
         ),
@@ -77,8 +79,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Work that need not stay leaves the real-time CPUs",
         applies: |case| case.has_housekeeping(),
         check: Check::parameter("workqueue", "power_efficient", Want::YES, TellsNothing("this kernel does not tell")),
-        why: "Some queues run their work on the CPU that asked for it, though any would do; this switch lets them \
-            run elsewhere.",
+        why: "Some queues run their work on the CPU that requested it, though any CPU would do; this switch lets them \
+            run it elsewhere.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("workqueue.power_efficient=1")],
         cost: "That work finds colder caches.",
@@ -98,8 +100,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["cache", "cpu", "smt", "cache_shard"], bad: &["numa", "system"] },
             CannotBe("this kernel's work queues have no scopes (6.12 has, 6.1 has not)"),
         ),
-        why: "With a scope as wide as a NUMA node or the machine, work that housekeeping CPUs ask for runs next to \
-            the real-time CPUs and turns over the cache they share.",
+        why: "With a scope as wide as a NUMA node or the machine, work that housekeeping CPUs request also runs on \
+            CPUs next to the real-time CPUs, and replaces data in the cache that they share.",
         persist: &[Lasting::NoWord("workqueue.default_affinity_scope")],
         cost: "None: it is the default.",
         confidence: Confidence::Low,
@@ -118,8 +120,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Not { bad: 0, write: 10_000 },
             CannotBe("this kernel has no such threshold (6.12 has, 6.1 has not)"),
         ),
-        why: "Work that runs for longer than a threshold no longer holds up the other work of its CPU, and is \
-            reported; without a threshold a driver can do so unseen.",
+        why: "If a work item runs for longer than the threshold, it no longer holds up other work on its CPU, and the \
+            kernel reports it. Without a threshold, a driver can hold up other work unnoticed.",
         persist: &[Lasting::NoWord("workqueue.cpu_intensive_thresh_us")],
         cost: "None: it is the default.",
         confidence: Confidence::Medium,

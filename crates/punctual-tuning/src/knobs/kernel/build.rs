@@ -13,8 +13,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Kernel code built preemptible",
         severity: Weight::of(High, Info, High),
         check: Check::Probe(preempt),
-        why: "A kernel built for servers or plain desktops gives the CPU up only at chosen places; a system call of \
-            another process then delays a real-time thread for milliseconds.",
+        why: "A kernel that was built for servers or plain desktops can be preempted only at certain points in its \
+            code, so a system call of another process can delay a real-time thread for milliseconds.",
         fix: Fix::boot(
             "Boot a kernel with PREEMPT_RT, or at least one with PREEMPT_DYNAMIC (then see dyn.preempt) or PREEMPT.",
         ),
@@ -32,11 +32,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Kernel able to stop its tick",
         severity: Weight::of(Info, High, Info),
         applies: |case| {
-            case.only_for(Kind::Poll, "built in or not, it does nothing until nohz_full= is given, see iso.nohz_full")
+            case.only_for(Kind::Poll, "the option has no effect until nohz_full= is given; see iso.nohz_full")
         },
         check: Check::Probe(|case| or_absent(case.text(NOHZ_FULL, CannotBe("")).map(|_| true), false)),
-        why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do \
-            without its tick; nohz_full= is an unknown word to a kernel that cannot.",
+        why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do without \
+            its tick; a kernel without this option does not know the word nohz_full=.",
         fix: Fix::boot("Boot a kernel with NO_HZ_FULL (those of most distributions have it)."),
         persist: &[Lasting::built_with("NO_HZ_FULL")],
         cost: "A branch at every entry into the kernel while it is not switched on.",
@@ -82,14 +82,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Readers that delay RCU are boosted",
         severity: Weight::all(Info).at_least(Medium, |case| case.flavour() == Ok(Flavour::Rt)),
         applies: |case| {
-            Doubt::not_applicable_if(
-                !case.built_with("PREEMPT_RCU")?,
-                "readers under RCU cannot be preempted in this kernel",
-            )
+            Doubt::not_applicable_if(!case.built_with("PREEMPT_RCU")?, "this kernel does not preempt RCU readers")
         },
         check: Check::BuiltWith(&["RCU_BOOST"]),
-        why: "A low-priority task that was preempted while it read under RCU keeps memory from being freed, for as \
-            long as real-time work keeps it from running; boosting lets it finish.",
+        why: "A low-priority task that was preempted inside an RCU read-side section delays the freeing of memory as \
+            long as real-time work keeps the task from running; boosting lets the task finish.",
         fix: Fix::boot("Boot a kernel with RCU_BOOST (distributions' PREEMPT_RT kernels have it)."),
         cost: "The boosted reader runs ahead of threads below rcutree.kthread_prio.",
         sources: &[
@@ -105,7 +102,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             let offloaders = case.tasks(|task| task.is_kernel && offloaded_cpu(&task.name).is_some());
             if offloaders.is_ok_and(|found| found.is_empty()) {
                 return Doubt::not_applicable(
-                    "it happens only on CPUs whose callbacks are offloaded, and here none are",
+                    "it happens only on CPUs whose callbacks are offloaded, and there are none here",
                 );
             }
             Ok(())
@@ -114,10 +111,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             "rcutree",
             "enable_rcu_lazy",
             Want::NO,
-            CannotBe("this kernel does not save callbacks up"),
+            CannotBe("this kernel has no lazy RCU callbacks"),
         ),
-        why: "To save power, lazy callbacks of offloaded CPUs are kept back for seconds and then run in one long \
-            batch.",
+        why: "To save power, the kernel holds lazy callbacks of offloaded CPUs back for seconds and then runs them in \
+            one long batch.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("rcutree.enable_rcu_lazy=0"), Lasting::built_without("RCU_LAZY")],
         cost: "A little power when idle.",
@@ -130,8 +127,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.tracers",
         title: "Tracers that find the cause of a delay",
         check: Check::Probe(tracers),
-        why: "When a deadline is missed, the osnoise and timerlat tracers say who took the CPU; without them one can \
-            only guess.",
+        why: "When a deadline is missed, the osnoise and timerlat tracers show what took the CPU; without them the \
+            cause can only be guessed.",
         fix: Fix::boot("Boot a kernel with them (Debian: only the -rt kernels)."),
         persist: &[Lasting::built_with("OSNOISE_TRACER"), Lasting::built_with("TIMERLAT_TRACER")],
         cost: "Kernel size; nothing while no trace is taken.",
@@ -147,7 +144,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(High),
         applies: ours_to_clock,
         check: Check::BuiltWith(&["CPU_FREQ"]),
-        why: "Some firmware leaves the CPU slow, and without CPU_FREQ it stays so.",
+        why: "Some firmware leaves the CPU at a low frequency, and without CPU_FREQ it stays there.",
         cost: "None.",
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
         ..KNOB
@@ -158,8 +155,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info).at_least(High, |case| case.flavour().is_ok_and(Flavour::is_dual)),
         check: Check::Probe(default_governor),
         why: "Until another governor is set, and for CPUs that are plugged in later, the built-in default holds; \
-            pm.governor says what holds now. Beside a second kernel it matters more: Linux does not see that one's work \
-            and slows the CPU down under it.",
+            pm.governor says what holds now. With a second kernel the default matters more: Linux does not see the \
+            second kernel's work and slows the CPU down.",
         fix: Fix::prose("Set the governor at boot, see pm.governor."),
         persist: &[
             Lasting::word("cpufreq.default_governor=performance"),
@@ -178,8 +175,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.ondemand",
         title: "No governor at hand that follows the load",
         check: Check::Probe(ondemand),
-        why: "The ondemand and conservative governors change the frequency with the load; while they are at hand a \
-            desktop or a daemon can choose them, and the latency changes from one run to the next.",
+        why: "The ondemand and conservative governors change the frequency with the load. If they are available, a \
+            desktop or a daemon can choose them, and the latency then changes from one run to the next.",
         fix: Fix::prose("modprobe -r cpufreq_ondemand cpufreq_conservative, where they are modules."),
         persist: &[
             Lasting::NoModule("cpufreq_ondemand"),
@@ -187,7 +184,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::built_without("CPU_FREQ_GOV_ONDEMAND"),
         ],
         undo: Fix::prose("modprobe the module."),
-        cost: "The choice is gone.",
+        cost: "These governors can no longer be chosen.",
         blast: Blast::Harmless,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)"],
         ..KNOB
@@ -200,9 +197,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
         },
         check: Check::BuiltWith(&["CPU_IDLE"]),
-        why: "Without CPU_IDLE the sleep states cannot be capped to C1; CPUs then either halt in whatever way the \
-            firmware means or run hot.",
-        cost: "None once the states are capped.",
+        why: "Without CPU_IDLE the sleep states cannot be capped to C1; idle CPUs then either halt in the way that the \
+            firmware chose, or spin and get hot.",
+        cost: "None, if the states are capped.",
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
         ..KNOB
     },
@@ -217,8 +214,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             )
         },
         check: Check::BuiltWithout(&["MIGRATION", "COMPACTION"]),
-        why: "A page that the kernel moves faults in the real-time thread, locked or not, and throws it out of the \
-            second kernel's care.",
+        why: "When the kernel moves a page, the next access by a real-time thread faults even if the page is locked, \
+            and the fault takes the thread out of the second kernel.",
         fix: Fix::NotAtRunTime("vm.compaction_proactiveness=0 and numa_balancing=0 leave less to move."),
         cost: "No huge pages on demand, no CMA; some boards need CMA.",
         confidence: Confidence::Medium,
@@ -229,9 +226,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.drm",
         title: "No graphics at work beside the real-time work",
         check: Check::Probe(drm),
-        why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated ones are \
-            tuned for frames, not for punctuality.",
-        fix: Fix::prose("Run without a desktop (systemctl isolate multi-user.target), or measure with one under load."),
+        why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated graphics are \
+            designed for frame rates, not for short latencies of the CPU.",
+        fix: Fix::prose(
+            "Run without a desktop (systemctl isolate multi-user.target), or measure while the desktop is in use.",
+        ),
         persist: &[Lasting::other("Start no desktop; with systemd: systemctl set-default multi-user.target.")],
         undo: Fix::command("systemctl set-default graphical.target"),
         cost: "No desktop.",
@@ -245,8 +244,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.slub_partial",
         title: "Freed memory is given back in small steps",
         check: Check::Probe(slub_partial),
-        why: "Per-CPU partial lists make freeing cheap until they overflow; then many pages are given back at once, \
-            under locks.",
+        why: "Per-CPU partial lists make it cheap to free memory until they overflow; then many pages are given back \
+            at once, with locks held.",
         fix: Fix::prose("for f in /sys/kernel/slab/*/cpu_partial; do echo 0 > $f; done"),
         persist: &[
             Lasting::other("A unit that writes 0 to /sys/kernel/slab/*/cpu_partial after modules were loaded."),
@@ -265,8 +264,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Mutexes able to inherit priority",
         severity: Weight::all(High),
         check: Check::BuiltWith(&["FUTEX_PI"]),
-        why: "Without FUTEX_PI a mutex cannot lift the thread that holds it, so a third thread of middle priority \
-            can keep both waiting without bound.",
+        why: "Without FUTEX_PI, a mutex cannot raise the priority of the thread that holds it, so a thread of middle \
+            priority can delay both the holder and a real-time thread that waits for it, without bound.",
         cost: "None.",
         sources: &["kernel 6.1, 6.12, 7.3 init/Kconfig: FUTEX_PI", "futex(2): FUTEX_LOCK_PI"],
         ..KNOB
@@ -276,8 +275,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Entries into the kernel not tracked everywhere",
         severity: Weight::all(Medium),
         check: Check::BuiltWithout(&["CONTEXT_TRACKING_USER_FORCE"]),
-        why: "Built with forced tracking, every CPU pays at every system call and interrupt for what only tick-free \
-            CPUs need.",
+        why: "If context tracking is forced, every CPU does extra work at every system call and interrupt, although \
+            only tick-free CPUs need it.",
         cost: "None.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/time/Kconfig: CONTEXT_TRACKING_USER_FORCE"],
         ..KNOB
@@ -302,7 +301,7 @@ fn preempt(case: &Case<'_>) -> Judged {
             Ok(build.split_whitespace().any(|word| word == "PREEMPT"))
         }
         Flavour::Dynamic => Doubt::not_applicable("this kernel's preemption is chosen at boot, see dyn.preempt"),
-        Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
+        Flavour::Rt => Doubt::not_applicable("PREEMPT_RT can be preempted almost everywhere"),
         Flavour::Cobalt | Flavour::Evl => Doubt::not_applicable("real-time threads run beside Linux here"),
     }
 }
@@ -310,7 +309,7 @@ fn preempt(case: &Case<'_>) -> Judged {
 fn tracers(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(
         case.flavour()?.is_dual(),
-        "they see what Linux does to its own threads, and not the threads of the core",
+        "these tracers show what delays threads of Linux, not threads of the core",
     )?;
     for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let path = format!("{folder}/available_tracers");
@@ -326,7 +325,7 @@ fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     Doubt::not_applicable_if(
         case.flavour()?.is_dual(),
-        "advice for second kernels differs: a fixed clock without CPU_FREQ is usual there",
+        "second kernels need other settings: with them, a fixed clock without CPU_FREQ is usual",
     )
 }
 
@@ -384,7 +383,7 @@ fn drm(case: &Case<'_>) -> Judged {
 /// Kernel 6.12 has the option `SLUB_CPU_PARTIAL`. From 7.0 on, the option and the lists that it adds are gone.
 fn slub_partial(case: &Case<'_>) -> Judged {
     let is_gone = case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")?;
-    Doubt::not_applicable_if(is_gone, "this kernel does without these lists")?;
+    Doubt::not_applicable_if(is_gone, "this kernel has no such lists")?;
     if case.built_with("SLUB_CPU_PARTIAL") == Ok(false) {
         return Ok(true);
     }

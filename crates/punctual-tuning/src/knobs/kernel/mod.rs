@@ -37,8 +37,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.config",
         title: "The kernel's configuration can be read",
         check: Check::Probe(config),
-        why: "Without it several other checks end in 'unknown', and a configuration left over from another kernel \
-            lies.",
+        why: "Without the configuration, several other checks end in 'unknown', and a configuration that was left over \
+            from another kernel leads to wrong findings.",
         fix: Fix::prose("Install the configuration that belongs to the running kernel as /boot/config-$(uname -r)."),
         persist: &[Lasting::built_with("IKCONFIG_PROC")],
         undo: Fix::prose("Remove the file, or build without the option."),
@@ -52,11 +52,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Preemption mode full",
         severity: Weight::of(High, Info, High),
         check: Check::Probe(preempt),
-        why: "A kernel whose preemption is chosen at boot runs many paths without letting a real-time thread in, \
-            unless the mode is 'full' (or 'lazy', in kernels that have it, which spares ordinary tasks only).",
+        why: "A kernel whose preemption is chosen at boot cannot be preempted in many of its paths, unless the mode is \
+            'full' (or 'lazy', in kernels that have it, which delays preemption for ordinary tasks only).",
         fix: Fix::command("echo full > /sys/kernel/debug/sched/preempt"),
         persist: &[Lasting::word("preempt=full")],
-        undo: Fix::prose("Write back the mode that stood in parentheses; remove the word."),
+        undo: Fix::prose("Write back the mode that was shown in parentheses; remove the word."),
         cost: "A little throughput.",
         blast: Blast::Disturbing,
         sources: &["kernel 6.12 and 7.3 kernel/sched/core.c", "kernel-parameters.txt: preempt="],
@@ -96,8 +96,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             "SLUB_DEBUG_ON",
             "DEBUG_KMEMLEAK",
         ]),
-        why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
-            partly with interrupts off.",
+        why: "The lock prover, address sanitisers and similar debugging options add work to every lock and every \
+            memory access, partly with interrupts off.",
         fix: Fix::boot("Boot a production kernel; keep the debugging one for soak tests."),
         undo: Fix::prose("Boot the debugging kernel."),
         cost: "Bugs are found later.",
@@ -112,8 +112,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
             while no trace is taken.",
         fix: Fix::boot(
-            "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; where the kernel has them, osnoise and timerlat \
-            find causes without that price.",
+            "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat, if the kernel has them, \
+            find causes without this cost.",
         ),
         undo: Fix::prose("Boot the tracing kernel."),
         cost: "No irqsoff traces.",
@@ -126,8 +126,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         // If the caller's group has a budget, it may have real-time threads, and `sched.rt_runtime` judges the budget.
         severity: Weight::all(High).at_most(Info, |case| may_be_real_time(case) == Ok(true)),
         check: Check::Probe(|case| has_rt_group(case).map(|is_on| !is_on)),
-        why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
-            budget, and is stopped when that is used up, on any kernel version.",
+        why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a budget, \
+            and is stopped when this budget is used up, on any kernel version.",
         fix: Fix::prose(
             "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
             (cgroup v1), or move the work to the root group: echo PID > cgroup.procs at the top of that hierarchy. \
@@ -152,7 +152,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Kernel not locked down",
         applies: |case| {
             let is_old = case.version().is_ok_and(|version| version < Version::new(5, 4));
-            Doubt::not_applicable_if(is_old, "kernels before 5.4 have no lockdown")
+            Doubt::not_applicable_if(is_old, "kernels before 5.4 have no lockdown mode")
         },
         check: Check::file(
             "/sys/kernel/security/lockdown",
@@ -164,7 +164,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::NotAtRunTime("decide whether the machine needs lockdown."),
         persist: &[Lasting::NoWord("lockdown"), Lasting::Firmware("Secure Boot: off, usually under Security or Boot")],
         undo: Fix::prose("Turn Secure Boot on again."),
-        cost: "A line of defence.",
+        cost: "One protection against attackers less.",
         sources: &["kernel 7.3 fs/debugfs/file.c", "kernel_lockdown(7)"],
         ..KNOB
     },
@@ -215,14 +215,14 @@ fn preempt(case: &Case<'_>) -> Judged {
     match case.flavour()? {
         Flavour::Dynamic => {
             let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
-                           what the command line asks for proves nothing";
+                           the command line alone does not prove which mode is in force";
             let mode = case.marked("/sys/kernel/debug/sched/preempt", TellsNothing(because))?;
             // Lazy preemption delays real-time work behind no task. But ordinary tasks then preempt one another later,
             // and the audio of a desktop depends on ordinary tasks.
             Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
         }
         Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),
-        Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
+        Flavour::Rt => Doubt::not_applicable("PREEMPT_RT can be preempted almost everywhere"),
         Flavour::Cobalt | Flavour::Evl => Doubt::not_applicable("real-time threads run beside Linux here"),
     }
 }

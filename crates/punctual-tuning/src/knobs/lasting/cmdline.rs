@@ -21,7 +21,7 @@ pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String 
     }
     if let Some((place, _)) = standing.as_ref().filter(|(_, old)| old == word) {
         match direction {
-            Direction::Do => return format!("{word} stands in {place} already; it counts from the next boot on"),
+            Direction::Do => return format!("{word} is in {place} already; it takes effect at the next boot"),
             Direction::Undo => {
                 return each_loader(case, |loader| out_of(case, loader, word, place)).unwrap_or_default();
             }
@@ -70,7 +70,7 @@ pub(super) fn no_word(case: &Case<'_>, name: &str, direction: Direction) -> Stri
     let how = each_loader(case, |loader| match &standing {
         Some((place, _)) => out_of(case, loader, &word, place),
         None if is_readable && !has_tool(loader) => {
-            format!("{word} is in none of the boot loader's files; boot again")
+            format!("{word} is in none of the boot loader's files any more; boot again")
         }
         None => take_off(case, loader, &word),
     });
@@ -230,14 +230,16 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
             "grep -q '^extraargs=' /boot/armbianEnv.txt || echo extraargs= >> /boot/armbianEnv.txt; \
              sed -i '/^extraargs=/ s|$| {word}|' /boot/armbianEnv.txt"
         ),
-        Loader::RaspberryPi => format!("sed -i '1 s|$| {word}|' {} (everything stays on one line)", pi_file(case)),
+        Loader::RaspberryPi => {
+            format!("sed -i '1 s|$| {word}|' {} (the file must remain a single line)", pi_file(case))
+        }
         Loader::UBootEnv => format!(
             "fw_setenv bootargs \"$(fw_printenv -n bootargs) {word}\" (unverified: boot scripts that build bootargs \
              themselves need it there)"
         ),
         Loader::UbuntuCore => format!(
-            "snap set system system.kernel.dangerous-cmdline-append='{word}' (replaces what was set so; models of \
-             grade dangerous only, others need it in the gadget)"
+            "snap set system system.kernel.dangerous-cmdline-append='{word}' (replaces an earlier value of this \
+            setting; works on models of grade dangerous only, others need the word in the gadget)"
         ),
         Loader::NixOs => format!("boot.kernelParams = [ \"{word}\" ]; in the configuration, then nixos-rebuild boot"),
         Loader::MachineConfig => format!("In a MachineConfig of the node's pool: spec.kernelArguments: [\"{word}\"]"),

@@ -66,7 +66,7 @@ impl When {
             Self::Polls => ("For busy-polling work", "for other work"),
             Self::TscIsSound => ("With constant_tsc and nonstop_tsc among the CPU's flags", "without"),
             Self::ThreadsKeepOffIsolated => ("From 7.0 on", "before"),
-            Self::OthersRemain => ("Where CPUs remain for other work", "where none does"),
+            Self::OthersRemain => ("If CPUs remain for other work", "if none remain"),
         }
     }
 

@@ -169,7 +169,9 @@ fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
         return nixos(&format!("systemd.{kind}s.{name}.enable = false;"), "switch", direction);
     }
     let (stop, start) = match init(case) {
-        Some(init) if kind == "timer" => return format!("{} has no {unit}; look for its like in cron", init.name()),
+        Some(init) if kind == "timer" => {
+            return format!("{} has no {unit}; look for a similar job in cron", init.name());
+        }
         Some(init) if kind != "service" => return format!("{} has no {unit}", init.name()),
         Some(Init::Systemd) | None => return String::new(),
         Some(Init::OpenRc) => (
@@ -205,15 +207,19 @@ pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String 
             format!("systemctl edit the application's unit, [Service]: without {line}")
         }
         (Some(Init::OpenRc), Direction::Do) => {
-            format!("What systemd calls {line}: in the application's /etc/conf.d file (rc_ulimit, rc_cgroup_settings)")
+            format!(
+                "Set the equivalent of systemd's {line} in the application's /etc/conf.d file (rc_ulimit, \
+                rc_cgroup_settings)"
+            )
         }
         (Some(init), Direction::Do) => {
             format!(
-                "What systemd calls {line}: in the script that starts the application ({}; ulimit, chrt, taskset)",
+                "Set the equivalent of systemd's {line} in the script that starts the application ({}; ulimit, chrt, \
+                taskset)",
                 init.name()
             )
         }
-        (Some(_), Direction::Undo) => format!("Take back what stands for {line}"),
+        (Some(_), Direction::Undo) => format!("Remove the equivalent of systemd's {line}"),
     }
 }
 
@@ -235,7 +241,10 @@ pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
         ),
         (Some(Init::Systemd) | None, Direction::Undo) => format!("rm {MANAGER}, and boot again"),
         (Some(init), Direction::Do) => {
-            format!("{} has no CPUs of its own to set; isolcpus= or taskset keep programs on {cpus}", init.name())
+            format!(
+                "{} cannot set the CPUs of what it starts; isolcpus= or taskset keep programs on {cpus}",
+                init.name()
+            )
         }
         (Some(_), Direction::Undo) => String::new(),
     }
@@ -245,7 +254,7 @@ pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
 /// the service.
 pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String {
     if direction == Direction::Undo {
-        return format!("{}, and the limit out of the application's unit", cut(line, LIMITS));
+        return format!("{}, and take the limit out of the application's unit", cut(line, LIMITS));
     }
     let fields: Vec<&str> = line.split_whitespace().collect();
     let setting = match fields.as_slice() {

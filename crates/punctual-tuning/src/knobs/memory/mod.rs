@@ -20,14 +20,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No swap",
         severity: Weight::all(Medium),
         check: Check::Probe(|case| Ok(swap_areas(case)?.is_empty())),
-        why: "Memory that is not locked can be written out, and coming back takes a disk's time; with zram, that of \
-            decompressing on the CPU that asks. Writing out also loads the disk and the memory bus.",
-        fix: Fix::prose("swapoff -a, after looking whether the memory suffices; locked memory is never swapped."),
+        why: "Memory that is not locked can be swapped out. Reading it back takes as long as the disk needs or, with \
+            zram, as long as the CPU that needs the page takes to decompress it. Swapping also loads the disk and the \
+            memory bus.",
+        fix: Fix::prose("swapoff -a, if there is enough memory without swap; locked memory is never swapped."),
         persist: &[Lasting::other(
             "Remove the swap lines from /etc/fstab; for zram, remove zram-generator.conf or mask zramswap.service.",
         )],
         undo: Fix::command("swapon -a"),
-        cost: "The memory ends sooner.",
+        cost: "The machine runs out of memory sooner.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["mlockall(2)", "proc_swaps(5)", "unverified: usual advice"],
@@ -42,7 +43,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Choice { good: &["madvise", "never"], bad: &["always"] },
             CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)"),
         ),
-        why: "khugepaged collapses pages under a running program, and making room for huge pages moves others.",
+        why: "khugepaged merges the pages of a running program into huge pages, and moves other pages to make room for \
+            them.",
         // This fix is not undone automatically: writing the file makes the kernel compute `vm.min_free_kbytes` again,
         // and the undo would not restore that value.
         fix: Fix::prose("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
@@ -61,7 +63,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("this kernel cannot merge pages"),
         ),
         why: "ksmd scans memory all the time, and the first write to a merged page faults.",
-        cost: "More memory on hosts of many alike guests.",
+        cost: "More memory on hosts with many similar guests.",
         sources: &["kernel admin-guide/mm/ksm.rst"],
         ..KNOB
     },
@@ -74,8 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::sysctl("vm.compact_unevictable_allowed", Want::ZERO, NO_COMPACTION),
             Check::sysctl("vm.compaction_proactiveness", Want::ZERO, NO_COMPACTION),
         ]),
-        why: "Compaction moves pages, and a thread that touches one meanwhile waits in a fault. Where \
-            compact_unevictable_allowed is 1 that goes for locked pages, too.",
+        why: "Compaction moves pages, and a thread that touches a page while it is moved waits in a page fault. If \
+            compact_unevictable_allowed is 1, locked pages are moved, too.",
         cost: "Fragmentation; huge pages get rarer.",
         sources: &["kernel admin-guide/sysctl/vm.rst", "kernel 7.3 mm/Kconfig"],
         ..KNOB
@@ -87,14 +89,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::sysctl(
             "kernel.numa_balancing",
             Want::ZERO,
-            CannotBe("this kernel has none (it cannot be built with PREEMPT_RT)"),
+            CannotBe("this kernel has no NUMA balancing (it cannot be built with PREEMPT_RT)"),
         ),
         excused: |case| {
             let nodes = case.peek("/sys/devices/system/node/online");
             let is_one = nodes.known().is_some_and(|nodes| nodes == "0");
             Doubt::not_applicable_if(is_one, "there is one memory node")
         },
-        why: "It unmaps pages to see who touches them, so that running threads fault, and then moves the pages.",
+        why: "NUMA balancing unmaps pages to see which threads touch them, so that running threads fault, and then \
+            moves the pages.",
         cost: "Programs must place their memory themselves.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: numa_balancing", "kernel 6.1, 6.12, 7.3 init/Kconfig"],
         ..KNOB
@@ -107,8 +110,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Not { bad: 2, write: 0 },
             TellsNothing("the mode is not shown"),
         ),
-        why: "Guides advise mode 2 against the out-of-memory killer; it breaks thread stacks, locked future \
-            mappings and several run-time systems first.",
+        why: "Some guides recommend mode 2 to avoid the out-of-memory killer, but before it helps, it breaks thread \
+            stacks, locked future mappings and several run-time systems.",
         cost: "The out-of-memory killer stays possible.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -120,8 +123,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Memory statistics collected rarely",
         excused: probes::counts_isolated,
         check: Check::sysctl("vm.stat_interval", Want::AtLeast(10), TellsNothing("the interval is not shown")),
-        why: "Kernel work folds the statistics of every CPU at this interval, on that CPU.",
-        cost: "Staler numbers in /proc/vmstat.",
+        why: "At this interval, kernel work on each CPU adds the memory statistics of that CPU to those of the \
+            machine.",
+        cost: "Numbers in /proc/vmstat are updated less often.",
         sources: &["kernel 6.12, 7.3 mm/vmstat.c", "kernel admin-guide/kernel-per-CPU-kthreads.rst"],
         ..KNOB
     },
@@ -131,16 +135,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(High),
         applies: |case| {
             let has_no_mmu = case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent;
-            Doubt::not_applicable_if(has_no_mmu, "this kernel was built without an MMU: nothing faults")
+            Doubt::not_applicable_if(has_no_mmu, "this kernel was built without an MMU, so there are no page faults")
         },
         check: Check::advice(
             "cannot be seen before the application runs: in /proc/PID/status VmLck should be near VmRSS, and \
                 minflt and majflt of /proc/PID/stat should stand still in the loop",
         ),
-        why: "A page that is touched for the first time, or was taken away, faults: microseconds when memory is \
-            free, a disk's time when it is not.",
+        why: "Touching a page for the first time, or after the kernel took it away, causes a page fault: it takes \
+            microseconds if memory is free, and as long as a disk access if it is not.",
         fix: Fix::prose(
-            "Call mlockall(MCL_CURRENT | MCL_FUTURE) before the loop, and touch the stack and heap it will use.",
+            "Call mlockall(MCL_CURRENT | MCL_FUTURE) before the loop, and touch the stack and heap that the loop will \
+            use.",
         ),
         persist: &[Lasting::unit("LimitMEMLOCK=infinity")],
         undo: Fix::prose("munlockall()"),
@@ -170,7 +175,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No compressed cache before swap",
         check: Check::parameter("zswap", "enabled", Want::NO, CannotBe("this kernel has no zswap")),
         excused: probes::swaps,
-        why: "zswap compresses pages on the CPU that has to free memory, in the middle of its own request.",
+        why: "zswap compresses pages on the CPU that has to free memory, in the middle of that CPU's own memory \
+            request.",
         persist: &[Lasting::word("zswap.enabled=0"), Lasting::write("/sys/module/zswap/parameters/enabled", "N")],
         cost: "More of the swap goes to the disk.",
         confidence: Confidence::Medium,
@@ -189,7 +195,8 @@ pub(crate) const KNOBS: &[Knob] = &[
                 NO_HUGE,
             ),
         ]),
-        why: "With always, a fault in any large mapping stops to move other pages until a huge page is free.",
+        why: "With the value always, a page fault in any large mapping waits while the kernel moves other pages until \
+            a huge page is free.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/defrag", "madvise")],
         cost: "Huge pages get rarer.",
         sources: &[
@@ -205,8 +212,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             HUGE_PAGES_OFF,
             Check::seen("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", Want::ZERO, NO_HUGE),
         ]),
-        why: "khugepaged makes room for huge pages by moving others, and a thread that touches one of them meanwhile \
-            waits.",
+        why: "khugepaged makes room for huge pages by moving others, and a thread that touches one of them while it is \
+            moved waits.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0")],
         cost: "Huge pages get rarer.",
         sources: &["kernel admin-guide/mm/transhuge.rst: khugepaged"],
@@ -216,8 +223,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.hugetlb",
         title: "Reserved huge pages are used",
         check: Check::Probe(probes::hugetlb),
-        why: "Memory reserved for huge pages is lost to everything else: a machine short of memory reclaims, which \
-            delays every thread that allocates.",
+        why: "Memory that is reserved for huge pages cannot be used for anything else. If the machine then runs short \
+            of memory, it has to reclaim, which delays every thread that allocates.",
         fix: Fix::prose(
             "Map them (MAP_HUGETLB, hugetlbfs), or give them back: echo 0 > \
             /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
@@ -242,7 +249,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             let merges = case.number("/sys/kernel/mm/ksm/run", none)? == 1;
             Doubt::not_applicable_if(!merges, "pages are not merged")
         },
-        why: "The advisor scan-time raises the number of pages that ksmd scans until it takes a share of a CPU.",
+        why: "The advisor scan-time raises the number of pages that ksmd scans, up to a set share of a CPU's time.",
         cost: "Pages are merged later.",
         sources: &["kernel admin-guide/mm/ksm.rst: advisor_mode", "kernel 6.12, 7.3 mm/ksm.c"],
         ..KNOB
@@ -258,8 +265,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             let (limit, used) = (meminfo(case, "CommitLimit")?, meminfo(case, "Committed_AS")?);
             Ok(limit.saturating_sub(used) >= limit / 10)
         }),
-        why: "In overcommit mode 2 a request beyond the limit fails, be it the stack of a new thread or memory \
-            locked ahead. Judged bad: less than a tenth of the limit free.",
+        why: "In overcommit mode 2 a request beyond the limit fails, even if it is for the stack of a new thread or \
+            for memory that is locked in advance. Judged bad: less than a tenth of the limit free.",
         fix: Fix::prose("sysctl vm.overcommit_ratio=90, or vm.overcommit_memory=0"),
         persist: &[Lasting::sysctl("vm.overcommit_ratio", "90")],
         cost: "None.",
@@ -270,8 +277,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.dirty",
         title: "Writing back starts early",
         check: Check::Probe(probes::dirty),
-        why: "Dirty memory that piles up is written in bursts, which load the disk, the bus and the CPUs at once. \
-            Judged bad: writing in the background starts at more than 256 MiB.",
+        why: "Dirty memory that accumulates is written in bursts, which load the disk, the bus and the CPUs at the \
+            same time. Judged bad: writing in the background starts at more than 256 MiB.",
         persist: &[Lasting::sysctl("vm.dirty_background_bytes", "67108864")],
         cost: "Throughput of large writes.",
         confidence: Confidence::Low,
@@ -309,11 +316,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             "cannot be seen before the application runs: /proc/PID/oom_score_adj should be below that of everything else, \
                 -1000 keeps the killer away",
         ),
-        why: "When memory ends, the kernel kills the largest process: often the one that locked all of its own. \
-            What the caller starts inherits the caller's score.",
+        why: "When memory runs out, the kernel kills the largest process, which is often the one that locked all of \
+            its memory. A program inherits the score of the process that starts it.",
         fix: Fix::prose("echo -1000 > /proc/PID/oom_score_adj as root (with CAP_SYS_RESOURCE)."),
         persist: &[Lasting::unit("OOMScoreAdjust=-1000")],
-        cost: "Something else is killed.",
+        cost: "The kernel kills another process instead.",
         confidence: Confidence::Medium,
         sources: &["proc_pid_oom_score_adj(5)", "unverified: the value that suits a given system"],
         ..KNOB
@@ -332,10 +339,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The real-time CPUs are of one memory node",
         severity: Weight::all(Medium),
         check: Check::Probe(probes::numa),
-        why: "Memory of another node is slower to reach, and the links between nodes are shared with everybody.",
+        why: "Access to the memory of another node is slower, and all programs share the links between nodes.",
         fix: Fix::prose(
-            "Choose real-time CPUs of one node: that of the device they serve; bind memory there (numactl \
-            --cpunodebind --membind).",
+            "Choose real-time CPUs of a single node, namely the one with the device that they serve, and bind memory \
+            there (numactl --cpunodebind --membind).",
         ),
         persist: &[
             Lasting::unit("NUMAPolicy=bind"),
@@ -378,9 +385,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["false"], bad: &["true"] },
             CannotBe("this kernel does not demote pages"),
         ),
-        why: "Demotion moves pages that were not used lately to a slower tier: those of a thread that sleeps \
-            between releases look like that.",
-        cost: "The fast memory ends sooner.",
+        why: "Demotion moves pages that were not used recently to a slower tier of memory, and the pages of a thread \
+            that sleeps between releases may be taken for such pages.",
+        cost: "The fast memory fills up sooner.",
         sources: &["kernel ABI testing/sysfs-kernel-mm-numa", "kernel 6.1, 6.12, 7.3 mm/memory-tiers.c"],
         ..KNOB
     },
@@ -389,8 +396,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The host cannot take memory away",
         severity: Weight::all(Medium),
         check: Check::Probe(probes::balloon),
-        why: "Through a balloon the host takes memory from its guest while that runs, and every page given back has \
-            to be faulted in by the host.",
+        why: "With a balloon, the host takes memory from a running guest, and the host has to fault in every page that \
+            it gives back.",
         fix: Fix::prose(
             "rmmod virtio_balloon, if it is a module; on the host, define the guest without a balloon and lock its \
             memory.",
@@ -409,8 +416,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.damon",
         title: "Memory use is not sampled",
         check: Check::Probe(probes::damon),
-        why: "DAMON clears the accessed marks of pages at a steady beat to see who uses them, and may reclaim or \
-            move pages for it.",
+        why: "DAMON regularly clears the accessed marks of pages to see which of them are used, and may reclaim or \
+            move pages accordingly.",
         fix: Fix::prose(
             "echo off > /sys/kernel/mm/damon/admin/kdamonds/NUMBER/state, for the one that is on; or echo N > \
             /sys/module/MODULE/parameters/enabled, for the damon_* module that is on.",

@@ -79,7 +79,7 @@ pub(super) fn oom(case: &Case<'_>) -> Result<(), Doubt> {
     let choice = case.peek(path);
     if choice.known().is_some_and(|choice| choice != "0") {
         case.cite(path, &choice);
-        return Doubt::not_applicable("no process is killed: the machine stops instead");
+        return Doubt::not_applicable("the kernel kills no process: the machine stops instead");
     }
     Ok(())
 }

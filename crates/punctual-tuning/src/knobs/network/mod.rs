@@ -20,7 +20,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::MaskWithoutRt,
             CannotBe("no network device here can steer packets"),
         ),
-        why: "Packet steering spreads the work of received packets over the CPUs in its mask, by interrupting them.",
+        why: "Packet steering spreads the work for received packets over the CPUs in its mask, and interrupts these \
+            CPUs to do so.",
         fix: Fix::command("echo <H mask> > /sys/class/net/DEVICE/queues/rx-N/rps_cpus"),
         persist: &[Lasting::Udev(Rule { kernel: "rx-*", ..Rule::add("queues", &[attribute("rps_cpus", "<H mask>")]) })],
         cost: "The other CPUs get the packets.",
@@ -38,11 +39,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             let read_us = case.number("/proc/sys/net/core/busy_read", none)?;
             if case.is(Kind::Poll) { Ok(poll_us > 0 && read_us > 0) } else { Ok(poll_us == 0 && read_us == 0) }
         }),
-        why: "Busy polling trades a CPU for latency: right for a thread that polls anyway, wrong for one that has \
-            to sleep.",
+        why: "Busy polling spends the time of a CPU to shorten latency: this suits a thread that polls anyway, but not \
+            a thread that has to sleep.",
         fix: Fix::prose("sysctl net.core.busy_poll=0 net.core.busy_read=0 for periodic work; 50 for polling work."),
         persist: &[Lasting::sysctl("net.core.busy_poll", "0"), Lasting::sysctl("net.core.busy_read", "0")],
-        cost: "With it: CPU time. Without it: an interrupt per batch.",
+        cost: "If it is on: CPU time. If it is off: an interrupt for each batch of packets.",
         sources: &["kernel admin-guide/sysctl/net.rst: busy_poll, busy_read", "tuned profile network-latency"],
         ..KNOB
     },
@@ -74,8 +75,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel cannot steer packets"),
         ),
-        why: "Receive flow steering sends packets to the CPU on which their reader ran last: a real-time thread \
-            that reads a socket calls their processing to its own CPU.",
+        why: "Receive flow steering sends packets to the CPU on which their reader ran last: if a real-time thread \
+            reads a socket, its own CPU has to process the packets.",
         cost: "Colder caches for readers.",
         sources: &["kernel networking/scaling.rst: RFS"],
         ..KNOB
@@ -86,8 +87,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| {
             every(case, "coalesce", |settings| settings.get("adaptive-rx") == 0 && settings.get("rx-usecs") <= 10)
         }),
-        why: "Interrupt coalescing keeps received packets back, adaptive coalescing for a time that changes with \
-            the load. Judged bad: adaptive, or more than 10 us.",
+        why: "Interrupt coalescing delays the interrupt for received packets; adaptive coalescing changes the delay \
+            with the load. Judged bad: adaptive, or more than 10 us.",
         fix: Fix::prose(
             "ethtool -C DEVICE adaptive-rx off rx-usecs 0 rx-frames 1, for the device of the real-time traffic.",
         ),
@@ -119,14 +120,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.pause",
         title: "No pause frames",
         check: Check::Probe(|case| every(case, "pause", |settings| settings.get("rx") == 0 && settings.get("tx") == 0)),
-        why: "A peer that is overrun can stop the device from sending, by pause frames, for milliseconds.",
+        why: "A peer that cannot keep up can send pause frames, which stop the device from sending for milliseconds.",
         fix: Fix::prose("ethtool -A DEVICE autoneg off rx off tx off (the link may go down for seconds)."),
         persist: &[Lasting::Udev(Rule {
             kernel: "eth*",
             then: Then::Run("/usr/sbin/ethtool -A $name autoneg off rx off tx off"),
             ..Rule::add("net", &[])
         })],
-        cost: "Packets are lost where they would have waited.",
+        cost: "Packets are lost that would have waited otherwise.",
         confidence: Confidence::Low,
         sources: &["ethtool(8): -A", "unverified: the effect in a given network"],
         ..KNOB
@@ -141,10 +142,11 @@ pub(crate) const KNOBS: &[Knob] = &[
                 settings.get("combined") + settings.get("rx").max(settings.get("tx")) <= most
             })
         }),
-        why: "Drivers make a queue, with its interrupt, for every CPU: more queues than CPUs for them end up on real-time \
-            CPUs; irq.affinity tells whether their interrupts do.",
+        why: "Drivers create a queue with an interrupt of its own for every CPU. If there are more queues than \
+            housekeeping CPUs, some queues are served by real-time CPUs; irq.affinity reports whether their interrupts \
+            go there.",
         fix: Fix::prose("ethtool -L DEVICE combined N, with N at most the number of CPUs <H> (the device is reset)."),
-        persist: &[Lasting::other("A udev rule for that one device that runs ethtool -L $name combined N.")],
+        persist: &[Lasting::other("A udev rule, for this device only, that runs ethtool -L $name combined N.")],
         cost: "Throughput.",
         sources: &[
             "ethtool(8): -L",
@@ -157,8 +159,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.napi_thread",
         title: "Received packets are handled in threads",
         check: Check::each("/sys/class/net/*/threaded", is_hardware, Want::Not { bad: 0, write: 1 }, NO_SETTING),
-        why: "Handled in softirq, packets run with the priority of whatever they interrupted; in threads of their \
-            own (napi/DEVICE-N) they can be placed and ranked.",
+        why: "In a softirq, packets are handled at the priority of whatever was interrupted. In threads of their own \
+            (napi/DEVICE-N), they can be given CPUs and a priority.",
         fix: Fix::prose(
             "echo 1 > /sys/class/net/DEVICE/threaded; chrt -f -p 50 and taskset for the threads napi/DEVICE-N",
         ),
@@ -177,8 +179,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::each("/sys/class/net/*/napi_defer_hard_irqs", is_hardware, Want::ZERO, NO_SETTING),
             Check::each("/sys/class/net/*/gro_flush_timeout", is_hardware, Want::ZERO, NO_SETTING),
         ]),
-        why: "napi_defer_hard_irqs and gro_flush_timeout keep interrupts off and poll by a timer: that helps who \
-            polls, and delays everybody else.",
+        why: "With napi_defer_hard_irqs and gro_flush_timeout, the kernel keeps the device's interrupts off and polls \
+            by a timer: this helps programs that busy-poll, and delays packets for all others.",
         fix: Fix::command(
             "echo 0 > /sys/class/net/DEVICE/napi_defer_hard_irqs; echo 0 > /sys/class/net/DEVICE/gro_flush_timeout",
         ),
@@ -227,11 +229,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             Doubt::not_applicable_if(clocks.is_empty(), "no network device here has a clock")
         },
         check: Check::advice(
-            "cannot be seen by file: ethtool -T DEVICE tells whether the device stamps and sends by its own \
-                clock, tc qdisc whether etf or taprio use it",
+            "no file shows it: ethtool -T DEVICE tells whether the device stamps and sends by its own clock, tc qdisc \
+            whether etf or taprio use it",
         ),
-        why: "A frame sent by a thread at the right moment still waits for the queue; hardware that sends at a \
-            given time does not.",
+        why: "A frame that a thread sends at the right moment may still have to wait in the queue; hardware that sends \
+            at a given time avoids this.",
         fix: Fix::prose(
             "tc qdisc replace dev DEVICE parent ... etf clockid CLOCK_TAI offload, with SO_TXTIME in the \
             application.",
@@ -247,7 +249,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 const FOLDER: &str = "/sys/class/net";
 const NO_NETWORK: Missing = CannotBe("there is no network");
-const NO_SETTING: Missing = CannotBe("no network device here is hardware that has this setting");
+const NO_SETTING: Missing = CannotBe("no physical network device here has this setting");
 
 /// A network device that is backed by hardware.
 struct Nic {
@@ -273,5 +275,5 @@ fn is_hardware(case: &Case<'_>, folder: &str) -> bool {
 fn nics(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
     let nic = |name: String| Some(Nic { driver: driver(case, &format!("{FOLDER}/{name}"))?, name });
     let nics: Vec<Nic> = devices(case)?.into_iter().filter_map(nic).collect();
-    if nics.is_empty() { Doubt::not_applicable("no network device here is hardware") } else { Ok(nics) }
+    if nics.is_empty() { Doubt::not_applicable("there is no physical network device here") } else { Ok(nics) }
 }

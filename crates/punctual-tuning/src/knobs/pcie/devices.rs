@@ -34,7 +34,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.sata",
         title: "SATA links stay awake",
         check: Check::Probe(sata),
-        why: "A SATA link that sleeps takes up to ten milliseconds to wake: work that writes to the disk waits for it.",
+        why: "A SATA link that sleeps takes up to ten milliseconds to wake, and work that writes to the disk waits \
+            until it has woken.",
         fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),
         persist: &[
             Lasting::word("ahci.mobile_lpm_policy=1"),
@@ -53,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["0"], bad: &[] },
             CannotBe("no NVMe drive here chooses sleep states itself"),
         ),
-        why: "By default a drive may choose sleep states that take up to 100 ms to leave, by itself, when idle.",
+        why: "By default, an idle drive may by itself choose sleep states that take up to 100 ms to leave.",
         fix: Fix::command("echo 0 > /sys/class/nvme/nvmeN/power/pm_qos_latency_tolerance_us"),
         persist: &[
             Lasting::word("nvme_core.default_ps_max_latency_us=0"),
@@ -73,8 +74,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("no sound chip of this kind is in use (snd_hda_intel is not loaded)"),
         ),
-        why: "After some seconds of silence the codec is turned off; turning it on again takes time and clicks, and on a \
-            machine without need for sound it is work for nothing.",
+        why: "After some seconds of silence the codec is turned off; turning it on again takes time and makes a click, \
+            and on a machine that needs no sound this work is useless.",
         persist: &[Lasting::module("snd_hda_intel power_save=0")],
         sources: &["kernel 7.3 sound/hda/controllers/intel.c: power_save", "kernel sound/designs/powersave.rst"],
         ..KNOB

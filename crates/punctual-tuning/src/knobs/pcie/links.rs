@@ -13,10 +13,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         confidence: Confidence::High,
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(aspm),
-        why: "A link in L1 takes microseconds to a hundred of them to wake, in front of the first register access.",
+        why: "A link in L1 takes from a few microseconds to a hundred to wake, before the first register access.",
         fix: Fix::prose(
             "echo performance > /sys/module/pcie_aspm/parameters/policy, or echo 0 > \
-        /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Not pcie_aspm=off: that leaves on what the firmware turned on.",
+            /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Do not use pcie_aspm=off: \
+            it leaves on whatever the firmware turned on.",
         ),
         persist: &[Lasting::word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
         sources: &[
@@ -101,8 +102,8 @@ fn aspm(case: &Case<'_>) -> Judged {
         case.not_a_guest()?;
         case.cite("/sys/module/pcie_aspm/parameters/policy", &case.peek("/sys/module/pcie_aspm/parameters/policy"));
         return Doubt::unknown(
-            "no link shows its state: the kernel does not control them, and what the firmware chose shows in lspci \
-                -vv (LnkCtl)",
+            "no link shows its state: the kernel does not control the links; lspci -vv (LnkCtl) shows what the \
+            firmware chose",
         );
     }
     case.none_found(format!("{PCI}/*/link"), sleepy.join(", "), format!("none of {links} links may sleep"))

@@ -9,8 +9,8 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
     id: "pm.sleep_targets",
     title: "The machine cannot be sent to sleep",
     check: Check::Probe(sleep),
-    why: "Suspend stops everything; after it, affinities and priorities of threads and interrupts may not be what they \
-        were, clocks are calibrated anew, and the firmware has run.",
+    why: "Suspend stops everything; after it, affinities and priorities of threads and interrupts may have changed, \
+        clocks are calibrated anew, and the firmware may have changed settings of its own.",
     cost: "The machine can no longer be suspended.",
     sources: &["kernel 7.3 kernel/power/main.c: state", "systemd.special(7): sleep.target", "rtirq: resume unit"],
     ..KNOB
@@ -30,7 +30,7 @@ fn sleep(case: &Case<'_>) -> Judged {
         }
     }
     let is_unknown_init = !case.exists("/run/systemd/system");
-    Doubt::unknown_if(is_unknown_init, "who may send this machine to sleep is not known: systemd does not run it")?;
+    Doubt::unknown_if(is_unknown_init, "what may suspend this machine is not known: it is not run by systemd")?;
     case.note("/etc/systemd/system", format!("{target} is not masked"));
     Ok(false)
 }

@@ -12,8 +12,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.domains",
         title: "No balancing between real-time and other CPUs",
         check: Check::Probe(domains),
-        why: "Within a scheduling domain ordinary tasks are pulled to whichever CPU looks idle, and the balancing \
-            itself runs there, in soft interrupts.",
+        why: "Within a scheduling domain, the scheduler moves ordinary tasks to whichever CPU looks idle, and the \
+            balancing itself runs on these CPUs in soft interrupts.",
         fix: Fix::prose("Make an isolated cpuset partition of the CPUs, see iso.domain."),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
@@ -38,7 +38,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             /sys/kernel/debug/sched/ext_server/cpuN/runtime for N in <I>.",
         ),
         persist: &[Lasting::write("/sys/kernel/debug/sched/ext_server/cpu<I>/runtime", "0")],
-        cost: "Its tasks can starve there for good.",
+        cost: "Tasks of that scheduler can starve on these CPUs for good.",
         blast: Blast::Breaking,
         sources: &["kernel 7.3 kernel/sched/debug.c, ext.c"],
         ..KNOB
@@ -52,8 +52,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Is(1024),
             CannotBe("this kernel does not clamp utilisation"),
         ),
-        why: "With a lower clamp the schedutil governor runs real-time threads below the highest frequency, and on \
-            mixed chips they may land on small cores.",
+        why: "With a lower value, the schedutil governor runs real-time threads below the highest frequency, and on \
+            chips with big and little cores they may land on little ones.",
         cost: "Power. It is the default.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: sched_util_clamp_min_rt_default"],
         ..KNOB
@@ -63,11 +63,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Scheduler features at their defaults",
         severity: Weight::all(Medium),
         check: Check::Probe(features),
-        why: "Features for the scheduler's own debugging warn with locks held; RT_RUNTIME_SHARE lets one CPU's \
-            real-time threads use up another's share and starve it; TTWU_QUEUE is off on PREEMPT_RT because queued \
-            wake-ups run in hard interrupt context.",
+        why: "Some features for debugging the scheduler print warnings with locks held; RT_RUNTIME_SHARE lets one \
+            CPU's real-time threads use up another's share and starve it; TTWU_QUEUE is off on PREEMPT_RT because \
+            queued wake-ups run in hard interrupt context.",
         fix: Fix::prose("echo NO_NAME > /sys/kernel/debug/sched/features for each that is named here."),
-        persist: &[Lasting::other("Nothing to do: the defaults come back at boot. Look for a unit that writes them.")],
+        persist: &[Lasting::other(
+            "Nothing to do: the defaults come back at boot. Look for a unit that writes the features.",
+        )],
         cost: "None: these are the defaults.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/features.h", "meta-seapath#140"],
         ..KNOB
@@ -77,7 +79,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No pressure accounting at every wake-up",
         severity: Weight::all(Info),
         check: Check::Probe(psi),
-        why: "Pressure stall information adds work to every wake-up and sleep, and a timer for those who poll it.",
+        why: "Pressure stall information adds work to every wake-up and sleep, and a timer for each program that polls \
+            it.",
         fix: Fix::NotAtRunTime("for a single group: echo 0 > GROUP/cgroup.pressure"),
         persist: &[Lasting::word("psi=0")],
         cost: "systemd-oomd and monitors of pressure stop working.",
@@ -119,11 +122,13 @@ fn domains(case: &Case<'_>) -> Judged {
     let path = "/proc/schedstat";
     let missing = TellsNothing("this kernel does not show its scheduling domains (no CONFIG_SCHEDSTATS)");
     let text = case.content(path, missing)?;
-    let Some(all) = widest(&text) else { return Doubt::unknown(format!("{path} is not as it is known here")) };
+    let Some(all) = widest(&text) else {
+        return Doubt::unknown(format!("{path} has a format that this program does not know"));
+    };
     let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt().contains(*cpu)).collect();
     Doubt::unknown_if(ours.len() != case.rt().len(), format!("{path} does not show all of CPUs {}", case.rt()))?;
     let is_balanced = domain(case) == Ok(false);
-    Doubt::not_applicable_if(is_balanced, "these CPUs are not set apart, which iso.domain tells already")?;
+    Doubt::not_applicable_if(is_balanced, "these CPUs are not set apart, as iso.domain reports already")?;
     let mixed: Vec<String> = ours
         .iter()
         .filter(|(_, span)| !span.is_subset(case.rt()))
@@ -136,7 +141,7 @@ fn domains(case: &Case<'_>) -> Judged {
 fn has_ext_server(case: &Case<'_>) -> Result<(), Doubt> {
     let state = case.text("/sys/kernel/sched_ext/state", CannotBe("this kernel cannot load a scheduler"))?;
     let is_unused = state.trim() == "disabled";
-    Doubt::not_applicable_if(is_unused, "no BPF scheduler is loaded, so nothing is reserved for its tasks")?;
+    Doubt::not_applicable_if(is_unused, "no BPF scheduler is loaded, so no time is reserved for its tasks")?;
     Doubt::unknown_if(!case.exists("/sys/kernel/debug/sched/features"), NO_DEBUGFS)?;
     Ok(())
 }
@@ -145,9 +150,9 @@ fn features(case: &Case<'_>) -> Judged {
     let path = "/sys/kernel/debug/sched/features";
     let text = case.content(path, TellsNothing(NO_DEBUGFS))?;
     if !text.split_whitespace().any(|name| name.trim_start_matches("NO_") == "RT_RUNTIME_SHARE") {
-        return Doubt::unknown(format!("{path} names none of the features known here"));
+        return Doubt::unknown(format!("{path} names none of the features that this program knows"));
     }
-    case.none_found(path, case.harmful_features(&text).join(", "), "none of those that do harm")
+    case.none_found(path, case.harmful_features(&text).join(", "), "none of the harmful ones")
 }
 
 impl Case<'_> {

@@ -16,12 +16,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| {
             Doubt::not_applicable_if(
                 !has_rt_group(case)?,
-                "this kernel does not hand the real-time class out by groups",
+                "this kernel does not grant the real-time class by control groups",
             )?;
             may_be_real_time(case)
         }),
-        why: "Where the real-time class is handed out by groups, a group without a budget gets EPERM for every \
-            real-time thread; with cgroup v2 no group but the root can be given one.",
+        why: "If the kernel grants the real-time class by control groups, a group without a budget cannot have \
+            real-time threads (EPERM). With cgroup v2, only the root group can have a budget.",
         fix: Fix::prose(
             "cgroup v1: echo 400000 > GROUP/cpu.rt_runtime_us, from the root down. cgroup v2: echo PID > \
             /sys/fs/cgroup/cgroup.procs, or echo -cpu > to cgroup.subtree_control of the groups above.",
@@ -31,8 +31,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::built_without("RT_GROUP_SCHED"),
             Lasting::other("The word is known to 7.3 and not to 6.1 and 6.12."),
         ],
-        undo: Fix::prose("Write back the budget that was there; echo PID > to the group it was in."),
-        cost: "In the root group no other controller holds the work.",
+        undo: Fix::prose("Write back the budget that was there; echo PID > GROUP/cgroup.procs of its former group."),
+        cost: "In the root group, no other controller limits the work.",
         sources: &[
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 7.3 kernel/sched/syscalls.c, core.c",
@@ -44,13 +44,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.deadline",
         title: "No deadline task ahead of FIFO threads",
         check: Check::Probe(deadline),
-        why: "A SCHED_DEADLINE task runs ahead of every FIFO priority, 99 included, for as long as it has reserved.",
+        why: "A SCHED_DEADLINE task runs ahead of every FIFO priority, 99 included, until it has used the time that it \
+            reserved.",
         fix: Fix::prose("Keep the two on different CPUs: an isolated partition for each, or one class for all."),
         persist: &[Lasting::other(
             "Two cpuset partitions; SCHED_DEADLINE refuses an affinity smaller than its root domain.",
         )],
         undo: Fix::command("echo member > GROUP/cpuset.cpus.partition"),
-        cost: "CPUs that one of them does not use are idle.",
+        cost: "CPUs that one of the two classes does not use stay idle.",
         sources: &["sched(7)", "kernel scheduler/sched-deadline.rst", "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c"],
         ..KNOB
     },
@@ -65,7 +66,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::sysctl("kernel.sched_deadline_period_min_us", "100"),
             Lasting::sysctl("kernel.sched_deadline_period_max_us", "4194304"),
         ],
-        cost: "Shorter periods mean more scheduling.",
+        cost: "Shorter periods mean more work for the scheduler.",
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c (100 us to 4.2 s)",
             "kernel scheduler/sched-deadline.rst",
@@ -76,8 +77,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.rr",
         title: "No turns taken at the same priority",
         check: Check::Probe(round_robin),
-        why: "SCHED_RR threads of one priority on one CPU take turns of sched_rr_timeslice_ms (100 by default): each \
-            may wait that long for every other.",
+        why: "SCHED_RR threads of one priority on one CPU take turns of sched_rr_timeslice_ms (100 ms by default): \
+            each thread may wait this long for each of the others.",
         fix: Fix::prose("Give each thread a priority of its own (chrt -f -p PRIORITY PID), or a CPU of its own."),
         persist: &[Lasting::unit("CPUSchedulingPolicy=fifo"), Lasting::unit("CPUSchedulingPriority=PRIORITY")],
         undo: Fix::command("chrt -r -p PRIORITY PID"),
@@ -89,12 +90,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.stalld",
         title: "No daemon boosts starving threads",
         check: Check::Service,
-        why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on the fair server \
-            does so, too, and the two add up.",
+        why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on, the fair server \
+            does the same, and the times of both add up.",
         fix: Fix::prose(
-            "systemctl stop stalld, once nothing ordinary starves on CPUs <I> (see leftovers, kthr.affinity).",
+            "systemctl stop stalld, once no ordinary task starves on CPUs <I> (see leftovers, kthr.affinity).",
         ),
-        cost: "Before 6.12, and where the fair server is off, kernel threads behind a spinning thread starve for good.",
+        cost: "Before 6.12, and where the fair server is off, kernel threads that wait for a spinning real-time thread \
+            starve for good.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &[

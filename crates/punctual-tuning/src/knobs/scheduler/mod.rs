@@ -17,10 +17,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Real-time threads not throttled",
         severity: Weight::of(Medium, High, Info),
         check: Check::Probe(rt_runtime),
-        why: "Real-time threads that together use 95 % of a second are stopped for the rest of it: a hole of 50 ms.",
+        why: "Real-time threads that together use 95 % of a second are stopped for the rest of it, which is 50 ms.",
         fix: Fix::prose(
-            "sysctl kernel.sched_rt_runtime_us=-1, but only once every real-time thread is known to sleep: one \
-            that spins then locks the machine up.",
+            "sysctl kernel.sched_rt_runtime_us=-1, but only if every real-time thread is known to sleep: a thread that \
+            spins would lock the machine up.",
         ),
         persist: &[Lasting::sysctl("kernel.sched_rt_runtime_us", "-1")],
         cost: "The safety net.",
@@ -50,8 +50,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "From 6.12 on, an ordinary task that starves on a CPU is given up to 50 ms of every second there, \
             ahead of any FIFO priority. sched_rt_runtime_us=-1 no longer prevents it.",
         fix: Fix::prose(
-            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, once the application is \
-            known to sleep or nothing ordinary can run there.",
+            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, if the application is known to \
+            sleep, or no ordinary task can run there.",
         ),
         persist: &[Lasting::other(
             "The kernel has neither a sysctl nor a command-line word for it, and resets it when a CPU is plugged in.",
@@ -64,7 +64,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.autogroup",
         title: "No automatic grouping by terminal",
-        applies: |case| case.only_for(Kind::Audio, "it only decides among ordinary tasks"),
+        applies: |case| case.only_for(Kind::Audio, "it only concerns ordinary tasks"),
         check: Check::sysctl(
             "kernel.sched_autogroup_enabled",
             Want::ZERO,
@@ -76,9 +76,9 @@ pub(crate) const KNOBS: &[Knob] = &[
                 "the caller's control group counts CPU time by itself, so automatic groups do not",
             )
         },
-        why: "With it the nice values of an audio program count only within its own session.",
+        why: "With automatic groups, the nice values of an audio program only matter within its own session.",
         persist: &[Lasting::word("noautogroup")],
-        cost: "A compilation in one terminal weighs more against the rest.",
+        cost: "A compilation in one terminal takes a larger share from all other programs.",
         confidence: Confidence::Medium,
         sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/autogroup.c"],
         ..KNOB
@@ -105,8 +105,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.energy_aware",
         title: "Tasks not packed onto small cores",
         check: Check::Probe(energy_aware),
-        why: "On chips with big and little cores, energy-aware placement moves work to where it costs least, not \
-            to where it is done soonest.",
+        why: "On chips with big and little cores, energy-aware scheduling moves work to the core that needs the least \
+            energy, not to the one that finishes it first.",
         persist: &[Lasting::sysctl("kernel.sched_energy_aware", "0")],
         cost: "Power.",
         confidence: Confidence::Low,
@@ -157,7 +157,7 @@ fn energy_aware(case: &Case<'_>) -> Judged {
         text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
     };
     let online = case.online().cloned().unwrap_or_default();
-    let alike = CannotBe("the kernel takes all CPUs to be alike");
+    let alike = CannotBe("the kernel treats all CPUs as equal");
     if case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, alike)?.len() == 1 {
         return Doubt::not_applicable("all CPUs are alike");
     }

@@ -30,14 +30,14 @@ pub(crate) const KNOBS: &[Knob] = &[
             },
             TellsNothing("the clock source is not shown"),
         ),
-        why: "A thread of the core reads the time from a counter that programs may read themselves. Any other clock needs \
-            a system call of Linux, and with it each look at the time takes the thread out of the core.",
+        why: "A thread of the core reads the time from a counter that programs may read themselves. Any other clock \
+            needs a system call of Linux, so each time the thread reads it, the thread leaves the core.",
         fix: Fix::prose("Boot with the counter as the clock source; the kernel's log says why it chose another one."),
         persist: &[Lasting::other(
             "Kernel command line on x86, if the CPU has constant_tsc and nonstop_tsc: tsc=reliable clocksource=tsc.",
         )],
         undo: Fix::prose("Remove the words and boot again."),
-        cost: "None, unless the kernel was right to refuse the counter: then time itself is wrong.",
+        cost: "None, unless the kernel was right to refuse the counter: then the time itself is wrong.",
         sources: &["seen in a guest: with hpet a look at the clock is a switch to Linux", "libevl 0.49 lib/clock.c"],
         ..KNOB
     },
@@ -45,16 +45,18 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dual.acpi_idle",
         title: "No idle driver of ACPI beneath the core",
         check: Check::BuiltWithout(&["ACPI_PROCESSOR_IDLE"]),
-        why: "Linux sends an idle CPU to sleep without asking what the core expects next, and the deep states that ACPI \
-            offers take up to a millisecond to leave; in some of them the core's own timer stops.",
+        why: "Linux puts an idle CPU to sleep without knowing when the core's next timer expires. The deep states that \
+            ACPI offers take up to a millisecond to leave, and in some of them the core's own timer stops.",
         fix: Fix::prose(
-            "Without another kernel: keep the states shallow, see pm.idle_state. What ACPI offers then does no harm.",
+            "With the present kernel: allow only shallow idle states, see pm.idle_state. The states that ACPI offers \
+            then do no harm.",
         ),
         persist: &[Lasting::other(
-            "ACPI_PROCESSOR selects it, and the P-state drivers select that: the clock and thermal control go with it. \
-                    Or keep it and boot with processor.max_cstate=1 intel_idle.max_cstate=1.",
+            "ACPI_PROCESSOR selects this option, and the P-state drivers select ACPI_PROCESSOR: without them Linux \
+            controls neither the clock nor the heat of the CPU. Or keep the option and boot with \
+            processor.max_cstate=1 intel_idle.max_cstate=1.",
         )],
-        cost: "Power and heat; with ACPI_PROCESSOR gone, the control of the clock as well.",
+        cost: "Power and heat; without ACPI_PROCESSOR, Linux cannot control the clock either.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 drivers/acpi/Kconfig, drivers/cpufreq/Kconfig.x86"],
         ..KNOB
     },
@@ -63,8 +65,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No proving of the core's own locks",
         severity: Weight::all(High),
         check: Check::BuiltWithout(&["DEBUG_HARD_LOCKS"]),
-        why: "Each lock that the core takes with interrupts off is then traced through the lock prover first, so that every \
-            wake-up takes many times as long.",
+        why: "With this option, the lock prover checks each lock that the core takes with interrupts off, so that \
+            every wake-up takes many times as long.",
         sources: &[EVL_LIST, "Dovetail 6.6 lib/Kconfig.debug: DEBUG_HARD_LOCKS"],
         ..KNOB
     },
@@ -72,8 +74,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dual.pipeline_debug",
         title: "No checks at every change of stage",
         check: Check::BuiltWithout(&["DEBUG_IRQ_PIPELINE", "DEBUG_DOVETAIL"]),
-        why: "Interrupts and threads pass from the core to Linux and back all the time, and these options verify the state \
-            of the CPU at each passage.",
+        why: "Interrupts and threads change between the core and Linux all the time, and these options verify the \
+            state of the CPU at each change.",
         sources: &["Dovetail 6.6 lib/Kconfig.debug: DEBUG_IRQ_PIPELINE, DEBUG_DOVETAIL"],
         ..KNOB
     },
@@ -82,8 +84,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No record of the order of locks",
         severity: Weight::all(High),
         check: Check::BuiltWithout(&["LOCKDEP"]),
-        why: "LOCKDEP enters every lock of Linux into its tables while interrupts are off, and the memory that it walks \
-            pushes the core's own out of the caches.",
+        why: "LOCKDEP records every lock of Linux in its tables while interrupts are off, and the memory that it reads \
+            evicts the core's data from the caches.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 lib/Kconfig.debug: LOCKDEP"],
         ..KNOB
     },
@@ -91,8 +93,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dual.debug_list",
         title: "No checks of every linked list",
         check: Check::BuiltWithout(&["DEBUG_LIST"]),
-        why: "The core keeps its ready threads and timers in lists, and DEBUG_LIST turns each insertion and removal into a \
-            call that looks at both neighbours.",
+        why: "The core keeps its ready threads and timers in lists, and DEBUG_LIST turns each insertion and removal \
+            into a function call that checks both neighbours.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 lib/Kconfig.debug: DEBUG_LIST"],
         ..KNOB
     },
@@ -100,8 +102,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dual.debug_vm",
         title: "No checks throughout memory management",
         check: Check::BuiltWithout(&["DEBUG_VM"]),
-        why: "Changes of address space happen on the core's own path when its threads take turns, and DEBUG_VM adds \
-            assertions to them and to everything beneath.",
+        why: "When the core switches between its threads, it also switches the address space, and DEBUG_VM adds \
+            assertions to this code and to the functions that it calls.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 mm/Kconfig.debug, lib/Kconfig.debug: DEBUG_VM"],
         ..KNOB
     },
@@ -109,8 +111,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dual.per_cpu_maps",
         title: "No checks of every use of a CPU mask",
         check: Check::BuiltWithout(&["DEBUG_PER_CPU_MAPS"]),
-        why: "The core looks up which CPUs it may use whenever it wakes a thread, and with this option each such look is \
-            checked against the number of CPUs.",
+        why: "Whenever the core wakes a thread, it looks up which CPUs it may use, and this option checks each such \
+            lookup against the number of CPUs.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 lib/Kconfig.debug: DEBUG_PER_CPU_MAPS"],
         ..KNOB
     },
@@ -118,8 +120,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dual.debug_entry",
         title: "No checks at every entry into the kernel",
         check: Check::BuiltWithout(&["DEBUG_ENTRY"]),
-        why: "An interrupt for the core enters the kernel by the same door as all others, and DEBUG_ENTRY examines the CPU's \
-            flags there each time.",
+        why: "An interrupt for the core enters the kernel by the same code as all others, and DEBUG_ENTRY checks the \
+            CPU's flags there each time.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 arch/x86/Kconfig.debug: DEBUG_ENTRY"],
         ..KNOB
     },
@@ -129,10 +131,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         applies: on_evl,
         check: Check::BuiltWithout(&["FTRACE"]),
-        why: "The functions of the core carry the hooks too. They are empty while nobody traces, and cost a little cache; \
-            a tracer that somebody switches on slows the core down with everything else.",
-        fix: Fix::prose("Keep tracing off while it counts, see trace.active: then what remains is small."),
-        cost: "No tracing: causes of a delay must be guessed.",
+        why: "The functions of the core contain the tracer's hooks, too. While tracing is off, the hooks do nothing \
+            and only take a little space in the caches; when somebody switches a tracer on, it slows down the core as \
+            well.",
+        fix: Fix::prose("Keep tracing off during real-time work, see trace.active: the remaining cost is small."),
+        cost: "Without tracing, the causes of a delay must be guessed.",
         sources: &[EVL_LIST, "kernel trace/ftrace.rst"],
         ..KNOB
     },
@@ -148,7 +151,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Ok(())
         },
         check: Check::BuiltWith(&["VDSO"]),
-        why: "On 32-bit Arm the code by which programs read the clock is an option. Without it each look at the time is a \
+        why: "On 32-bit Arm the code by which programs read the clock is an option. Without it, reading the time is a \
             system call, which takes the thread out of the core.",
         cost: "None.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 arch/arm/mm/Kconfig: VDSO"],
@@ -159,8 +162,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "EVL does not check itself",
         applies: on_evl,
         check: Check::BuiltWithout(&["EVL_DEBUG_CORE"]),
-        why: "Assertions stand on the way of every wake-up and every switch between threads; with them come those of \
-            Dovetail.",
+        why: "This option adds assertions to every wake-up and every switch between threads, and also selects the \
+            assertions of Dovetail.",
         sources: &[EVL_LIST, "EVL 6.10 kernel/evl/Kconfig: EVL_DEBUG_CORE"],
         ..KNOB
     },
@@ -169,8 +172,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "EVL does not check its memory",
         applies: on_evl,
         check: Check::BuiltWithout(&["EVL_DEBUG_MEMORY"]),
-        why: "To free a block, the core then walks the map of all pages of that block under its lock, so a large block holds \
-            everybody up.",
+        why: "With this option, freeing a block makes the core walk the map of all pages of the block with its lock \
+            held, so a large block delays all threads of the core.",
         sources: &[
             EVL_LIST,
             "EVL 6.10 kernel/evl/Kconfig: EVL_DEBUG_MEMORY",
@@ -184,8 +187,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         applies: on_evl,
         check: Check::BuiltWithout(&["EVL_DEBUG_WOLI"]),
-        why: "Every new thread starts with these checks on, which look through its mutexes when it sleeps or goes back to \
-            Linux. A program that wants them can ask for them by itself.",
+        why: "With this option, every new thread starts with checks that look through its mutexes when it sleeps or \
+            goes back to Linux. Without the option, a program can still request these checks.",
         sources: &["EVL 6.10 kernel/evl/Kconfig: EVL_DEBUG_WOLI"],
         ..KNOB
     },
@@ -195,7 +198,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         applies: on_evl,
         check: Check::BuiltWithout(&["EVL_DEBUG_NET"]),
-        why: "Each packet passes assertions, and with them come those of Dovetail, which cost at every interrupt.",
+        why: "This option adds assertions to the path of each packet, and also selects the assertions of Dovetail, \
+            which cost time at every interrupt.",
         sources: &["EVL 6.10 kernel/evl/Kconfig: EVL_DEBUG_NET"],
         ..KNOB
     },

@@ -17,12 +17,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Fatal),
         applies: on_cobalt,
         check: Check::Probe(|case| state(case, "/sys/module/xenomai/parameters/state")),
-        why: "A core that is stopped, disabled or failed to start serves nobody: programs of Xenomai 3 end with an error \
-            when they bind to it, and what does run is scheduled by Linux. While Cobalt runs, Linux has a timer called \
-            'proxy'.",
+        why: "A core that is stopped, is disabled or failed to start serves no program: programs of Xenomai 3 end with \
+            an error when they bind to it, and programs that run anyway are scheduled by Linux. While Cobalt runs, \
+            Linux has a timer called 'proxy'.",
         fix: Fix::prose(
-            "If it is stopped: corectl --start. If it is disabled or half-initialised: boot with xenomai.state=enabled; the \
-            kernel's log says after '[Xenomai]' why a core gave up.",
+            "If it is stopped: corectl --start. If it is disabled or half-initialised: boot with \
+            xenomai.state=enabled; in the kernel's log, a line with '[Xenomai]' says why the core failed to start.",
         ),
         persist: &[Lasting::word("xenomai.state=enabled")],
         undo: Fix::command("corectl --stop"),
@@ -40,7 +40,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         applies: on_cobalt,
         check: Check::Probe(|case| pair(case, COBALT_VERSION, &cobalt_of(case)?.version)),
         why: "The core refuses programs whose library was built for another revision of its interface, and each series \
-            (3.0, 3.1, 3.2, 3.3) has one of its own. The number in the library's name is the same for all of them.",
+            (3.0, 3.1, 3.2, 3.3) has its own revision. The number in the library's file name is the same for all \
+            series, so it does not tell them apart.",
         fix: Fix::prose(
             "Install the Xenomai libraries of the series that /proc/xenomai/version names, or another kernel.",
         ),
@@ -61,14 +62,18 @@ pub(crate) const KNOBS: &[Knob] = &[
             running(case, "cob.state")
         },
         check: Check::Probe(|case| calibrated(case, COBALT_CLOCK)),
-        why: "The core lets each timer expire a little early, to make up for the way from the interrupt to the thread. \
-            With the values built in, every wake-up comes some microseconds late or, on a fast machine, too early.",
-        fix: Fix::prose("autotune, with the machine set up and loaded as it will be; autotune --reset goes back."),
+        why: "The core lets each timer expire a little early, to compensate for the time from the interrupt to the \
+            thread. With the built-in values, every wake-up comes some microseconds late or, on a fast machine, too \
+            early.",
+        fix: Fix::prose(
+            "autotune, while the machine is set up and loaded as in real use; autotune --reset restores the built-in \
+            values.",
+        ),
         persist: &[Lasting::other(
             "A unit that runs autotune at boot, or writes its values to /proc/xenomai/clock/coreclk.",
         )],
         undo: Fix::command("autotune --reset"),
-        cost: "A timer that is anticipated too much wakes its thread before the time.",
+        cost: "If a timer expires too early, it wakes its thread before the release.",
         blast: Blast::Disturbing,
         sources: &[
             "Xenomai 3.3 kernel/cobalt/clock.c: clock_show, clock_store",
@@ -82,9 +87,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(High),
         applies: on_cobalt,
         check: Check::Probe(heaps),
-        why: "Threads, timers and mutexes come from memory of a fixed size. Once it is used up, the next one cannot be \
-            made, and the program that asked for it gets an error that few check.",
-        fix: Fix::prose("End programs that left objects behind; /proc/xenomai/heap shows whose memory is full."),
+        why: "The core creates threads, timers and mutexes in memory of a fixed size. Once this memory is used up, no \
+            further object can be created, and the program that requests one receives an error that few programs \
+            check.",
+        fix: Fix::prose("End programs that left objects behind; /proc/xenomai/heap shows which heap is full."),
         persist: &[
             Lasting::word("xenomai.sysheap_size=<SIZE_KIB>"),
             Lasting::other(
@@ -92,7 +98,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
         ],
         undo: Fix::prose("Remove the word and boot again."),
-        cost: "Memory that nothing else can use.",
+        cost: "Memory that cannot be used for anything else.",
         sources: &["Xenomai 3.3 kernel/cobalt/heap.c: vfile_show", "Xenomai 3.3 kernel/cobalt/init.c: sysheap_size"],
         ..KNOB
     },
@@ -102,8 +108,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         applies: on_cobalt,
         check: Check::Probe(registry),
-        why: "Every named thread, queue or semaphore takes one of a fixed number of places. Once all are taken, the next \
-            named object cannot be made.",
+        why: "Every named thread, queue or semaphore takes one of a fixed number of slots. Once all slots are taken, \
+            no further named object can be created.",
         fix: Fix::prose("End programs that left objects behind."),
         persist: &[Lasting::other("Build the kernel with a larger CONFIG_XENO_OPT_REGISTRY_NRSLOTS.")],
         undo: Fix::prose("Nothing to undo."),
@@ -119,14 +125,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(smi),
         why: "The chipset can stop all CPUs for the firmware, for hundreds of microseconds, and no kernel can prevent it \
             once it happens. By default Cobalt only says so in the log.",
-        fix: Fix::NotAtRunTime("fw.smi_count says whether such interrupts really come."),
+        fix: Fix::NotAtRunTime("fw.smi_count shows whether such interrupts really happen."),
         persist: &[
             Lasting::word("xenomai.smi=enabled"),
             Lasting::other(
                 "Watch the temperature for a day first: fans and keyboards of some machines depend on them.",
             ),
         ],
-        cost: "What the firmware did in them is not done: overheating, a dead keyboard or a hang are possible.",
+        cost: "The firmware can no longer do the work that it did in these interrupts: overheating, a dead keyboard or \
+            a hang are possible.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"],
@@ -137,11 +144,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The application needs not be root to use the core",
         applies: on_cobalt,
         check: Check::Probe(group),
-        why: "Without a group only root may bind to the core, so the whole application runs as root for one right.",
+        why: "Without a group only root may bind to the core, so the whole application has to run as root only to have \
+            this one right.",
         fix: Fix::prose("echo GROUP_ID > /sys/module/xenomai/parameters/allowed_group"),
         persist: &[Lasting::word("xenomai.allowed_group=<GROUP_ID>")],
         undo: Fix::command("echo -1 > /sys/module/xenomai/parameters/allowed_group"),
-        cost: "Whoever is in the group can hold a CPU for good.",
+        cost: "Any member of the group can occupy a CPU for good.",
         sources: &["Xenomai 3.3 kernel/cobalt/posix/process.c: allowed_group"],
         ..KNOB
     },
@@ -154,8 +162,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             running(case, "cob.state")
         },
         check: Check::Probe(|case| switches(case, COBALT_THREADS)),
-        why: "A system call of Linux, a first touch of memory or a fault takes a thread out of the core. It then waits \
-            behind everything Linux does, and its guarantee is gone for that cycle.",
+        why: "A system call of Linux, a first touch of memory or a fault takes a thread out of the core. It then has \
+            to wait for other work of Linux, and has no real-time guarantee in this cycle.",
         fix: Fix::prose(
             "Find the call: set the thread to PTHREAD_WARNSW (pthread_setmode_np), which sends a signal at each switch; link \
             with xeno-config --posix --ldflags, touch memory and read each clock once before the loop.",
@@ -191,14 +199,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Info, High, Info),
         applies: on_cobalt,
         check: Check::Probe(|case| watchdog(case, PARAMETERS)),
-        why: "The watchdog throws a thread out of the core that worked for some seconds (4 by default) without a pause, \
-            which is what polling does by design.",
+        why: "The watchdog removes a thread from the core if it has run for some seconds (4 by default) without a \
+            pause, which a polling thread does by design.",
         fix: Fix::prose(
             "None for good at run time; a larger number of seconds in \
             /sys/module/xenomai/parameters/watchdog_timeout gives more time.",
         ),
         persist: &[Lasting::built_without("XENO_OPT_WATCHDOG")],
-        cost: "A thread that runs away holds its CPU until the machine is switched off.",
+        cost: "A runaway thread keeps its CPU until the machine is switched off.",
         blast: Blast::Breaking,
         sources: &["Xenomai 3.3 kernel/cobalt/sched.c: watchdog_timeout", "Xenomai 3.3 kernel/cobalt/Kconfig"],
         ..KNOB
@@ -246,7 +254,7 @@ fn smi(case: &Case<'_>) -> Judged {
     // The core looks for the chipset before it says that it started.
     let has_start = log.iter().any(|message| message.starts_with("Cobalt v"));
     Doubt::unknown_if(!has_start, "the log no longer holds what the core said when it started")?;
-    case.note(LOG, "no word of such a chipset");
+    case.note(LOG, "no message about such a chipset");
     Ok(true)
 }
 

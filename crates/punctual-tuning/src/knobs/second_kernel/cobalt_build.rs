@@ -24,10 +24,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Linux does not change the clock beneath the core",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["CPU_FREQ"]),
-        why: "Linux does not see the work of the core, takes the CPU for idle and slows it down; the way back up takes \
-            hundreds of microseconds. A governor that keeps one frequency is as good as none.",
-        fix: Fix::prose("Without another kernel: the governor performance for good, see pm.governor."),
-        cost: "Firmware that leaves the CPU slow leaves it so, and thermal control is gone.",
+        why: "Linux does not see the work of the core, takes the CPU for idle and lowers its frequency; raising it \
+            again takes hundreds of microseconds. With a governor that keeps one frequency, the option does no harm.",
+        fix: Fix::prose("With the present kernel: use the governor performance all the time, see pm.governor."),
+        cost: "If the firmware leaves the CPU at a low frequency, it stays there, and Linux can no longer slow the CPU \
+            down when it gets hot.",
         sources: &[MENU, GUIDE],
         ..KNOB
     },
@@ -36,9 +37,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No processor driver of ACPI beneath the core",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["ACPI_PROCESSOR"]),
-        why: "It brings the firmware's sleep states and its throttling, both decided by what Linux sees of the load.",
-        fix: Fix::prose("Without another kernel: keep the states shallow and the governor fixed, see pm.idle_state."),
-        cost: "Power, heat, and the control of the clock, which needs it.",
+        why: "ACPI_PROCESSOR adds the firmware's sleep states and its throttling; Linux chooses both by the load that \
+            it sees, which does not include the core's work.",
+        fix: Fix::prose(
+            "With the present kernel: allow only shallow idle states, see pm.idle_state, and use the governor \
+            performance.",
+        ),
+        cost: "Power and heat; the drivers that control the CPU's clock need this option, too.",
         sources: &[MENU, "kernel 6.1, 6.12, 7.3 drivers/acpi/Kconfig: ACPI_PROCESSOR"],
         ..KNOB
     },
@@ -48,7 +53,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWithout(&["CPU_IDLE", "INTEL_IDLE"]),
         why: "Linux chooses a sleep state by its own timers and not by the core's. To leave a deep one takes up to a \
             millisecond, and on some CPUs the core's timer stops in it.",
-        fix: Fix::prose("Without another kernel: keep the states shallow, see pm.idle_state."),
+        fix: Fix::prose("With the present kernel: allow only shallow idle states, see pm.idle_state."),
         persist: &[Lasting::other("Or keep both and boot with processor.max_cstate=1 intel_idle.max_cstate=1.")],
         cost: "Power and heat.",
         sources: &[MENU, GUIDE],
@@ -58,7 +63,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cob.apm",
         title: "No power management by an old BIOS",
         check: Check::BuiltWithout(&["APM"]),
-        why: "APM calls the firmware, which then runs with interrupts off for as long as it likes.",
+        why: "APM calls the firmware, which then runs with interrupts off for an unknown time.",
         cost: "None on machines of this century.",
         sources: &[MENU, "kernel 6.1, 6.12, 7.3 arch/x86/Kconfig: APM (32-bit only)"],
         ..KNOB
@@ -69,10 +74,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         applies: |case| {
             on_cobalt(case)?;
             let is_x86 = case.arch() == Some(&Arch::X86);
-            Doubt::not_applicable_if(is_x86, "on x86 the debugger and the core get along")
+            Doubt::not_applicable_if(is_x86, "on x86 the debugger does not disturb the core")
         },
         check: Check::BuiltWithout(&["KGDB"]),
-        why: "The debugger takes traps that the core expects, and stops all CPUs with the core's interrupts pending.",
+        why: "The debugger takes traps that are meant for the core, and stops all CPUs while interrupts of the core \
+            are pending.",
         cost: "No debugging of the kernel over a serial line.",
         sources: &[GUIDE],
         ..KNOB
@@ -81,8 +87,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cob.context_tracking",
         title: "Entries into the kernel not tracked everywhere",
         check: Check::BuiltWithout(&["CONTEXT_TRACKING_FORCE"]),
-        why: "Tracking every entry assumes that Linux sees all of them. The core takes some for itself, so that the count is \
-            wrong, RCU complains and latencies grow without bound.",
+        why: "Forced context tracking assumes that Linux sees every entry into the kernel. The core handles some of \
+            them itself, so that the tracking is wrong, RCU reports stalls and latencies grow without bound.",
         cost: "None.",
         sources: &[GUIDE, "kernel 5.10 kernel/time/Kconfig: CONTEXT_TRACKING_FORCE"],
         ..KNOB
@@ -92,7 +98,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Cobalt does not check itself",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_COBALT"]),
-        why: "Assertions stand on the way of every wake-up and every switch between threads; each is small.",
+        why: "This option adds assertions to every wake-up and every switch between threads; each of them is cheap.",
         sources: &[OWN],
         ..KNOB
     },
@@ -100,8 +106,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cob.debug_memory",
         title: "Cobalt does not check its memory",
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_MEMORY"]),
-        why: "The core then examines its heaps when it takes and gives back blocks, under its lock, and the larger the heap \
-            the longer that lasts.",
+        why: "With this option, the core checks its heap each time it allocates or frees a block, with its lock held; \
+            the larger the heap, the longer this takes.",
         sources: &[OWN],
         ..KNOB
     },
@@ -109,7 +115,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cob.debug_context",
         title: "Cobalt does not check who calls",
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_CONTEXT"]),
-        why: "Each service of the core and many of Linux first find out on which side they were called.",
+        why: "With this option, each service of the core and many of Linux first check whether the core or Linux \
+            called them.",
         sources: &[OWN],
         ..KNOB
     },
@@ -118,8 +125,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Cobalt does not time its lock",
         severity: Weight::all(High),
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_LOCKING"]),
-        why: "The core has one lock for everything, and this option reads the clock twice and keeps records each time it is \
-            taken, while all other CPUs may wait for it. It is on by default once debugging is.",
+        why: "The core has a single lock. This option reads the clock twice and writes records each time the lock is \
+            taken, while all other CPUs may be waiting for it. The option is on by default if debugging of the core is \
+            on.",
         sources: &[OWN],
         ..KNOB
     },
@@ -128,7 +136,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Cobalt does not check the application",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_USER"]),
-        why: "Waiting for a mutex then looks at its owner first, and going to sleep looks at the mutexes held.",
+        why: "With this option, a thread that waits for a mutex first checks the mutex's owner, and a thread that goes \
+            to sleep checks the mutexes that it holds.",
         cost: "Priority inversions by threads in Linux go unnoticed; use a second kernel to find them.",
         sources: &[OWN],
         ..KNOB
@@ -138,8 +147,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Cobalt does not record each switch to Linux",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_TRACE_RELAX"]),
-        why: "For each thread that goes back to Linux, the core copies a stack trace from the program before it lets go.",
-        cost: "Where a thread leaves the core has to be found otherwise, with PTHREAD_WARNSW.",
+        why: "Each time a thread goes back to Linux, the core first copies a stack trace of the program.",
+        cost: "The place where a thread leaves the core has to be found in another way, by PTHREAD_WARNSW.",
         sources: &[OWN],
         ..KNOB
     },

@@ -15,11 +15,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Fatal),
         applies: on_evl,
         check: Check::Probe(|case| state(case, "/sys/module/evl/parameters/state")),
-        why: "A core that is stopped, disabled or failed to start serves nobody: programs of Xenomai 4 do not start, and \
-            what does run is scheduled by Linux.",
+        why: "A core that is stopped, is disabled or failed to start serves no program: programs of Xenomai 4 do not \
+            start, and programs that run anyway are scheduled by Linux.",
         fix: Fix::prose(
-            "If it is stopped: echo start > /sys/devices/virtual/evl/control/state. If it is disabled or half-initialised: \
-            boot with evl.state=enabled; the kernel's log says after 'EVL:' why a core gave up.",
+            "If it is stopped: echo start > /sys/devices/virtual/evl/control/state. If it is disabled or \
+            half-initialised: boot with evl.state=enabled; in the kernel's log, a line with 'EVL:' says why the core \
+            failed to start.",
         ),
         persist: &[Lasting::word("evl.state=enabled")],
         undo: Fix::command("echo stop > /sys/devices/virtual/evl/control/state"),
@@ -32,8 +33,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Fatal),
         applies: on_evl,
         check: Check::Probe(library),
-        why: "The core serves the revisions of its interface between two numbers and refuses every other program when it \
-            starts. Kernel and library are built apart, so one is easily updated without the other.",
+        why: "The core supports a range of revisions of its interface and refuses a program of any other revision when \
+            the program starts. Kernel and library are built separately, so one of them is easily updated without the \
+            other.",
         fix: Fix::prose(
             "Build libevl against the headers of the running kernel and install it; or boot a kernel that serves the \
             library's revision. The kernel's number is in /sys/devices/virtual/evl/control/abi.",
@@ -55,8 +57,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             running(case, "evl.state")
         },
         check: Check::Probe(device),
-        why: "Programs reach the core through devices. Where /dev is a fixed folder of an image, or a container's own, the \
-            core runs and no program can call it.",
+        why: "Programs call the core through device files. If /dev is a fixed folder of an image, or belongs to a \
+            container, no program can call the core although it runs.",
         fix: Fix::prose("Mount devtmpfs on /dev, or pass /dev/evl into the container."),
         persist: &[Lasting::other(
             "In the init or in the definition of the container: /dev with devtmpfs, or --device.",
@@ -74,14 +76,17 @@ pub(crate) const KNOBS: &[Knob] = &[
             running(case, "evl.state")
         },
         check: Check::Probe(|case| calibrated(case, EVL_GRAVITY)),
-        why: "The core lets each timer expire a little early, to make up for the way from the interrupt to the thread. \
-            With the values built in, every wake-up comes some microseconds late or, on a fast machine, too early.",
-        fix: Fix::prose("latmus -t, with the machine set up and loaded as it will be; latmus -r goes back."),
+        why: "The core lets each timer expire a little early, to compensate for the time from the interrupt to the \
+            thread. With the built-in values, every wake-up comes some microseconds late or, on a fast machine, too \
+            early.",
+        fix: Fix::prose(
+            "latmus -t, while the machine is set up and loaded as in real use; latmus -r restores the built-in values.",
+        ),
         persist: &[Lasting::other(
             "A unit that writes the three values that were found to /sys/devices/virtual/clock/monotonic/gravity at boot.",
         )],
         undo: Fix::command("latmus -r"),
-        cost: "A timer that is anticipated too much wakes its thread before the time.",
+        cost: "If a timer expires too early, it wakes its thread before the release.",
         blast: Blast::Disturbing,
         sources: &[
             "EVL 6.10 kernel/evl/clock.c: gravity_show; arch/x86/include/asm/evl/calibration.h: 3000",
@@ -95,8 +100,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         applies: on_evl,
         check: Check::Probe(room),
-        why: "The number of threads is fixed when the kernel is built. Once it is reached, the next thread of whichever \
-            program cannot attach, and that program fails in the middle of its start.",
+        why: "The number of threads is fixed when the kernel is built. Once it is reached, no further thread of any \
+            program can attach to the core, and its program fails in the middle of its start.",
         fix: Fix::prose("End programs that left threads behind; evl ps lists them."),
         persist: &[Lasting::other("Build the kernel with a larger CONFIG_EVL_NR_THREADS (at most 4096).")],
         undo: Fix::prose("Nothing to undo."),
@@ -113,11 +118,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             running(case, "evl.state")
         },
         check: Check::Probe(|case| switches(case, EVL_THREADS)),
-        why: "A system call of Linux, a first touch of memory or a fault takes a thread out of the core. It then waits \
-            behind everything Linux does, and its guarantee is gone for that cycle.",
+        why: "A system call of Linux, a first touch of memory or a fault takes a thread out of the core. It then has \
+            to wait for other work of Linux, and has no real-time guarantee in this cycle.",
         fix: Fix::prose(
-            "Find the call: set the thread to T_WOSS (evl_set_thread_mode), which sends a signal at each switch; replace the \
-            call by one of libevl, touch memory and read each clock once before the loop.",
+            "Find the call: set the thread to T_WOSS (evl_set_thread_mode), which sends a signal at each switch; \
+            replace the call by one of libevl; touch the memory and read each clock once before the loop.",
         ),
         persist: &[Lasting::other("Mend the program.")],
         undo: Fix::prose("Nothing to undo."),
@@ -133,14 +138,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Info, High, Info),
         applies: on_evl,
         check: Check::Probe(|case| watchdog(case, PARAMETERS)),
-        why: "The watchdog throws a thread out of the core that worked for some seconds (4 by default) without a pause, \
-            which is what polling does by design.",
+        why: "The watchdog removes a thread from the core if it has run for some seconds (4 by default) without a \
+            pause, which a polling thread does by design.",
         fix: Fix::prose(
             "None for good at run time; a larger number of seconds in \
             /sys/module/evl/parameters/watchdog_timeout gives more time.",
         ),
         persist: &[Lasting::built_without("EVL_WATCHDOG")],
-        cost: "A thread that runs away holds its CPU until the machine is switched off.",
+        cost: "A runaway thread keeps its CPU until the machine is switched off.",
         blast: Blast::Breaking,
         sources: &["EVL 6.10 kernel/evl/sched/core.c: watchdog_timeout", "EVL 6.10 kernel/evl/Kconfig: EVL_WATCHDOG"],
         ..KNOB

@@ -50,7 +50,7 @@ fn state(case: &Case<'_>, parameter: &str) -> Judged {
     let core = case.second_kernel()?;
     case.cite(parameter, &case.aside(|case| case.peek(parameter)));
     let state = core.state().as_ref().map(|state| state.name().to_owned());
-    case.cite(&format!("the core, by {}", core.state_path()), &state);
+    case.cite(&format!("the core, according to {}", core.state_path()), &state);
     let state = case.core_state()?;
     if state == CoreState::HalfInitialised {
         if let Some(last) = core.messages().known().and_then(|messages| messages.last()) {
@@ -65,7 +65,7 @@ fn state(case: &Case<'_>, parameter: &str) -> Judged {
 /// file `path` or beside it.
 fn pair(case: &Case<'_>, path: &str, has: &Fact<String>) -> Judged {
     let core = case.second_kernel()?;
-    case.cite(&format!("the core, by {path}"), has);
+    case.cite(&format!("the core, according to {path}"), has);
     let libraries = core.libraries();
     Doubt::unknown_if(libraries.is_empty(), "no library of this core is installed in the usual folders")?;
     for library in libraries {
@@ -90,7 +90,8 @@ fn pair(case: &Case<'_>, path: &str, has: &Fact<String>) -> Judged {
 /// Good if the gravity was calibrated on this machine, as far as the values tell.
 fn calibrated(case: &Case<'_>, path: &str) -> Judged {
     let gravity = case.second_kernel()?.gravity();
-    let told = gravity.as_ref().map(|of| format!("irq {}, kernel {}, user {} ns", of.irq_ns, of.kernel_ns, of.user_ns));
+    let told =
+        gravity.as_ref().map(|of| format!("interrupt {}, kernel {}, user {} ns", of.irq_ns, of.kernel_ns, of.user_ns));
     case.cite(path, &told);
     let gravity = case.known(path, gravity.clone(), TellsNothing("the core does not show its gravity"))?;
     Ok(!gravity.is_factory())
@@ -110,7 +111,7 @@ fn switches(case: &Case<'_>, path: &str) -> Judged {
     };
     let strays: Vec<String> = threads.iter().filter(|thread| thread.strays()).map(told).collect();
     let most = threads.iter().map(|thread| thread.in_band_switches).max().unwrap_or_default();
-    let none = format!("none of {} threads more than at its start, at most {most}", threads.len());
+    let none = format!("none of {} threads has more than at its start (at most {most})", threads.len());
     case.none_found(format!("switches to Linux, in {path}"), strays.join("; "), none)
 }
 

@@ -57,7 +57,9 @@ pub(crate) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
     }
     let is_on = case.config("RT_GROUP_SCHED")? != "n";
     if is_on && (case.config("RT_GROUP_SCHED_DEFAULT_DISABLED")? != "n" || case.requested("rt_group_sched")) {
-        return Doubt::unknown("RT_GROUP_SCHED is built in and switched at boot; the kernel does not show which way");
+        return Doubt::unknown(
+            "RT_GROUP_SCHED is built in and can be switched at boot; the kernel does not show whether it is on",
+        );
     }
     if !is_on {
         case.has_whole_config()?;
@@ -95,8 +97,10 @@ pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let found = files.into_iter().find(|file| case.exists(file));
     case.note("/proc/self/cgroup", if group.is_empty() { "/" } else { &group });
     match &found {
-        Some(file) => case.note(file, "there: the CPU controller counts for this group"),
-        None => case.note(format!("{mount}{group}/cpu.max"), "not there: the CPU controller does not count here"),
+        Some(file) => case.note(file, "exists: the CPU controller is on for this group"),
+        None => {
+            case.note(format!("{mount}{group}/cpu.max"), "does not exist: the CPU controller is off for this group")
+        }
     }
     Ok(found)
 }

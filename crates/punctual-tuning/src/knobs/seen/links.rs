@@ -33,6 +33,6 @@ pub(crate) fn sata(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(policies.is_empty(), "there is no SATA controller that can let its links sleep")?;
     case.note(format!("{folder}/*/link_power_management_policy"), policies.join(", "));
     let is_firmwares = policies.iter().any(|policy| policy == "keep_firmware_settings");
-    Doubt::unknown_if(is_firmwares, "what the firmware chose was kept, and is not shown")?;
+    Doubt::unknown_if(is_firmwares, "the firmware's choice was kept, and is not shown")?;
     Ok(policies.iter().all(|policy| policy == "max_performance"))
 }

@@ -31,7 +31,7 @@ impl Case<'_> {
     /// Good if none of the systemd units is active that the table of programs lists as bad for this knob.
     pub(crate) fn no_unit_of(&self, knob: &str) -> Judged {
         let is_inside = self.virtualisation().is_some_and(|v| v.container.is_some());
-        Doubt::unknown_if(is_inside, "only the services of this container can be seen")?;
+        Doubt::unknown_if(is_inside, "only the services in this container can be seen")?;
         let init = self.peek("/proc/1/comm");
         if init.known().is_some_and(|name| name != "systemd") {
             self.cite("/proc/1/comm", &init);

@@ -46,10 +46,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Machine checks are handled",
         severity: Weight::all(Medium),
         check: Check::Probe(mce_off),
-        why: "mce=off, which some guides carry, does not only stop the polling: the CPU then answers an uncorrected \
-            error with an immediate reset, and no log says why.",
+        why: "mce=off, which some guides recommend, does more than stop the polling: the CPU then answers an \
+            uncorrected error with an immediate reset, and no log says why.",
         persist: &[Lasting::NoWord("mce"), Lasting::NoWord("nomce")],
-        cost: "None; the polling goes by ras.mce.",
+        cost: "None; ras.mce stops the polling as well.",
         sources: &[
             "kernel 7.3 arch/x86/kernel/cpu/mce/core.c: mca_cfg.disabled",
             "unverified: that every CPU resets then, as its manual says",
@@ -68,8 +68,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             NO_MACHINE_CHECKS,
         ),
-        why: "Without the interrupt for corrected errors (cmci_disabled=1) only the polling on every CPU finds them, so \
-            that it cannot be stopped without going blind.",
+        why: "Without the interrupt for corrected errors (cmci_disabled=1) only the polling on every CPU finds them, \
+            so that the polling cannot be stopped without missing all corrected errors.",
         fix: Fix::command("echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled"),
         persist: &[Lasting::NoWord("mce")],
         cost: "An interrupt for each corrected error; storms of them are throttled by the kernel.",
@@ -83,7 +83,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         applies: |case| {
             let controllers = case.list(CONTROLLERS);
             if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
-                return Doubt::not_applicable("no memory controller is registered to be polled");
+                return Doubt::not_applicable("no memory controller is registered that could be polled");
             }
             Ok(())
         },
@@ -117,8 +117,8 @@ pub(crate) const KNOBS: &[Knob] = &[
                 "nothing counts memory errors (no EDAC driver is loaded, or it has registered no memory controller)",
             ),
         ),
-        why: "Each corrected error is an interrupt, often one to the firmware first, and a module that has them gets \
-            more of them.",
+        why: "Each corrected error causes an interrupt, often one to the firmware first, and a memory module that has \
+            such errors will have more of them.",
         fix: Fix::prose("Find the module by /sys/devices/system/edac/mc/mcN/dimmN/dimm_ce_count and replace it."),
         persist: &[Lasting::other("Another memory module.")],
         undo: Fix::prose("Nothing to undo."),
@@ -132,9 +132,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Pages are not taken away for corrected errors",
         applies: takes_pages_away,
         check: Check::sysctl("vm.enable_soft_offline", Want::ZERO, TellsNothing("the switch is not shown")),
-        why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, locked or not: \
-            the thread that uses it waits for the move, and a huge page may be split for it. From 6.12 on a switch forbids \
-            it.",
+        why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, \
+            locked or not: the thread that uses it waits for the move, and a huge page may be split for it. From 6.12 \
+            on, a switch forbids such moves.",
         cost: "A page that goes bad is used until it fails for good.",
         sources: &[
             "kernel 6.12, 7.3 mm/memory-failure.c: enable_soft_offline; not in 6.1",
@@ -147,7 +147,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Errors go to the kernel, not first to the firmware",
         check: Check::Probe(ghes),
         why: "Where the firmware asks to hear of errors first (APEI, GHES), each corrected error stops all CPUs in \
-            system management mode, or in the secure world of ARM, before the kernel learns of it.",
+            system management mode, or in the secure world of ARM, before the kernel is told of the error.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::Firmware(
             "Firmware First, WHEA or eMCA off, usually under Advanced, RAS or Event Log configuration",
@@ -162,10 +162,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.aer",
         title: "No corrected PCIe errors since boot",
         check: Check::Probe(aer),
-        why: "Each corrected PCIe error is an interrupt and a line in the log; a bad slot or riser makes thousands of \
-            them, and each of them was a transfer done twice.",
+        why: "Each corrected PCIe error causes an interrupt and a line in the log, and the transfer had to be \
+            repeated; a bad slot or riser causes thousands of them.",
         fix: Fix::prose("Reseat or replace the card or riser, or lower the link's speed in the firmware."),
-        persist: &[Lasting::other("Hardware in order.")],
+        persist: &[Lasting::other("Repair the hardware.")],
         undo: Fix::prose("Nothing to undo."),
         cost: "None.",
         blast: Blast::Breaking,
@@ -177,14 +177,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No thread that spins for the management controller",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(ipmi),
-        why: "Where the management controller has no interrupt, the thread kipmi polls it, spinning for as long as it \
-            takes unless told not to.",
+        why: "If the management controller has no interrupt, the kernel thread kipmi polls it, and spins until it gets \
+            an answer unless kipmid_max_busy_us limits this.",
         fix: Fix::prose(
             "echo 100 > /sys/module/ipmi_si/parameters/kipmid_max_busy_us, and keep the thread off <I> \
             (taskset -pc <H> PID).",
         ),
         persist: &[Lasting::module("ipmi_si kipmid_max_busy_us=100"), Lasting::NoModule("ipmi_si")],
-        cost: "Slower management; without the module, none from within.",
+        cost: "Slower management; without the module, no management from inside the machine.",
         confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/char/ipmi/ipmi_si_intf.c: kipmid_max_busy_us"],
         ..KNOB
@@ -196,7 +196,7 @@ fn is_controller(name: &str) -> bool {
 }
 
 fn mce_off(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "machine checks are x86's")?;
+    case.only_on(Arch::X86, "only x86 has machine checks")?;
     case.not_a_guest()?;
     if case.word("mce")?.as_deref() == Some("off") || case.word("nomce")?.is_some() {
         return Ok(false);

@@ -19,8 +19,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/proc/sys/kernel/nmi_watchdog", Want::ZERO, CannotBe("this kernel has no lock-up detector")),
             UNWATCHED,
         ]),
-        why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that nothing can hold \
-            off, or (buddy detector) with a check of its neighbour. It watches the CPUs of watchdog_cpumask only.",
+        why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that cannot be \
+            masked, or (buddy detector) with a check of the neighbouring CPU. It watches the CPUs of watchdog_cpumask \
+            only.",
         persist: &[Lasting::Either {
             when: When::OthersRemain,
             then: &Lasting::sysctl("kernel.watchdog_cpumask", "<H>"),
@@ -55,8 +56,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wd.cpumask",
         title: "The housekeeping CPUs are still watched",
         check: Check::Probe(others_watched),
-        why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
-            detector costs nothing there. Keeping it on them is better than turning it off.",
+        why: "A lock-up of a housekeeping CPU sooner or later stops the real-time work, too, and the detector costs \
+            the real-time CPUs nothing if it only watches housekeeping CPUs. This is better than turning it off.",
         persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
         cost: "A timer every four seconds on each of these CPUs.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask", "kernel 7.3 kernel/watchdog.c"],
@@ -78,14 +79,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wd.hw",
         title: "A hardware watchdog is running",
         check: Check::Probe(hardware),
-        why: "With the software detectors off, or a thread that can take a CPU for itself, only hardware brings a hung \
-            machine back.",
+        why: "If the software detectors are off, or if a thread can occupy a CPU for good, only a hardware watchdog \
+            restarts a hung machine.",
         fix: Fix::prose(
             "Let systemd feed it: RuntimeWatchdogSec=30 in /etc/systemd/system.conf, then systemctl daemon-reexec; or \
             feed /dev/watchdog from the application.",
         ),
         persist: &[Lasting::other("In a file of /etc/systemd/system.conf.d: [Manager] and RuntimeWatchdogSec=30.")],
-        cost: "A reset when no program feeds it; some drivers feed it through the firmware.",
+        cost: "The machine is reset if no program feeds the watchdog; some drivers feed it through the firmware.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &[
@@ -110,16 +111,19 @@ fn threshold(case: &Case<'_>) -> Judged {
     if threshold_s == 0 || case.cpu_list(CPUS, UNSHOWN)?.intersection(case.rt()).is_empty() {
         return Ok(true);
     }
-    Doubt::not_applicable_if(!case.is(Kind::Poll), "this kind of work gives up its CPU long before that")?;
+    Doubt::not_applicable_if(
+        !case.is(Kind::Poll),
+        "this kind of work gives up its CPU long before the detector would report it",
+    )?;
     Ok(threshold_s >= 60)
 }
 
 fn hardware(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/class/watchdog";
-    let none = TellsNothing("no driver of a watchdog is loaded; most boards have one");
+    let none = TellsNothing("no watchdog driver is loaded; most boards have a hardware watchdog");
     let dogs = case.names(folder, none)?;
-    Doubt::unknown_if(dogs.is_empty(), "no driver of a watchdog is loaded; most boards have one")?;
+    Doubt::unknown_if(dogs.is_empty(), "no watchdog driver is loaded; most boards have a hardware watchdog")?;
     let mut is_running = false;
     for dog in dogs.iter().take(8) {
         let unshown = TellsNothing("this kernel does not show whether the watchdog runs");

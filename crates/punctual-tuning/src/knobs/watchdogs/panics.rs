@@ -2,7 +2,7 @@
 
 use crate::knobs::prelude::*;
 
-const UNSHOWN: Missing = TellsNothing("this kernel does not show what it does then");
+const UNSHOWN: Missing = TellsNothing("this kernel does not show what it does after a panic");
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
@@ -12,14 +12,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "A panic ends in a new start",
         applies: |case| match number(case, "panic")? {
             0 => Ok(()),
-            _ => Doubt::not_applicable("a panic ends in a new start"),
+            _ => Doubt::not_applicable("a panic ends in a reboot"),
         },
         check: Check::advice(
-            "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
+            "you have to decide what is safe for the equipment that this machine controls: the value is 0 now",
         ),
-        why: "With 0 a machine that panicked stands still, with its outputs as they were, until a person restarts it.",
+        why: "With the value 0, a machine that has panicked stays halted, with its outputs unchanged, until a person \
+            restarts it.",
         persist: &[Lasting::sysctl("kernel.panic", "10")],
-        cost: "The trace is on the screen for ten seconds only; keep it in pstore.",
+        cost: "The panic's stack trace is on the screen for ten seconds only; keep it in pstore.",
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: panic",
@@ -39,10 +40,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             }
         },
         check: Check::advice(
-            "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
+            "you have to decide what is safe for the equipment that this machine controls: the value is 0 now",
         ),
-        why: "After an oops the kernel goes on with a thread killed in the middle of something: locks may stay held for ever, \
-            and nothing bounds what follows. For control work a clean stop is safer.",
+        why: "After an oops, the kernel kills the thread, wherever it was, and goes on: locks may stay held for ever, \
+            and delays are no longer bounded. For control work, a clean stop is safer.",
         persist: &[Lasting::sysctl("kernel.panic_on_oops", "1")],
         cost: "A bug in any driver stops the machine.",
         blast: Blast::Breaking,
@@ -73,8 +74,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel does not look for hung tasks"),
         ),
-        why: "A task that waits uninterruptibly (D) for one that a FIFO thread starves looks hung; with this setting the machine \
-            panics for it.",
+        why: "A task that waits uninterruptibly (D) for a task which a FIFO thread starves looks hung; with this \
+            setting, the machine panics.",
         cost: "A true hang is only reported.",
         sources: &["kernel 7.3 kernel/hung_task.c: hung_task_panic"],
         ..KNOB
@@ -103,7 +104,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::sysctl("kernel.softlockup_all_cpu_backtrace", "0"),
             Lasting::sysctl("kernel.hardlockup_all_cpu_backtrace", "0"),
         ],
-        cost: "Less to see of a lock-up.",
+        cost: "Less information about a lock-up.",
         sources: &[
             "kernel 7.3 kernel/{watchdog,hung_task,panic}.c: all_cpu_backtrace",
             "unverified: how long the traces take",

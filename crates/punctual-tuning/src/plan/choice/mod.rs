@@ -52,8 +52,8 @@ pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice,
         if !isolated.is_empty() && isolated != layout.usable {
             let reason = worded(
                 &isolated,
-                format!("CPU {isolated} is kept from other work already, by {by}: the choice keeps to it."),
-                format!("CPUs {isolated} are kept from other work already, by {by}: the choice keeps to them."),
+                format!("CPU {isolated} is already isolated by {by}, so this choice uses it."),
+                format!("CPUs {isolated} are already isolated by {by}, so this choice uses them."),
             );
             return Ok(chosen(&layout, isolated, vec![reason]));
         }
@@ -95,7 +95,8 @@ fn chosen(layout: &Layout, cpus: CpuSet, mut reasons: Vec<String>) -> Choice {
         .iter()
         .any(|cpu| !layout.l3.is_empty() && !layout::share(&layout.l3, cpu).intersection(&housekeeping).is_empty());
     if shares_last_level {
-        let told = "The last-level cache is shared with housekeeping CPUs; where the CPU can, a part of it can be set apart (cat.l3).";
+        let told = "The last-level cache is shared with housekeeping CPUs; if the CPU supports it, a part of this \
+            cache can be reserved (cat.l3).";
         reasons.push(told.to_owned());
     }
     if layout.is_guest && layout.cores.iter().all(|core| core.len() == 1) {

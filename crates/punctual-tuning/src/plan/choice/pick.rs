@@ -55,7 +55,7 @@ fn house(layout: &Layout, keeper: u32) -> String {
     let core = layout.core(keeper);
     let siblings = core.difference(&[keeper].into_iter().collect());
     let is_boot_cpu = keeper == punctual_facts::machine::BOOT_CPU;
-    let why = if is_boot_cpu { "booted the machine" } else { "is the first CPU" };
+    let why = if is_boot_cpu { "booted the machine" } else { "has the lowest number" };
     if siblings.is_empty() {
         return format!("CPU {keeper} {why} and does the housekeeping.");
     }
@@ -68,7 +68,7 @@ fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
     } else {
         "at most half of them and at most four, which is enough for a control job"
     };
-    format!("{taken} of {cores} cores: {rule}.")
+    format!("{taken} of {cores} cores were chosen: {rule}.")
 }
 
 /// The cores among `cores` of one kind, which is the fastest kind that has a core there.

@@ -60,8 +60,8 @@ fn offline(cpus: &CpuSet) -> String {
 fn not_given(cpus: &CpuSet, given: &CpuSet) -> String {
     worded(
         cpus,
-        format!("CPU {cpus} is not this container's: it was given {given}"),
-        format!("CPUs {cpus} are not this container's: it was given {given}"),
+        format!("CPU {cpus} does not belong to this container, which has {given}"),
+        format!("CPUs {cpus} do not belong to this container, which has {given}"),
     )
 }
 
@@ -81,7 +81,7 @@ impl ChoiceRefusal {
             Self::NoHousekeeping { .. } => "Leave out at least one, the boot CPU first.".to_owned(),
             Self::OneCpu { .. } => "None: give real-time threads a priority, and measure.".to_owned(),
             Self::OneCore { cpus } => {
-                format!("Name CPU {} to have it all the same.", cpus.iter().last().unwrap_or_default())
+                format!("Name CPU {} to use it for real-time work anyway.", cpus.iter().last().unwrap_or_default())
             }
         }
     }
@@ -136,9 +136,11 @@ impl Warning {
                 format!("Choose {siblings} too, or take {siblings} offline.")
             }
             Self::SplitCore { cpus, .. } => {
-                format!("Leave {cpus} out; where that cannot be, measure what it costs.")
+                format!("Leave {cpus} out; if that is not possible, measure what it costs.")
             }
-            Self::CoresUnknown => "Look the machine up: if cores have two threads, choose both or neither.".to_owned(),
+            Self::CoresUnknown => "Look up whether the cores of this machine have two threads: if so, choose both \
+                threads of a core or neither."
+                .to_owned(),
             Self::MixedKinds { .. } => "Choose CPUs of one kind.".to_owned(),
             Self::BootCpu { .. } => "Choose another CPU.".to_owned(),
             Self::NodeWithoutHousekeeping { cpus, .. } if cpus.len() == 1 => {
@@ -147,11 +149,12 @@ impl Warning {
             Self::NodeWithoutHousekeeping { cpus, .. } => format!("Leave out one of {cpus}."),
             Self::SeveralNodes { .. } => "Choose CPUs of one node: the one whose devices the work uses.".to_owned(),
             Self::SharedL2 { .. } => {
-                "Where the machine has them, choose CPUs with a second-level cache of their own; some can partition it (cat.l2)."
+                "If the machine has such CPUs, choose CPUs with a second-level cache of their own; some CPUs can \
+                partition a shared one (cat.l2)."
                     .to_owned()
             }
             Self::IsolatedBeside { cpus, .. } => {
-                format!("Choose {cpus} too, or take {cpus} out of what isolates them.")
+                format!("Choose {cpus} too, or no longer isolate {cpus}.")
             }
         }
     }
@@ -214,12 +217,12 @@ impl fmt::Display for Warning {
             Self::IsolatedBeside { cpus, by } => f.write_str(&worded(
                 cpus,
                 format!(
-                    "CPU {cpus} is kept from the scheduler ({by}) and not chosen: it gets neither real-time work nor a \
-                     fair share of the rest"
+                    "CPU {cpus} is isolated ({by}) but not chosen: neither real-time work nor ordinary tasks use it \
+                    fully"
                 ),
                 format!(
-                    "CPUs {cpus} are kept from the scheduler ({by}) and not chosen: they get neither real-time work nor \
-                     a fair share of the rest"
+                    "CPUs {cpus} are isolated ({by}) but not chosen: neither real-time work nor ordinary tasks use \
+                    them fully"
                 ),
             )),
         }

@@ -57,7 +57,9 @@ fn lines(case: &Case<'_>, kind: &Family) -> Vec<ForeignLine> {
 
 fn conflict(line: &ForeignLine, what: String) -> Conflict {
     let resolved = if line.wins {
-        Resolution::LeftAlone("it counts more than ours at the next boot, by its name: take the line out".to_owned())
+        Resolution::LeftAlone(
+            "this file overrides ours at the next boot, because of its name: take the line out".to_owned(),
+        )
     } else {
         Resolution::Overridden
     };

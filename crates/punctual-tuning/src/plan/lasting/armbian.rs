@@ -23,7 +23,7 @@ pub(super) fn adopt(tree: &dyn punctual_facts::tree::Tree, wanted: &Wanted) -> R
             .to_owned(),
     ];
     if !wanted.no_words.is_empty() {
-        limits.push("words that /boot/boot.cmd itself puts on the line are not taken off by this".to_owned());
+        limits.push("this does not remove words that /boot/boot.cmd itself puts on the command line".to_owned());
     }
     Ok(Lasted { steps: vec![edit(ENV, &seen, content)], limits, lost: Vec::new() })
 }

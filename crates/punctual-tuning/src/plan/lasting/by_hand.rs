@@ -30,7 +30,7 @@ pub(super) fn why(loader: Loader, wanted: &Wanted) -> Obstacle {
         other => format!("{}: add '{add}' to the kernel's command line", other.name()),
     };
     if !wanted.no_words.is_empty() {
-        how = format!("{how}; and take off: {}", wanted.no_words.join(" "));
+        how = format!("{how}; and remove: {}", wanted.no_words.join(" "));
     }
     Obstacle::ByHand(how)
 }

@@ -204,8 +204,8 @@ fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> R
     }
     if !lasted.steps.is_empty() {
         lasted.limits.push(
-            "kernels that are installed from now on may copy these words from the running boot, and then keep them after a \
-             revert"
+            "kernels that are installed while these words are in force may copy them from the running command line, \
+            and then keep them even after punctual revert"
                 .to_owned(),
         );
     }

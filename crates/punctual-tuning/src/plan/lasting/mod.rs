@@ -149,8 +149,8 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
         Loader::Extlinux | Loader::UBootMenu => extlinux::trial(tree, wanted),
         Loader::RaspberryPi => raspberry_pi::trial(tree, wanted),
         Loader::Armbian => {
-            let why =
-                "Armbian's boot script knows one command line only; adopt it where somebody can reach the console";
+            let why = "Armbian's boot script knows one command line only; adopt the new one only if somebody can reach \
+                    the console";
             Err(Obstacle::NoTrial(why.to_owned()))
         }
         other => Err(by_hand::why(other, wanted)),

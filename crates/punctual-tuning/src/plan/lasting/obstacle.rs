@@ -7,7 +7,10 @@ pub enum Obstacle {
     /// Another tool owns this setting; the text says how to change it there.
     #[error("to be done by hand here: {0}")]
     ByHand(String),
-    #[error("no boot loader was found; put the words where this machine's firmware or boot script keeps them")]
+    #[error(
+        "no boot loader was found; add the words in the place where this machine's firmware or boot script keeps its \
+        command line"
+    )]
     NoLoader,
     #[error(
         "signs of several boot loaders, and nothing says which one started this machine: {}; remove the files of those \
@@ -15,17 +18,17 @@ pub enum Obstacle {
         .0.join(", ")
     )]
     SeveralLoaders(Vec<String>),
-    #[error("this is a container ({0}): what lasts is decided on its host; run punctual there")]
+    #[error("this is a container ({0}): lasting settings belong to its host; run punctual there")]
     Container(String),
     #[error("nothing can be booted just once here: {0}")]
     NoTrial(String),
     #[error("{path}: may not be read; run this as root")]
     Denied { path: String },
-    #[error("{path}: is not there, but is needed to make the change last")]
+    #[error("{path}: does not exist, but is needed to make the change last")]
     Missing { path: String },
     #[error("{path}: {why}; put it right, or make the change by hand")]
     Strange { path: String, why: String },
-    #[error("{path}: {why}; take that out, or leave this change out")]
+    #[error("{path}: {why}; remove that from the file, or leave this change out")]
     Conflict { path: String, why: String },
     /// The value cannot be written, for the reason `why`.
     #[error("'{}' is not written: {why}", printable(.value, 80))]

@@ -26,9 +26,9 @@ fn notes(partition: &Partition) -> Notes {
         })
         .collect();
     Notes {
-        before: "all CPUs share all ways of the cache".to_owned(),
+        before: "all CPUs can use all ways of the cache".to_owned(),
         after: shares.join("; "),
-        risk: "The rest of the machine gets by with less of it.".to_owned(),
+        risk: "The rest of the machine has less cache.".to_owned(),
         proof: "/sys/fs/resctrl: schemata and cpus_list of each group, bit_usage".to_owned(),
         ..Notes::default()
     }

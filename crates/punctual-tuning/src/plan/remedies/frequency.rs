@@ -8,7 +8,7 @@ use punctual_facts::fact::Fact;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const HEAT: &str = "More heat: look at thermal throttling under full load.";
-const NO_DRIVER: &str = "no driver of frequencies here";
+const NO_DRIVER: &str = "no frequency driver here";
 
 fn of(cpu: u32, file: &str) -> String {
     format!("{CPUS}/cpu{cpu}/cpufreq/{file}")
@@ -70,7 +70,7 @@ pub(super) fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
 /// Sets the governor of the other CPUs that share a clock with real-time CPUs.
 pub(super) fn clock_domain(site: &Site<'_>) -> Found {
     let others = neighbours(site.case);
-    Doubt::not_applicable_if(others.is_empty(), "nobody else drives the clock of these CPUs")?;
+    Doubt::not_applicable_if(others.is_empty(), "no other driver controls the clock of these CPUs")?;
     performance(site, &others)
 }
 
@@ -115,7 +115,7 @@ pub(super) fn driver(site: &Site<'_>) -> Found {
             draft.write(case, "frequency driver", &path, "active");
         }
     }
-    Doubt::not_applicable_if(draft.is_empty(), "no driver here can be switched on at run time")?;
+    Doubt::not_applicable_if(draft.is_empty(), "no frequency driver here can be switched on at run time")?;
     Ok(draft.remedy("All CPUs change their clock while the driver takes over.", "scaling_driver"))
 }
 
@@ -141,8 +141,8 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
     for (cpu, subject) in groups {
         let Some(wanted) = sustained(case, cpu) else {
             return Ok(KnobRemedy::ByHand(format!(
-                "nothing tells which frequency {subject} keeps up without turbo: choose one, and write it into \
-                    scaling_max_freq and scaling_min_freq"
+                "no file shows which frequency {subject} can sustain without turbo: choose one, and write it into \
+                scaling_max_freq and scaling_min_freq"
             )));
         };
         let lowest = khz(case, cpu, "scaling_min_freq").unwrap_or_default();
@@ -167,7 +167,7 @@ pub(super) fn limits(site: &Site<'_>) -> Found {
     for (cpu, subject) in groups {
         let Some(top) = khz(case, cpu, "cpuinfo_max_freq") else { continue };
         let is_pinned = sustained(case, cpu).is_some_and(|wanted| wanted != top);
-        Doubt::not_applicable_if(is_pinned, "pm.freq_pin sets one frequency below turbo, which is as good")?;
+        Doubt::not_applicable_if(is_pinned, "pm.freq_pin sets one frequency below turbo, which has the same effect")?;
         draft.write(case, &subject, &of(cpu, "scaling_max_freq"), &top.to_string());
     }
     Ok(draft.remedy(HEAT, "scaling_max_freq"))
@@ -176,8 +176,8 @@ pub(super) fn limits(site: &Site<'_>) -> Found {
 /// Leaves power limits to a person, because the maker set them to protect the hardware.
 pub(super) fn rapl(_: &Site<'_>) -> Found {
     by_hand(
-        "limits of power keep the hardware whole, so no program changes them here: improve cooling, or raise them in the \
-            firmware within what the maker allows",
+        "power limits protect the hardware, so punctual does not change them: improve cooling, or raise the limits in \
+        the firmware as far as the maker allows",
     )
 }
 
@@ -216,6 +216,5 @@ pub(super) fn devfreq(site: &Site<'_>, kind: Clocked) -> Found {
             }
         }
     }
-    Ok(draft
-        .remedy("The change itself stops whoever uses the device for a moment; more heat.", "cur_freq stands still"))
+    Ok(draft.remedy("The change itself stops users of the device for a moment; more heat.", "cur_freq stands still"))
 }

@@ -36,9 +36,10 @@ pub(super) fn limit(site: &Site<'_>) -> Found {
         }
         draft.write(case, &format!("CPU {cpu}"), &path, &value);
     }
-    Doubt::not_applicable_if(!any, "this kernel has no limit of sleep per CPU; see pm.qos_global")?;
+    Doubt::not_applicable_if(!any, "this kernel has no latency limit for single CPUs; see pm.qos_global")?;
     let risk = if wanted_us == 0 {
-        "These CPUs spin while idle: heat, and less for an SMT sibling. The kernel takes 'n/a' for no latency at all."
+        "These CPUs spin while idle: they get hotter, and an SMT sibling gets less of the core. To the kernel, 'n/a' \
+        means that no latency at all is allowed."
     } else {
         "More heat; the rest of the package gets less turbo."
     };
@@ -57,7 +58,7 @@ pub(super) fn hold(site: &Site<'_>) -> Found {
     let wanted_us = u32::try_from(wanted_us(case)).unwrap_or(u32::MAX);
     let limit_us = now.known().and_then(|limit| u32::try_from(*limit).ok());
     let is_held = limit_us.is_some_and(|limit_us| limit_us <= wanted_us);
-    Doubt::not_applicable_if(is_held, "a program holds such a limit already")?;
+    Doubt::not_applicable_if(is_held, "another program holds such a limit already")?;
     let before = match limit_us {
         Some(limit_us) if limit_us >= NO_LIMIT_US.unsigned_abs() => "no limit".to_owned(),
         Some(limit_us) => format!("{limit_us} us"),
@@ -65,7 +66,7 @@ pub(super) fn hold(site: &Site<'_>) -> Found {
     };
     let notes = Notes {
         before,
-        after: format!("{wanted_us} us, while a process of ours keeps the file open"),
+        after: format!("{wanted_us} us, while a process of punctual keeps the file open"),
         risk: "All CPUs stay warm, and with them the whole package.".to_owned(),
         proof: format!("the four bytes read from {LATENCY_DEVICE}"),
         ..Notes::default()

@@ -14,8 +14,8 @@ use punctual_facts::machine::Arch;
 /// supplies. Before kernel 6.12, opening an affinity file for writing succeeds even for these interrupts, and only the
 /// write fails.
 const FIXED: &str = "punctual:/irq/fixed";
-const RISK: &str = "Moved while busy, an interrupt is handled on another CPU from the next one on; a CPU that gets all of \
-    them may be too slow for a fast device.";
+const RISK: &str = "A device that is busy while its interrupt is moved is served by the other CPU from the next \
+    interrupt on; a CPU that gets all interrupts may be too slow for a fast device.";
 
 /// An interrupt that may be moved, with the CPUs it is to be moved to.
 struct Movable {
@@ -92,7 +92,7 @@ impl Site<'_> {
             };
             let asked = line.asked.as_ref().map_or("not known".to_owned(), CpuSet::to_string);
             let before = match &line.delivered {
-                Some(delivered) if delivered.is_empty() => format!("nowhere yet, of {asked}"),
+                Some(delivered) if delivered.is_empty() => format!("delivered nowhere yet, allowed on {asked}"),
                 Some(delivered) => format!("{delivered} of {asked}"),
                 None => asked,
             };
@@ -100,8 +100,8 @@ impl Site<'_> {
         }
         Ok(draft.apart(
             RISK,
-            "/proc/irq/N/effective_affinity_list names none of the real-time CPUs; some interrupts move only when they \
-                come next",
+            "/proc/irq/N/effective_affinity_list names none of the real-time CPUs; some interrupts only move when they \
+            next occur",
         ))
     }
 }
@@ -140,14 +140,14 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let mask = case.housekeeping().mask();
     let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };
-    draft.step("interrupts requested from now on", &before, &mask, step);
-    Ok(draft.remedy("None: it counts for interrupts requested from now on.", path))
+    draft.step("interrupts that drivers request from now on", &before, &mask, step);
+    Ok(draft.remedy("None: it only applies to interrupts that drivers request from now on.", path))
 }
 
 /// Leaves managed interrupts to a person, because the kernel chooses their CPUs and nothing can move them at run time.
 pub(super) fn managed(_: &Site<'_>) -> Found {
     by_hand(
-        "the kernel lets nobody move these; fewer queues help (net.queues; a parameter of the storage driver), or no I/O \
-            from these CPUs, and isolcpus=managed_irq at the next boot",
+        "the kernel does not let any program move these. Use fewer queues (net.queues; a parameter of the storage \
+        driver), or do no I/O from these CPUs and set isolcpus=managed_irq for the next boot",
     )
 }

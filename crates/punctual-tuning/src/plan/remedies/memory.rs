@@ -32,8 +32,8 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     let case = site.case;
     if site.preferences.huge_pages.is_empty() {
         return by_hand(
-            "whoever reserved the pages may still map them; if nobody will, write 0 to \
-                /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
+            "the program that reserved the pages may still map them; if no program will, write 0 to \
+            /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
         );
     }
     let mut draft = Draft::default();
@@ -55,8 +55,8 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
             }
         }
     }
-    let risk = "Memory is moved about to make room, which takes a while; where it is scattered the kernel gives fewer than \
-        asked, and only a reservation at boot gives all.";
+    let risk = "The kernel moves memory to make room, which takes a while. If free memory is fragmented, the kernel \
+        reserves fewer pages than requested; only a reservation at boot is sure to get all of them.";
     Ok(draft.remedy(risk, "HugePages_Total of /proc/meminfo, nr_hugepages of each node").reaching(Blast::Disturbing))
 }
 

@@ -10,7 +10,7 @@ use punctual_facts::fact::Fact;
 
 const FOLDER: &str = "/sys/class/net";
 const ETHTOOL: &str = "punctual:/ethtool";
-const NAME_IT: &str = "name the network device of the real-time traffic first: only that one is to be changed";
+const NAME_IT: &str = "name the network device of the real-time traffic with --device: only that device may be changed";
 
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.known(FOLDER, case.list(FOLDER), Missing::CannotBe("there is no network"))
@@ -81,8 +81,8 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
         let (before, after) = (format!("{} queues", now("combined")), format!("{most} queues"));
         draft.step(&device, &before, &after, Step::Nic { device: device.clone(), settings });
     }
-    Doubt::not_applicable_if(draft.is_empty(), "no device here has combined queues to give up")?;
-    let risk = "The device is reset: its link goes down for seconds, and what talks over it with it.";
+    Doubt::not_applicable_if(draft.is_empty(), "no device here has combined queues that could be reduced")?;
+    let risk = "The device is reset: its link goes down for seconds, and connections over it are interrupted.";
     Ok(draft.apart(risk, "ethtool -l DEVICE").reaching(Blast::Breaking))
 }
 
@@ -104,9 +104,12 @@ pub(super) fn threaded(site: &Site<'_>) -> Found {
             draft.step(&thread.name.comm, &thread.policy.to_string(), &format!("fifo {priority}"), step);
         }
     }
-    Doubt::not_applicable_if(draft.is_empty(), "no device that was named has this switch, or all is so already")?;
+    Doubt::not_applicable_if(
+        draft.is_empty(),
+        "none of the named devices has this switch, or all of them are set so already",
+    )?;
     Ok(draft.remedy(
-        "Threads that appear only now have ordinary priority until they are ranked by a second run.",
+        "Threads that this change creates have ordinary priority until punctual tune runs a second time.",
         "threads napi/DEVICE-N with their priority",
     ))
 }

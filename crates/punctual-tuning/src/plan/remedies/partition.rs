@@ -72,22 +72,24 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     let case = site.case;
     if !site.preferences.partition {
         return Doubt::not_applicable(
-            "isolcpus= does it from the next boot on; a cpuset partition, if asked for, does it now",
+            "isolcpus= takes effect at the next boot; a cpuset partition (--partition) isolates now",
         );
     }
     case.has_housekeeping()?;
     if let Some(container) = case.container() {
-        return Doubt::not_applicable(format!("a container ({container}) cannot set CPUs of the machine apart"));
+        return Doubt::not_applicable(format!(
+            "a process in a container ({container}) cannot isolate CPUs of the machine"
+        ));
     }
-    Doubt::not_applicable_if(case.version()? < SINCE, "isolated partitions came with kernel 6.1")?;
+    Doubt::not_applicable_if(case.version()? < SINCE, "isolated partitions need kernel 6.1 or later")?;
     if !offers_cpusets(site, "cgroup.controllers") {
         return Doubt::unknown(format!(
-            "{ROOT}/cgroup.controllers does not offer cpuset: control groups of the first kind, or none"
+            "{ROOT}/cgroup.controllers does not offer cpuset: the machine uses cgroup v1, or no control groups"
         ));
     }
     if let Some(other) = in_the_way(site) {
         return Doubt::unknown(format!(
-            "{other}/cpuset.cpus holds some of these CPUs, and the kernel lets only one group have them"
+            "{other}/cpuset.cpus holds some of these CPUs, and the kernel lets only one group have a CPU exclusively"
         ));
     }
     let mut draft = Draft::default();
@@ -97,8 +99,8 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     let (path, value) = (format!("{GROUP}/{STATE}"), "isolated".to_owned());
     let step = Step::Write { path, value, expected: Expected::same(Reading::Plain) };
     draft.step(&format!("CPUs {}", case.rt()), before, "isolated partition", step);
-    let risk = "Whatever runs on these CPUs now is moved off, real-time work included: it has to be started in the slice \
-        (Slice=punctual.slice, systemd-run --slice=punctual.slice).";
+    let risk = "Everything that runs on these CPUs now is moved away, including real-time work, which has to be \
+        started in the slice (Slice=punctual.slice, systemd-run --slice=punctual.slice).";
     let more = if case.version()? < WHOLE_SINCE {
         " Kernel threads still roam there before 7.0, see kthr.affinity."
     } else {
@@ -113,9 +115,11 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
 /// Leaves a partition that the kernel marks as invalid to a person.
 pub(super) fn broken(site: &Site<'_>) -> Found {
     match group_file(site, GROUP, STATE) {
-        Fact::Known(text) if text.contains("invalid") => {
-            by_hand(&format!("{GROUP}/{STATE} reads '{text}': take that away, then punctual revert and tune again"))
+        Fact::Known(text) if text.contains("invalid") => by_hand(&format!(
+            "{GROUP}/{STATE} reads '{text}': remove the cause, then run punctual revert and punctual tune again"
+        )),
+        _ => {
+            by_hand("another program made the partition: its file says what is wrong, and its owner has to correct it")
         }
-        _ => by_hand("somebody else made the partition: the reason stands in its file, and its owner has to mend it"),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn rcu(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let mut any = draft.write(site.case, "rcu_expedited", "/sys/kernel/rcu_expedited", "0");
     any |= draft.write(site.case, "rcu_normal", "/sys/kernel/rcu_normal", "1");
-    Doubt::not_applicable_if(!any, "this kernel does not show the pace of RCU")?;
+    Doubt::not_applicable_if(!any, "this kernel does not show whether RCU is expedited")?;
     Ok(draft.remedy("Administration gets slower: loading modules, setting up the network.", "/sys/kernel/rcu_normal"))
 }
 

@@ -87,7 +87,10 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
     }
     Doubt::not_applicable_if(!any, "no interrupt has a thread, see irq.threadirqs")?;
     if draft.is_empty() && site.preferences.devices.is_empty() {
-        return by_hand("name the device of the real-time work: its interrupt's thread is to come first");
+        return by_hand(
+            "name the device of the real-time work with --device: its interrupt's thread should have the highest \
+            priority",
+        );
     }
     Ok(draft.apart(
         "On PREEMPT_RT the soft interrupts that a thread raises run at its priority, too.",

@@ -76,9 +76,9 @@ pub(super) fn fair_server(site: &Site<'_>) -> Found {
     server(
         site,
         "fair_server",
-        "An ordinary task or kernel thread behind a real-time thread that spins on one of these CPUs starves for good; \
-            the machine may hang with it. Where SCHED_DEADLINE tasks are no longer limited, they may ask for more than \
-            there is.",
+        "An ordinary task or kernel thread behind a real-time thread that spins on one of these CPUs starves for good, \
+        which may hang the machine. If SCHED_DEADLINE tasks are no longer limited, they may reserve more time than \
+        there is.",
     )
 }
 
@@ -98,7 +98,7 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let is_unshown = !draft.write(case, "real-time threads", LIMIT, "-1");
     Doubt::not_applicable_if(is_unshown, "this kernel does not show its limit for real-time threads")?;
-    let risk = "A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.";
+    let risk = "A real-time thread that spins locks up its CPU; on a machine with one CPU, it locks up the machine.";
     Ok(draft.remedy(risk, LIMIT).reaching(Blast::Breaking))
 }
 
@@ -126,7 +126,7 @@ pub(super) fn features(site: &Site<'_>) -> Found {
     let missing = Missing::TellsNothing("the scheduler's features are not shown");
     let text = case.known(&path, case.peek(&path), missing)?;
     let wrong = case.harmful_features(&text);
-    Doubt::not_applicable_if(wrong.is_empty(), "none of those that do harm is on")?;
+    Doubt::not_applicable_if(wrong.is_empty(), "none of the harmful features is on")?;
     // No step is planned: the file takes one word at a time but shows all words, so reading it back would not prove a
     // single step.
     let words: Vec<String> = wrong.iter().map(|name| format!("NO_{name}")).collect();

@@ -10,10 +10,12 @@ use crate::programs::{self, Program};
 fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, risk: &str) -> Found {
     let case = site.case;
     if let Some(container) = case.container() {
-        return Doubt::not_applicable(format!("services of a container ({container}) are not the machine's"));
+        return Doubt::not_applicable(format!(
+            "the services of a container ({container}) are not those of the machine"
+        ));
     }
     if !case.machine.boot.is_systemd() {
-        return by_hand("systemd does not run this machine: stop them by its own init");
+        return by_hand("this machine is not run by systemd: stop them with its own init");
     }
     let mut draft = Draft::default();
     let mut others = Vec::new();
@@ -29,7 +31,7 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
     }
     others.dedup();
     match (draft.is_empty(), others.is_empty()) {
-        (true, true) => Doubt::not_applicable("none of their units is at work here"),
+        (true, true) => Doubt::not_applicable("none of their units is active here"),
         (true, false) => by_hand(&others.join("; ")),
         (false, true) => Ok(draft.apart(risk, "systemctl is-active says inactive")),
         (false, false) => {
@@ -46,8 +48,8 @@ pub(super) fn bad(site: &Site<'_>, knob: &str) -> Found {
 
 /// Silences programs that own the same settings as another program. Programs that another knob silences are left out.
 pub(super) fn owners(site: &Site<'_>, knob: &str) -> Found {
-    let risk = "What they set besides goes with them: tuned takes its values back when it stops, and its words off the \
-        command line.";
+    let risk = "Other settings of these services end with them: when tuned stops, it restores the values that it \
+        changed, and removes its words from the command line.";
     let others = programs::owners(knob).filter(|program| program.bad_for.is_empty());
     Ok(silenced(site, others, risk)?.reaching(Blast::Breaking))
 }

@@ -15,9 +15,9 @@ pub(super) fn first_process(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
     if let Some(container) = case.container() {
-        return Doubt::not_applicable(format!("the first process of a container ({container}) is not the machine's"));
+        return Doubt::not_applicable(format!("process 1 of a container ({container}) is not that of the machine"));
     }
-    let Some(first) = site.thread(1)? else { return Doubt::unknown("the first process cannot be seen") };
+    let Some(first) = site.thread(1)? else { return Doubt::unknown("process 1 cannot be seen") };
     let mut draft = Draft::default();
     if !first.cpus.intersection(case.rt()).is_empty() {
         site.send_away(&mut draft, first);
@@ -38,10 +38,10 @@ fn slice_of(cgroup: &str) -> Option<&str> {
 pub(super) fn slices(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
-    Doubt::not_applicable_if(!case.machine.boot.is_systemd(), "systemd does not run this machine")?;
+    Doubt::not_applicable_if(!case.machine.boot.is_systemd(), "this machine is not run by systemd")?;
     let controllers = case.peek(&format!("{CGROUPS}/cgroup.controllers"));
     if !controllers.known().is_some_and(|names| names.split_whitespace().any(|name| name == "cpuset")) {
-        return Doubt::unknown("the cpuset controller is not offered to control groups of the second kind here");
+        return Doubt::unknown("cgroup v2 does not offer the cpuset controller here");
     }
     let mut busy: Vec<(String, String)> = Vec::new();
     for thread in site.real_time_work().unwrap_or_default() {

@@ -9,7 +9,7 @@ const NO_BLOCKS: &str = "there are no disks";
 
 /// Switches the I/O scheduler off for disks without moving parts.
 pub(super) fn scheduler(site: &Site<'_>) -> Found {
-    let risk = "Programs that write a lot get in front of others.";
+    let risk = "Programs that write a lot delay other programs.";
     site.each(BLOCKS, NO_BLOCKS, risk, "queue/scheduler", |draft, case, disk| {
         let path = format!("{BLOCKS}/{disk}/queue/scheduler");
         let offers_none = case.peek(&path).known().is_some_and(|names| names.contains('[') && names.contains("none"));
@@ -32,7 +32,7 @@ pub(super) fn completion(site: &Site<'_>) -> Found {
 
 /// Stops polling for media at regular intervals.
 pub(super) fn polling(site: &Site<'_>) -> Found {
-    let risk = "A medium that was put in is noticed when it is used.";
+    let risk = "A newly inserted medium is only noticed when it is used.";
     site.each(BLOCKS, NO_BLOCKS, risk, "events_poll_msecs", |draft, case, disk| {
         let events = case.peek(&format!("{BLOCKS}/{disk}/events"));
         if events.known().is_some_and(|events| !events.is_empty()) {

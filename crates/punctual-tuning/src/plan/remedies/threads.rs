@@ -155,7 +155,7 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
         }
     }
     Ok(draft.apart(
-        "None worth mentioning; threads made later start on the kernel's own mask again.",
+        "None worth mentioning; threads that are created later start with the kernel's own mask again.",
         "Cpus_allowed_list in /proc/PID/status",
     ))
 }
@@ -177,7 +177,7 @@ pub(super) fn leftovers(site: &Site<'_>) -> Found {
         }
     }
     if draft.is_empty() && !ours.is_empty() {
-        return Ok(KnobRemedy::NotHere("what runs there belongs to the real-time work itself".to_owned()));
+        return Ok(KnobRemedy::NotHere("the processes there belong to the real-time work itself".to_owned()));
     }
     Ok(draft.apart(
         "A program that chose these CPUs on purpose is moved against its will, and may choose them again.",

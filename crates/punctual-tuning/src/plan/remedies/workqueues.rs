@@ -9,7 +9,7 @@ use punctual_facts::fact::Fact;
 
 const MOST_QUEUES: usize = 512;
 const STALL: &str =
-    "Workers move at once; on a busy machine rewriting the mask was seen to stall the network for a moment.";
+    "Workers move at once; rewriting the mask on a busy machine has been seen to stall the network for a moment.";
 
 pub(super) fn unbound(site: &Site<'_>) -> Found {
     let case = site.case;
@@ -43,7 +43,7 @@ pub(super) fn named(site: &Site<'_>) -> Found {
         }
         draft.write_as(case, name, &path, &case.kept_off(&own).mask(), Expected::same(Reading::CpuMask));
     }
-    Ok(draft.apart("None worth mentioning; queues that drivers make later start on the common mask.", QUEUES))
+    Ok(draft.apart("None worth mentioning; queues that drivers create later start with the common mask.", QUEUES))
 }
 
 /// Restricts the lock-up detectors to the housekeeping CPUs.

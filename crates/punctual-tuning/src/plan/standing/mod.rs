@@ -195,7 +195,7 @@ fn seen(step: &Step, tree: &dyn Tree) -> Fact<Observed> {
         Step::Folder { path } => tree.list(path).map(|_| Observed { text: "there".to_owned(), is_wanted: true }),
         Step::Affinity { task, cpus } => affinity(tree, task, cpus),
         Step::Policy { task, policy } => policy_of(tree, task, *policy),
-        Step::Nic { .. } => Fact::Garbled("is not looked at again".to_owned()),
+        Step::Nic { .. } => Fact::Garbled("is not checked again".to_owned()),
         Step::Silence { unit, lasting } => service(tree, unit, *lasting),
         Step::Run { .. } => Fact::Known(Observed { text: "was run".to_owned(), is_wanted: true }),
     }
@@ -263,7 +263,7 @@ fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Obse
             0 => SchedPolicy::Other(i32::try_from(nice).unwrap_or_default()),
             1 => SchedPolicy::Fifo(priority),
             2 => SchedPolicy::Rr(priority),
-            other => return Fact::Garbled(format!("policy {other} is none we set")),
+            other => return Fact::Garbled(format!("policy {other} is not one that punctual sets")),
         };
         Fact::Known(Observed { text: now.to_string(), is_wanted: now == wanted })
     })

@@ -56,7 +56,7 @@ pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> StatusRow {
 
 /// The row for a setting that is not a word of the command line.
 fn nothing(id: &str) -> StatusRow {
-    let standing = Standing::Unknown("it is no word of the command line".to_owned());
+    let standing = Standing::Unknown("it is not a word of the kernel's command line".to_owned());
     StatusRow { id: id.to_owned(), what: String::new(), configured: None, booted: None, effective: None, standing }
 }
 

@@ -99,7 +99,7 @@ fn a_pause_is_told_with_what_was_left_out_for_it() {
 #[test]
 fn what_is_intended_is_told_with_how_long_it_takes() {
     let campaign = campaign(0);
-    let left = [NotTried { id: "kconf.flavour".to_owned(), why: "it asks for another kernel".to_owned() }];
+    let left = [NotTried { id: "kconf.flavour".to_owned(), why: "it needs another kernel".to_owned() }];
     let limits = ["A kernel that hangs does not start again by itself.".to_owned()];
     assert_golden(
         "optimize-intended.txt",

@@ -15,9 +15,9 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     let modules: Vec<String> = options.chain(blocked).collect();
     if !modules.is_empty() {
         lasted.limits.push(
-            "modules that the first file system loads see /etc/modprobe.d only once that is built anew \
-             (update-initramfs -u, dracut --force, mkinitcpio -P), which this does not do; a module named on the command \
-             line (module_blacklist=, MODULE.OPTION=) needs no such thing"
+            "modules that the initramfs loads only see /etc/modprobe.d after the initramfs is rebuilt \
+            (update-initramfs -u, dracut --force, mkinitcpio -P), which punctual does not do; a module that is named \
+            on the command line (module_blacklist=, MODULE.OPTION=) does not need this"
                 .to_owned(),
         );
     }

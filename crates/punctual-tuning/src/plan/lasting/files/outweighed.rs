@@ -73,7 +73,10 @@ fn writes(tree: &dyn Tree, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<()
 
 impl Lost {
     fn new(what: &str, path: &str, line: &str) -> Self {
-        let why = format!("{path} counts more than a file of ours and says {}; take that out", printable(line, 80));
+        let why = format!(
+            "{path} overrides the file that this program writes, and says {}; take that line out",
+            printable(line, 80)
+        );
         Self { what: what.to_owned(), why }
     }
 }

@@ -10,7 +10,8 @@ use std::fmt;
 /// Plans the start script, if the init has a place for one.
 pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if let Some(cpus) = &wanted.manager_cpus {
-        let limit = format!("this init has no CPUs of its own to set; isolcpus= or taskset keep programs on {cpus}");
+        let limit =
+            format!("this init cannot set the CPUs of what it starts; isolcpus= or taskset keep programs on {cpus}");
         lasted.limits.push(limit);
     }
     let lines = lines(wanted, !matches!(init, Some(Init::OpenRc | Init::Runit | Init::SysV)));
@@ -28,7 +29,7 @@ pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted
         other => {
             let name = other.map_or("this init (which one is not known)", Init::name);
             let lines: Vec<String> = lines.iter().map(ScriptLine::to_string).collect();
-            Err(Obstacle::ByHand(format!("in a script that {name} runs at boot: {}", lines.join("; "))))
+            Err(Obstacle::ByHand(format!("add to a script that {name} runs at boot: {}", lines.join("; "))))
         }
     }
 }

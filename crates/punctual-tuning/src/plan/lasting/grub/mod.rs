@@ -86,8 +86,8 @@ fn another_default(config: &str, tried: &MenuEntry<'_>) -> Option<String> {
 
 pub(super) fn only_panics(seconds: u32) -> String {
     format!(
-        "a kernel that panics boots the old entry {seconds} s later by itself; one that hangs does so when somebody, or a \
-         watchdog, resets the machine"
+        "if the kernel panics, the machine boots the old entry by itself {seconds} s later; if the kernel hangs, it \
+        boots the old entry once a person or a watchdog resets it"
     )
 }
 
